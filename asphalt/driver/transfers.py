@@ -56,7 +56,7 @@ def _of_unit(located: Located, effects: Effects) -> Iterator[SiteReport]:
     scope = effects.scopes.of(located)
     reaching = Executed(scope, effects).reaching
     named = matches(located.unit)
-    for found in matching(scope, Values(scope, effects), reaching, named):
+    for found in matching(scope, Values(scope, effects.names(scope)), reaching, named):
         span = found.leaf.span
         if span is None:
             continue

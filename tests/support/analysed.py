@@ -24,7 +24,7 @@ class Analysed:
         self.located = self.program.at(*chain) if chain else self.program.all[0]
         self.scope: Scope = self.scopes.of(self.located)
         self.names: NameSemantics = self.effects.names(self.scope)
-        self.values = Values(self.scope, self.effects)
+        self.values = Values(self.scope, self.names)
 
     @property
     def body(self) -> tuple[Node, ...]:

@@ -52,7 +52,7 @@ def nests(body: str) -> Nests:
     footprint = examine(scope.unit.body, effects.names(scope))
     first = scope.unit.body[0]
     assert isinstance(first, Do)
-    region = Region(Values(scope, effects), first.head, footprint.written())
+    region = Region(Values(scope, effects.names(scope)), first.head, footprint.written())
     return Nests(footprint.of("s"), region)
 
 

@@ -141,13 +141,13 @@ def _evaluated(part: Arg, exchange: Exchange) -> Refused | None:
             # a procedure that is passed on as an argument is not called here
             called = args is not None and name_kind(name, True, scope) in _CALLED
             return _not_simple(f"{part.spelled} is a function", exchange) if called else None
-        case Component() if names.bound_function(part):
+        case Component() if names.may_be_function(part):
             return _not_simple(f"{part.spelled} may be a function", exchange)
         case OpaqueExpr(names=inside):
             called = any(name_kind(name, True, scope) in _CALLED for name in inside)
             message = f"{part.text} cannot be evaluated earlier"
             return _not_simple(message, exchange) if called else None
-        case Op(op=operator) if not names.own_operation(part):
+        case Op(op=operator) if not names.is_intrinsic_operation(part):
             return _not_simple(f"{operator} may be a function", exchange)
     return None
 

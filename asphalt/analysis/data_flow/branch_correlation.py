@@ -147,7 +147,7 @@ class BranchFacts:
         for part in walk(condition):
             if isinstance(part, OpaqueExpr):
                 return False
-            if isinstance(part, Op) and not names.own_operation(part):
+            if isinstance(part, Op) and not names.is_intrinsic_operation(part):
                 return False
             if isinstance(part, Ref):
                 kind = names.kind(part.name, part.args is not None)

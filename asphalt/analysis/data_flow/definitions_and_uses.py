@@ -26,7 +26,7 @@ from asphalt.analysis.memory.accesses import (
     Footprint,
     Mode,
     NameKind,
-    NameSemantics,
+    RefinedNames,
 )
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.mpi.call import mpi_call
@@ -74,7 +74,7 @@ class UnitAccesses:
     def __init__(self, graph: ControlFlow, scope: Scope, effects: Effects) -> None:
         self.graph = graph
         self.scope = _Unshadowed(scope.located, scope.scopes) if scope.shadowed else scope
-        self.names = _with_marked(effects.names(self.scope))
+        self.names = _NamesInConstructs(effects.names(self.scope))
         self._known: dict[int, PointAccesses] = {}
         self._constructs: dict[int, ConstructNames] = {}
         self._exposed: dict[str, bool] = {}
@@ -202,7 +202,7 @@ class UnitAccesses:
             return
         match what:
             case Assign(target=Ref(name=name, args=args), pointer=False) if _is_whole(args):
-                if self.names.own_assignment(what):
+                if self.names.is_intrinsic_assignment(what):
                     yield self.names.storage(name)
             case DoHead(kind="count", var=Ref(name=name, args=None)):
                 yield self.names.storage(name)
@@ -325,24 +325,22 @@ class _Unshadowed(Scope):
         return frozenset()
 
 
-def _with_marked(names: NameSemantics) -> NameSemantics:
+class _NamesInConstructs(RefinedNames):
     """The names of a unit, with those that constructs bind as variables of their own."""
 
-    def kind(name: str, listed: bool) -> NameKind:
-        return NameKind.VARIABLE if MARK in name else names.kind(name, listed)
+    def kind(self, name: str, listed: bool) -> NameKind:
+        return NameKind.VARIABLE if MARK in name else self.names.kind(name, listed)
 
-    def storage(name: str) -> str:
-        return name if MARK in name else names.storage(name)
+    def storage(self, name: str) -> str:
+        return name if MARK in name else self.names.storage(name)
 
-    def call(call: Call) -> CallEffect:
-        done = names.call(call)
+    def call(self, call: Call) -> CallEffect:
+        done = self.names.call(call)
         marked = sorted(n for arg in call.args for n in names_in(arg) if MARK in n)
         more = tuple(
             CalledAccess(n, mode) for n in marked for mode in (Mode.READ, Mode.MAYBE_WRITE)
         )
         return replace(done, accesses=(*done.accesses, *more))
-
-    return replace(names, kind=kind, storage=storage, call=call)
 
 
 def _parts(point: Point) -> tuple[What, ...]:

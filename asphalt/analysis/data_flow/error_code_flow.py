@@ -299,7 +299,7 @@ class CodeFlow:
                     if names.kind(name, args is not None) not in _READ:
                         return False
                 case Op():
-                    if not names.own_operation(part):
+                    if not names.is_intrinsic_operation(part):
                         return False
                 case Lit() | Keyword() | Section():
                     pass

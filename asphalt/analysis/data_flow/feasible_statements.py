@@ -7,7 +7,8 @@ else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.control_flow.graph import PointRole
@@ -15,7 +16,7 @@ from asphalt.analysis.data_flow.error_code_flow import CodeFlow
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.effects.error_handlers import why_errors_return
 from asphalt.analysis.effects.procedure_effects import Effects
-from asphalt.analysis.memory.accesses import NameSemantics
+from asphalt.analysis.memory.accesses import NameSemantics, RefinedNames
 from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.expr import AltReturn, Keyword
 from asphalt.ir.stmt import ArmHead, Call, Guarded, Plain, What
@@ -53,7 +54,7 @@ class Executed:
     def names(self) -> NameSemantics:
         """How accesses are seen."""
         names = self.effects.names(self.scope)
-        return replace(names, amounts_to=self._amounts_to) if self.is_less else names
+        return _ExecutedNames(names, self._instead) if self.is_less else names
 
     def never(self, leaf: Leaf) -> bool:
         """Whether a statement is never reached, or its action if it is a one-line IF."""
@@ -64,9 +65,6 @@ class Executed:
         """Whether a statement does nothing but to find out that a code is MPI_SUCCESS."""
         action = isinstance(leaf.what, Guarded) and leaf.what.kind == "if"
         return (id(leaf), action) in self._instead
-
-    def _amounts_to(self, what: What, leaf: Leaf) -> What:
-        return self._instead.get((id(leaf), leaf.what is not what), what)
 
     @cached_property
     def _instead(self) -> dict[tuple[int, bool], What]:
@@ -81,6 +79,21 @@ class Executed:
             elif isinstance(point.what, Call) and self.codes.is_idle_call(point.number):
                 found[key] = _evaluated(point.what)
         return found
+
+
+class _ExecutedNames(RefinedNames):
+    """The names of a unit in which some statements do less than stands there.
+
+    ``instead``: what they do, by the identity of the statement and whether it is the action of a
+    one-line IF.
+    """
+
+    def __init__(self, names: NameSemantics, instead: Mapping[tuple[int, bool], What]) -> None:
+        super().__init__(names)
+        self._instead = instead
+
+    def effective_statement(self, what: What, leaf: Leaf) -> What:
+        return self._instead.get((id(leaf), leaf.what is not what), what)
 
 
 def _evaluated(call: Call) -> ArmHead:

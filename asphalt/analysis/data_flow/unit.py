@@ -70,7 +70,7 @@ class UnitFacts:
     @cached_property
     def values(self) -> Values:
         """What its scalars are equal to."""
-        return Values(self.scope, self.effects)
+        return Values(self.scope, self.effects.names(self.scope))
 
     @cached_property
     def names(self) -> NameSemantics:

@@ -96,7 +96,7 @@ def _inexact(part: Arg, scope: Scope, effects: Effects, depth: int) -> str | Non
     match part:
         case Op(op="**", operands=(_, Lit(kind="integer") as power)) if power.integer == 2:
             return None
-        case Component(spelled=spelled) if effects.names(scope).bound_function(part):
+        case Component(spelled=spelled) if effects.names(scope).may_be_function(part):
             return spelled
         case Ref(spelled=spelled, args=tuple(args)) if inexact_part(part, scope) is not None:
             symbol = scope.lookup(part.name)

@@ -10,12 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from asphalt.analysis.call_graph.defined_operations import may_be_derived, may_finalize
-from asphalt.analysis.call_graph.operators import (
-    finalizers_visible,
-    is_intrinsic_assignment,
-    is_intrinsic_operation,
-)
 from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.effects.array_flow import ArrayFlow, Flow, same_flow
 from asphalt.analysis.effects.assumed_calls import assumed_effect
@@ -26,6 +20,7 @@ from asphalt.analysis.effects.shared_storage import SharedVariable, is_exact, st
 from asphalt.analysis.effects.summary import Summary, least_summary, summarise
 from asphalt.analysis.effects.summary_provenance import ProcedureKey as ProcedureKey
 from asphalt.analysis.effects.summary_provenance import Traces, Tracing
+from asphalt.analysis.effects.unit_names import UnitNames
 from asphalt.analysis.memory.accesses import (
     ALIASED,
     CalledAccess,
@@ -40,15 +35,9 @@ from asphalt.analysis.memory.forward_substitution import Values, constants_in
 from asphalt.analysis.memory.invariant_frame import Frame
 from asphalt.analysis.memory.shapes import run_as_section, shape_of
 from asphalt.analysis.memory.statement_accesses import examine
-from asphalt.analysis.memory.storage import (
-    component_storage,
-    name_kind,
-    pointer_component,
-    storage_of,
-)
+from asphalt.analysis.memory.storage import component_storage, name_kind, storage_of
 from asphalt.analysis.mpi.call import mpi_call, mpi_function
 from asphalt.analysis.mpi.library_effects import library_row
-from asphalt.analysis.names.designators import may_be_function, may_be_resized
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.ir.expr import (
@@ -124,21 +113,8 @@ class Effects:
         )
 
     def names(self, scope: Scope) -> NameSemantics:
-        """How ``examine`` is to see the names of a unit."""
-        return NameSemantics(
-            kind=lambda name, listed: name_kind(name, listed, scope),
-            storage=lambda name: storage_of(name, scope),
-            call=lambda call: self.call(call, scope),
-            own_operation=lambda op: is_intrinsic_operation(op, scope),
-            own_assignment=lambda assign: (
-                is_intrinsic_assignment(assign, scope) and not may_finalize(assign, scope)
-            ),
-            finalized=lambda item: finalizers_visible(scope) and may_be_derived(item, scope),
-            component=lambda component: component_storage(component, scope),
-            pointer=lambda component: pointer_component(component, scope),
-            bound_function=lambda component: may_be_function(component, scope),
-            resizable=lambda designator: may_be_resized(designator, scope),
-        )
+        """What the names and calls of a unit mean."""
+        return UnitNames(scope, self.call)
 
     def summary(self, located: Located) -> Summary | None:
         """The summary of a procedure; None: a recursion whose effects could not be bounded."""
@@ -191,7 +167,8 @@ class Effects:
 
     def _frame(self, key: ProcedureKey) -> Frame:
         if key not in self._frames:
-            values = Values(self.scopes.of(self._located[key]), self)
+            scope = self.scopes.of(self._located[key])
+            values = Values(scope, self.names(scope))
             self._frames[key] = Frame(values, values.footprint.written())
         return self._frames[key]
 

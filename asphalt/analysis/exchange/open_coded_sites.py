@@ -42,7 +42,7 @@ def _exchange(
 ) -> Exchange | None:
     """The exchange that a group is, or may be, with the unit that one call stands in."""
     scope = effects.scopes.of(located)
-    values = Values(scope, effects)
+    values = Values(scope, effects.names(scope))
     nodes = next(listed for where, listed in lists_in(located.unit.body, ()) if where == path)
     group = nodes[start : end + 1]
     found = sorted_out(group, scope)

@@ -124,7 +124,8 @@ class Exchange:
         """The same exchange, with what calls do seen in another way."""
         if effects is self.effects:
             return self
-        values, names = Values(self.scope, effects), effects.names(self.scope)
+        names = effects.names(self.scope)
+        values = Values(self.scope, names)
         return replace(self, effects=effects, values=values, names=names)
 
     @property
@@ -205,7 +206,7 @@ def at_calls(
     if not found:
         return ()
     scope = effects.scopes.of(located)
-    values = Values(scope, effects)
+    values = Values(scope, effects.names(scope))
     executed = Executed(scope, effects)
     names, reaching = executed.names, executed.reaching
     return tuple(

@@ -6,7 +6,6 @@ the source writes them; ``regions`` turns these into integer sets.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
@@ -209,31 +208,94 @@ class CallEffect:
     effects: tuple[tuple[EffectKind, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NameSemantics:
-    """What ``examine`` must know about names: their kind (the flag: a parenthesised list follows
-    or may follow), the storage behind a variable, what a call does, and whether operations and
-    assignments are the language's own."""
+class NameSemantics(Protocol):
+    """What the names, operators and calls of one unit mean: what ``examine`` asks about them.
 
-    kind: Callable[[str, bool], NameKind]
-    storage: Callable[[str], str]
-    call: Callable[[Call], CallEffect]
-    own_operation: Callable[[Op], bool] = lambda op: True
-    own_assignment: Callable[[Assign], bool] = lambda assign: True
-    finalized: Callable[[Expr], bool] = lambda item: False
-    """Whether a final subroutine may be called where an object is deallocated."""
-    component: Callable[[Component], str | None] = lambda component: None
-    """The designator of a component that is an object of its own, e.g. ``plan%send``."""
-    pointer: Callable[[Component], tuple[str, str] | None] = lambda component: None
-    """The designator of a component that is a pointer in an object of its own, and the storage of
-    the pointer itself."""
-    bound_function: Callable[[Component], bool] = lambda component: False
-    """Whether a component with a list may be a function that is bound to the type."""
-    resizable: Callable[[Ref | Component], bool] = lambda designator: False
-    """Whether an assignment may give an object another size, or length."""
-    amounts_to: Callable[[What, Leaf], What] = lambda what, leaf: what
-    """What a statement, or the action of a one-line IF, does, which may be less than stands there.
+    ``effects.unit_names.UnitNames`` answers from the declarations and from the effects of the
+    called procedures.
     """
+
+    def kind(self, name: str, listed: bool) -> NameKind:
+        """What a name stands for.  ``listed``: a parenthesised list follows it, or may follow."""
+
+    def storage(self, name: str) -> str:
+        """The storage behind a variable; ``ALIASED`` if it may have a second name."""
+
+    def component(self, component: Component) -> str | None:
+        """The designator of a component whose storage has no other name, e.g. ``plan%send``.
+
+        None: it may have one.
+        """
+
+    def pointer(self, component: Component) -> tuple[str, str] | None:
+        """The designator of a pointer component, and the storage of the pointer itself.
+
+        None: it is no pointer, or another name may lead to the pointer.
+        """
+
+    def call(self, call: Call) -> CallEffect:
+        """What a CALL statement or a function reference does."""
+
+    def is_intrinsic_operation(self, op: Op) -> bool:
+        """Whether an operation is intrinsic (F2018 10.1.5): it calls no procedure."""
+
+    def is_intrinsic_assignment(self, assign: Assign) -> bool:
+        """Whether an assignment is intrinsic (F2018 10.2.1.2) and finalizes nothing."""
+
+    def may_finalize(self, item: Expr) -> bool:
+        """Whether the deallocation of an object may call a final subroutine."""
+
+    def may_be_function(self, component: Component) -> bool:
+        """Whether a component with a list may be a reference to a type-bound function."""
+
+    def may_be_resized(self, designator: Ref | Component) -> bool:
+        """Whether an assignment may give an object another shape or length."""
+
+    def effective_statement(self, what: What, leaf: Leaf) -> What:
+        """What the statement ``leaf``, or the action of a one-line IF, is known to do.
+
+        It may do less than ``what``, which stands there.
+        """
+
+
+class RefinedNames(NameSemantics):
+    """The answers of ``names``.  Subclasses override some of them."""
+
+    def __init__(self, names: NameSemantics) -> None:
+        self.names = names
+
+    def kind(self, name: str, listed: bool) -> NameKind:
+        return self.names.kind(name, listed)
+
+    def storage(self, name: str) -> str:
+        return self.names.storage(name)
+
+    def component(self, component: Component) -> str | None:
+        return self.names.component(component)
+
+    def pointer(self, component: Component) -> tuple[str, str] | None:
+        return self.names.pointer(component)
+
+    def call(self, call: Call) -> CallEffect:
+        return self.names.call(call)
+
+    def is_intrinsic_operation(self, op: Op) -> bool:
+        return self.names.is_intrinsic_operation(op)
+
+    def is_intrinsic_assignment(self, assign: Assign) -> bool:
+        return self.names.is_intrinsic_assignment(assign)
+
+    def may_finalize(self, item: Expr) -> bool:
+        return self.names.may_finalize(item)
+
+    def may_be_function(self, component: Component) -> bool:
+        return self.names.may_be_function(component)
+
+    def may_be_resized(self, designator: Ref | Component) -> bool:
+        return self.names.may_be_resized(designator)
+
+    def effective_statement(self, what: What, leaf: Leaf) -> What:
+        return self.names.effective_statement(what, leaf)
 
 
 ALIASED = "(aliased)"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from asphalt.analysis.memory.accesses import Access, EffectKind, Footprint, NameSemantics
 from asphalt.analysis.memory.statement_accesses import examine
@@ -39,16 +38,6 @@ COMPARISONS: Mapping[str, Callable[[int], bool]] = {
 _ELSEWHERE = (EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE, EffectKind.STATE)
 
 
-class NamesInScopes(Protocol):
-    """What knows how ``examine`` is to see the names of a unit: its types, and what its calls do.
-
-    ``effects.procedure_effects.Effects`` is one.
-    """
-
-    def names(self, scope: Scope) -> NameSemantics:
-        """The names of one unit."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Place:
     """A statement: its position in the text of the unit, and the outermost loop around it."""
@@ -73,9 +62,9 @@ def _constant(part: Expr, scope: Scope) -> Expr | None:
 class Values:
     """The integer values of one unit."""
 
-    def __init__(self, scope: Scope, effects: NamesInScopes) -> None:
+    def __init__(self, scope: Scope, names: NameSemantics) -> None:
         self.scope = scope
-        self.footprint: Footprint = examine(scope.unit.body, effects.names(scope))
+        self.footprint: Footprint = examine(scope.unit.body, names)
         self._places: dict[int, _Place] = {}
         self._position = 0
         self._index(scope.unit.body, None, ())

@@ -142,7 +142,7 @@ class RecordingPoint:
             case Component(args=args) if (own := self.record.names.component(expr)) is not None:
                 self._component(own, Mode.READ, _subscripts(args))
                 self.read(*(args or ()))
-            case Component() if self.record.names.bound_function(expr):
+            case Component() if self.record.names.may_be_function(expr):
                 self._read_indices(expr.base)
                 self.call(_bound_call(expr))
             case Component() if self._through(expr, Mode.READ):
@@ -162,7 +162,7 @@ class RecordingPoint:
             case Lit() | AltReturn():
                 pass
             case Op():
-                if not self.record.names.own_operation(expr):
+                if not self.record.names.is_intrinsic_operation(expr):
                     self.effect(EffectKind.UNKNOWN_CALL, f"operator {expr.op}")
                 self.read(*expr.operands)
             case _:
@@ -199,11 +199,11 @@ class RecordingPoint:
                 case Ref(name=name) if self._is_variable(value):
                     self._access(name, Mode.INQUIRE, None)
                     self.read(*(value.args or ()))  # subscripts are evaluated, maybe
-                case Component() if not self.record.names.bound_function(value):
+                case Component() if not self.record.names.may_be_function(value):
                     self._inquire_component(value)
                 case _:
                     self.read(value)
-            if isinstance(value, Ref | Component) and self.record.names.resizable(value):
+            if isinstance(value, Ref | Component) and self.record.names.may_be_resized(value):
                 self.record.accesses[begun:] = [
                     replace(access, resizable=True) for access in self.record.accesses[begun:]
                 ]
@@ -216,7 +216,7 @@ class RecordingPoint:
         elif (root := root_name(target)) is not None:
             self._bound_by_construct(root)
             # sizes of what is allocated in an element are part of its value
-            mode = Mode.READ if self.record.names.resizable(target) else Mode.INQUIRE
+            mode = Mode.READ if self.record.names.may_be_resized(target) else Mode.INQUIRE
             self._access(root, mode, None)
             self._through_pointer(mode)
         self._read_indices(target)
@@ -254,7 +254,7 @@ class RecordingPoint:
             case Component(base=base):
                 root = root_name(base)
                 self._bound_by_construct(root)
-                if root is None or self.record.names.bound_function(target):
+                if root is None or self.record.names.may_be_function(target):
                     self.effect(EffectKind.OPAQUE, "assignment to a component")
                 else:
                     self._access(root, Mode.MAYBE_WRITE, None)
@@ -274,7 +274,7 @@ class RecordingPoint:
             match value:
                 case Ref(args=args) if self._is_variable(value):
                     self.read(*(args or ()))  # the subscripts; the object by the summary
-                case Component() if not self.record.names.bound_function(value):
+                case Component() if not self.record.names.may_be_function(value):
                     self._bound_by_construct(root_name(value))
                     self._read_indices(value)
                 case _:

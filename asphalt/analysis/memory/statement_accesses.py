@@ -140,14 +140,14 @@ class _Visitor:
 
     def statement(self, what: What, leaf: Leaf, loops: tuple[Do, ...], sure: bool) -> None:
         at = RecordingPoint(self.record, leaf, loops, sure)
-        match self.names.amounts_to(what, leaf):
+        match self.names.effective_statement(what, leaf):
             case Assign(target=target, value=value, pointer=pointer) as what:
                 at.read(value)
                 if pointer and isinstance(target, Component):
                     at.associate(target)
                 else:
                     at.define(target)
-                if not pointer and not self.names.own_assignment(what):
+                if not pointer and not self.names.is_intrinsic_assignment(what):
                     at.effect(EffectKind.UNKNOWN_CALL, "assignment(=)")
                 if pointer:
                     at.effect(EffectKind.POINTER, "pointer assignment")
@@ -181,7 +181,7 @@ class _Visitor:
             case Allocation(kind=kind, objects=objects, options=options):
                 for item in objects:
                     at.associate(item)
-                    if kind == "deallocate" and self.names.finalized(item):
+                    if kind == "deallocate" and self.names.may_finalize(item):
                         at.effect(EffectKind.UNKNOWN_CALL, "final subroutine")
                 for option in options:
                     if option.name in ("source", "mold"):
@@ -200,7 +200,7 @@ class _Visitor:
         """Whether control may leave the surrounding loop body inside ``node``."""
         match node:
             case Leaf(what=Guarded(action=Jump() as jump)) | Leaf(what=Jump() as jump):
-                return isinstance(self.names.amounts_to(jump, node), Jump)
+                return isinstance(self.names.effective_statement(jump, node), Jump)
             case Branch(arms=arms):
                 return any(self._may_skip(child) for arm in arms for child in arm.body)
             case Do(body=body) | Block(body=body):

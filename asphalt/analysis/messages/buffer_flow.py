@@ -7,6 +7,7 @@ no others.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from asphalt.analysis.data_flow.temporaries import is_unseen
@@ -17,6 +18,7 @@ from asphalt.analysis.memory.accesses import (
     CallEffect,
     Mode,
     NameSemantics,
+    RefinedNames,
     Subscript,
 )
 from asphalt.analysis.memory.contiguity import reference_contiguity
@@ -116,8 +118,7 @@ class BufferFlow:
 
     @property
     def _names(self) -> NameSemantics:
-        usual = self.facts.names
-        return replace(usual, call=lambda call: self._transfers.get(id(call)) or usual.call(call))
+        return _NamesWithTransfers(self.facts.names, self._transfers)
 
     def _shape(self, at: Leaf) -> Shape | None:
         return shape_of(self.name, self.facts.scope, self.facts.values, at)
@@ -180,6 +181,17 @@ class BufferFlow:
                 case _:
                     first.append(self.facts.values.polynomial(argument, leaf))
         return tuple(first)
+
+
+class _NamesWithTransfers(RefinedNames):
+    """The names of a unit, with known effects of some calls, by the identity of the call."""
+
+    def __init__(self, names: NameSemantics, transfers: Mapping[int, CallEffect]) -> None:
+        super().__init__(names)
+        self._transfers = transfers
+
+    def call(self, call: Call) -> CallEffect:
+        return self._transfers.get(id(call)) or self.names.call(call)
 
 
 def _run(

@@ -218,7 +218,7 @@ def _function_for(call: MpiCall, facts: UnitFacts) -> str | None:
         for part in walk(argument):
             if isinstance(part, OpaqueExpr):
                 return part.text
-            if isinstance(part, Op) and not facts.names.own_operation(part):
+            if isinstance(part, Op) and not facts.names.is_intrinsic_operation(part):
                 return part.op
             if isinstance(part, Ref) and mpi_constant(part, facts.scope) is None:
                 kind = facts.names.kind(part.name, part.args is not None)
