@@ -7,7 +7,7 @@
 # make bench   all measurements, into bench/results (an hour on two cores)
 # make bench-quick  a part of them, into build/bench (about two minutes)
 # make corpus  scans the sources of real programs
-# make docs    writes the pages of all verdicts and of the rules of safety
+# make docs    writes the pages of all verdicts, of all passes, and of the rules of safety
 # make clean   removes what was built, not .venv
 
 PYTHON ?= python3.11
@@ -78,6 +78,7 @@ corpus: setup
 
 docs: setup
 	$(BIN)/python -m bench.verdicts
+	$(BIN)/python -m bench.passes
 	PYTHONPATH=tests $(BIN)/python -m support.safety_page
 
 clean:

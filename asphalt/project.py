@@ -22,7 +22,7 @@ from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.analysis_manager.user_units import user_units
 from asphalt.config.limits import HEADER
-from asphalt.config.passes import PREPUSH, TRANSFERS
+from asphalt.config.passes import TRANSFERS, Pass
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.change import Change as Change
 from asphalt.diagnostics.model import ProblemReport, SiteReport
@@ -51,7 +51,6 @@ from asphalt.ir.stmt import Opaque, Use
 from asphalt.ir.tree import leaves
 from asphalt.optimiser.acceptance import Key
 from asphalt.optimiser.outcome import Tried
-from asphalt.transforms.motion import code_motion
 from asphalt.unparse.params import check_header
 
 
@@ -149,7 +148,7 @@ class Project:
 
     def kept_blocking(self) -> tuple[SiteReport, ...]:
         """The transfers that the settings ask to be made non-blocking, and that cannot be."""
-        if "nonblocking" not in self.settings.passes:
+        if Pass.NONBLOCKING not in self.settings.passes:
             return ()
         return kept_blocking(self._analyses, self.settings.assume)
 
@@ -163,14 +162,14 @@ class Project:
 
     def kept_stores(self) -> tuple[SiteReport, ...]:
         """The stores in front of receives that the settings ask to leave out, and that stay."""
-        return kept_stores(self._analyses) if "stores" in self.settings.passes else ()
+        return kept_stores(self._analyses) if Pass.STORES in self.settings.passes else ()
 
     def nothing_beside(
         self, changes: Sequence[Change], tries: Mapping[Key, Tried] = MappingProxyType({})
     ) -> tuple[SiteReport, ...]:
         """Those that could be, but are not in these changes: no work comes beside them.  ``tries``:
         what was tried for units (``Outcome.tries``)."""
-        if "nonblocking" not in self.settings.passes:
+        if Pass.NONBLOCKING not in self.settings.passes:
             return ()
         own = self.settings
         wrong = {(found.file, found.unit): found.line for found in self.findings}
@@ -181,7 +180,7 @@ class Project:
     def kept_whole(self, sites: Sequence[SiteReport]) -> tuple[SiteReport, ...]:
         """The sites that changes are about, with what keeps messages from being cut into segments
         where the settings ask for it."""
-        if not {"nonblocking", "pipelining"} <= set(self.settings.passes):
+        if not {Pass.NONBLOCKING, Pass.PIPELINING} <= set(self.settings.passes):
             return tuple(sites)
         return kept_whole(self._analyses, sites, self.settings.assume)
 
@@ -189,7 +188,7 @@ class Project:
         """The operations that the program starts itself and that get no more work beside them in
         an outcome; (): nobody asks to move work."""
         passes = self.settings.passes
-        if code_motion.NAME not in passes:
+        if Pass.MOTION not in passes:
             return ()
         sites = (*(site for change in outcome.changes for site in change.sites), *outcome.own)
         told = {(site.file, site.line) for site in sites}
@@ -281,7 +280,9 @@ class Project:
         refuse_ambiguous(self.settings.assume, self._tree)
         passes = self.settings.passes
         asked = AskedFor(tile, depth, self.settings, trial)
-        changes = prepushed(self._tree, self.sites(), asked, in_place) if PREPUSH in passes else ()
+        changes: tuple[Change, ...] = ()
+        if Pass.PREPUSH in passes:
+            changes = prepushed(self._tree, self.sites(), asked, in_place)
         wanted = [name for name in passes if name in TRANSFERS]
         wrong = {(found.file, found.unit) for found in self.findings} if wanted else set()
         limit = self.settings.clone_limit

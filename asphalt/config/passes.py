@@ -1,45 +1,109 @@
-"""The names of the transformations, as ``--passes`` and the settings take them, in their order."""
+"""The passes: what ``--passes`` and the setting ``passes`` can ask for.
+
+A pass is one transformation, or several that belong together.  Each transformation says in its own
+module to which pass it belongs (``TRANSFORMATION``); ``optimiser.phases`` has all of them in the
+order in which the optimiser tries them.  ``docs/passes.md`` is made from both.
+"""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from enum import Enum, StrEnum
+from typing import Self
 
 from asphalt.config.errors import UsageError
 
-PREPUSH = "prepush"
-TRANSFERS = (
-    "unrolling",
-    "inline",
-    "branches",
-    "stores",
-    "renaming",
-    "expansion",
-    "nonblocking",
-    "decomposition",
-    "fission",
-    "motion",
-    "waits",
-    "splitting",
-    "peeling",
-    "pipelining",
-)
-"""Those for transfers between two ranks."""
-STARTING = ("nonblocking", "pipelining")
-"""Of these, the passes that make starts and waits of blocking calls; others move what they make,
-or what the program starts itself."""
-GAINING = ("stores", "expansion", "decomposition", "motion", "pipelining")
-"""Of these, the passes by which a program can gain; what others do is only kept with their steps.
-"""
-PASSES = (PREPUSH, *TRANSFERS)
-DEFAULT = (PREPUSH,)
+
+class Role(Enum):
+    """What a pass does for others, or without them."""
+
+    STARTS = "makes starts and waits of blocking calls"
+    GAINS = "can shorten a program by its own steps"
+
+
+class Pass(StrEnum):
+    """All passes, in the order in which they are listed, each with one line for people.
+
+    Passes without the role ``GAINS`` prepare steps of those that have it: their steps are only kept
+    together with such steps.
+    """
+
+    summary: str
+    roles: frozenset[Role]
+
+    def __new__(cls, name: str, summary: str, *roles: Role) -> Self:
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.summary = summary
+        member.roles = frozenset(roles)
+        return member
+
+    PREPUSH = (
+        "prepush",
+        "An all-to-all exchange leaves in tiles while the loop that fills its send buffer runs.",
+    )
+    UNROLLING = "unrolling", "Loops with few iterations that only communicate are unrolled."
+    INLINE = "inline", "Procedures that communicate are inlined."
+    BRANCHES = "branches", "Branches whose condition is constant are decided."
+    STORES = (
+        "stores",
+        "Stores to a receive buffer are dropped where the receive defines the same elements.",
+        Role.GAINS,
+    )
+    RENAMING = "renaming", "A local buffer of several transfers becomes several buffers."
+    EXPANSION = (
+        "expansion",
+        "Receives of a loop are posted before it, and sends leave from copies of their buffers.",
+        Role.GAINS,
+    )
+    NONBLOCKING = (
+        "nonblocking",
+        "Blocking transfers and collective operations become a start and a wait.",
+        Role.STARTS,
+    )
+    DECOMPOSITION = (
+        "decomposition",
+        "A collective operation becomes messages, one for each block.",
+        Role.GAINS,
+    )
+    FISSION = "fission", "Branches and nests are split where a message concerns a part of them."
+    MOTION = (
+        "motion",
+        "Starts move up, waits move down, and computation moves between them.",
+        Role.GAINS,
+    )
+    WAITS = "waits", "A wait for several operations becomes single waits; waits leave loops."
+    SPLITTING = (
+        "splitting",
+        "The interior of a nest is separated from the edges that need a received halo.",
+    )
+    PEELING = "peeling", "The iterations that define what is sent are executed first."
+    PIPELINING = (
+        "pipelining",
+        "A nest and the messages before and behind it are cut into tiles of K iterations.",
+        Role.STARTS,
+        Role.GAINS,
+    )
+
+
+PASSES: tuple[Pass, ...] = tuple(Pass)
+TRANSFERS = tuple(one for one in PASSES if one is not Pass.PREPUSH)
+"""The passes for messages between two ranks, and for collective operations that are no exchange."""
+STARTING = tuple(one for one in TRANSFERS if Role.STARTS in one.roles)
+GAINING = tuple(one for one in TRANSFERS if Role.GAINS in one.roles)
+STARTING = tuple(one for one in TRANSFERS if Role.STARTS in one.roles)
+GAINING = tuple(one for one in TRANSFERS if Role.GAINS in one.roles)
+DEFAULT = (Pass.PREPUSH,)
 GROUPS = {"transfers": TRANSFERS, "all": PASSES}
 """Names for several passes."""
 
 
-def in_order(names: Iterable[str]) -> tuple[str, ...]:
-    """The passes of these names and groups, each once; raises ``UsageError`` for a name that is
-    none."""
+def in_order(names: Iterable[str]) -> tuple[Pass, ...]:
+    """The passes of these names and groups, each once, in the order in which they are listed.
+
+    Raises ``UsageError`` for a name that is neither, and where there is no name.
+    """
     given = {one for name in names for one in GROUPS.get(name, (name,))}
     known = (*PASSES, *GROUPS)
     for name in sorted(given - set(PASSES)):
@@ -47,5 +111,5 @@ def in_order(names: Iterable[str]) -> tuple[str, ...]:
         meant = f"; did you mean {near[0]}?" if near else ""
         raise UsageError(f"passes: {name} is none of {', '.join(known)}{meant}")
     if not given:
-        raise UsageError(f"passes: no name; there are {', '.join((*PASSES, *GROUPS))}")
-    return tuple(name for name in PASSES if name in given)
+        raise UsageError(f"passes: no name; there are {', '.join(known)}")
+    return tuple(one for one in PASSES if one in given)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from asphalt.config.passes import Pass
 from asphalt.diagnostics.change import Change
 from asphalt.diagnostics.model import DroppedReport, ProcedureReport, SiteReport
 from asphalt.optimiser.acceptance import Key
 from asphalt.optimiser.outcome import Tried
-from asphalt.transforms.inlining import inline
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,5 +40,5 @@ class Outcome:
         for one in (p for p in self.procedures if p.unit != unit):
             for dropped in one.dropped:
                 names = dropped.transformation.split(", ")
-                if inline.NAME in names and unit and f"{unit} (" in dropped.does:
+                if Pass.INLINE in names and unit and f"{unit} (" in dropped.does:
                     yield dropped

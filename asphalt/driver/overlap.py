@@ -15,6 +15,7 @@ from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.analysis_manager.user_units import user_units
 from asphalt.config.limits import USUAL_DEPTH
+from asphalt.config.passes import Pass
 from asphalt.diagnostics.change import Change as Change
 from asphalt.diagnostics.model import (
     DroppedReport,
@@ -40,7 +41,7 @@ from asphalt.gain.model import Judge
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.optimiser import blocking
-from asphalt.optimiser.acceptance import Key, unit_at
+from asphalt.optimiser.acceptance import Key, key_of, unit_at
 from asphalt.optimiser.optimise import Done, Dropped, Optimised, optimise
 from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import Transfer, Tried
@@ -131,7 +132,7 @@ def _optimised(
         now = tree.edited({path: change.after for path, change in by_path.items()})
         analyses = analyses.followed_by(now)
     done: set[Key] = set()
-    for path, chain in _places(now, "inline" in passes, wrong, units):
+    for path, chain in _places(now, Pass.INLINE in passes, wrong, units):
         located = next(
             (one for one in now.units_of(path) if tuple(u.name for u in one.chain) == chain), None
         )
@@ -190,10 +191,10 @@ def _places(
         new = [
             one
             for one in level
-            if one.unit.kind != "module" and _place(one) not in found
+            if one.unit.kind != "module" and key_of(one) not in found
             if (one.path, one.unit.name) not in wrong
         ]
-        found.update({_place(one): None for one in new})
+        found.update({key_of(one): None for one in new})
         level = [
             mention
             for one in new
@@ -226,10 +227,6 @@ def _is_left_behind(located: Located, given: Tree, now: Tree) -> bool:
     return bool(before) or any(
         inline.stands_in(given.content(entry.path), located) for entry in given.files
     )
-
-
-def _place(located: Located) -> tuple[str, tuple[str, ...]]:
-    return located.path, tuple(unit.name for unit in located.chain)
 
 
 def kept_blocking(
@@ -271,7 +268,7 @@ def nothing_beside(
         line = wrong.get((located.path, located.unit.name))
         why = None if line is None else f"line {line} has an error in its messages"
         for refused, operation, assumed in blocking.nothing_beside(
-            analyses, located, lines, accepted, passes, clone_limit, why, tries.get(_place(located))
+            analyses, located, lines, accepted, passes, clone_limit, why, tries.get(key_of(located))
         ):
             for report in _kept(located, refused, operation):
                 needed = tuple(sorted({*report.assumptions, *assumed}))

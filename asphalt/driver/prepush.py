@@ -9,7 +9,7 @@ from pathlib import Path
 from asphalt.analysis.directives.directives import Directive
 from asphalt.analysis.exchange.site_directives import site_directives
 from asphalt.analysis.tiling.plan import Plan
-from asphalt.config.passes import PREPUSH
+from asphalt.config.passes import Pass
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.change import Change
 from asphalt.driver.overlap import DEFAULT_DEPTH, DEFAULT_TILE
@@ -96,7 +96,7 @@ def _change(tree: Tree, path: str, sites: list[Site], asked: AskedFor) -> Change
         replace(
             site.report,
             verdict="applied",
-            passes=(PREPUSH,),
+            passes=(Pass.PREPUSH,),
             tile=parameter.tile,
             depth=parameter.depth,
         )

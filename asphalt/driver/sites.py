@@ -11,13 +11,14 @@ from asphalt.analysis.conditions.site import PARSERS
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.exchange.site_directives import site_directives
 from asphalt.analysis.tiling.plan import Plan
-from asphalt.analysis.verdicts.verdict import Mark, Refused
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.assumptions import PURE, UNIFORM, is_accepted, of_kind
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.catalogue import ASSUMPTIONS
-from asphalt.diagnostics.model import MarkReport, SiteReport
+from asphalt.diagnostics.model import SiteReport
 from asphalt.diagnostics.site_names import site_name
+from asphalt.driver.transfers import mark_report
 from asphalt.frontend.second_opinion.second_opinion import opinions
 from asphalt.frontend.second_opinion.second_outline import differs
 from asphalt.frontend.source_tree.index import FileIndex
@@ -137,7 +138,7 @@ class SiteJudge:
         return judgement
 
     def _judged(self, name: str, exchange: Exchange, judgement: Plan | Refused) -> SiteReport:
-        marks = tuple(_mark(mark) for mark in marks_of(exchange, judgement))
+        marks = tuple(mark_report(mark) for mark in marks_of(exchange, judgement))
         if isinstance(judgement, Refused):
             verdict = "skipped" if judgement.code.id == "ASP006" else "refused"
             return replace(
@@ -215,13 +216,6 @@ def _report(name: str, exchange: Exchange, verdict: str) -> SiteReport:
         exchange.operation,
         exchange.located.unit.name,
         verdict,
-    )
-
-
-def _mark(mark: Mark) -> MarkReport:
-    span = mark.span
-    return MarkReport(
-        span.file, span.first, span.first_col, span.last, span.last_col, mark.role, mark.text
     )
 
 

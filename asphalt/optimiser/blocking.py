@@ -13,6 +13,7 @@ from asphalt.analysis.verdicts.pipelining_codes import PARTS
 from asphalt.analysis.verdicts.splitting_codes import ORDER
 from asphalt.analysis.verdicts.verdict import Code, Mark, Refused
 from asphalt.analysis_manager.analyses import Analyses
+from asphalt.config.passes import Pass
 from asphalt.ir.program import Located
 from asphalt.ir.source import Span
 from asphalt.ir.tree import Do, Node, leaves
@@ -23,8 +24,6 @@ from asphalt.optimiser.second_reader import disagreement
 from asphalt.transforms.buffers import receive_queues, redundant_stores
 from asphalt.transforms.decomposition import decomposition
 from asphalt.transforms.inlining import inline
-from asphalt.transforms.loops import branch_fission
-from asphalt.transforms.motion import code_motion
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.tiling import pipelining, segmentation
 
@@ -83,7 +82,7 @@ def nothing_beside(
         for found, spelled in _judged(facts)
         if isinstance(found, nonblocking.Split) and found.line not in overlapped
     ]
-    segments = segmentation.refusals(facts) if pipelining.NAME in passes else ()
+    segments = segmentation.refusals(facts) if Pass.PIPELINING in passes else ()
     own = _own_that_stay(facts, segments, overlapped)
     if not idle and not own:
         return ()
@@ -97,16 +96,16 @@ def nothing_beside(
             for found, spelled in idle
         )
     stay: list[Refused] = []
-    if pipelining.NAME in passes:
+    if Pass.PIPELINING in passes:
         stay += segments
         stay += pipelining.refusals(facts)
-    if decomposition.NAME in passes:
+    if Pass.DECOMPOSITION in passes:
         stay += decomposition.refusals(facts)
-    if receive_queues.NAME in passes:
+    if Pass.EXPANSION in passes:
         stay += receive_queues.refusals(facts, clone_limit)
     more = {one.span: one for one in stay}
     windows = EmptyWindows(facts)
-    calls = calls_that_stay(analyses, located, accepted) if inline.NAME in passes else ()
+    calls = calls_that_stay(analyses, located, accepted) if Pass.INLINE in passes else ()
     blocking = tuple(
         (
             _idle(
@@ -208,7 +207,7 @@ def _could(beside: Node, passes: Collection[str], tried: Tried) -> str:
     """Why work that nothing keeps from coming beside a transfer does not."""
     where = f"line {line_of(next(leaves(beside)))}"
     what = f"the loop of {where}" if isinstance(beside, Do) else where
-    lacking = [name for name in (branch_fission.NAME, code_motion.NAME) if name not in passes]
+    lacking = [name for name in (Pass.FISSION, Pass.MOTION) if name not in passes]
     if lacking:
         return f"with --passes {','.join(lacking)}, {what} might"
     if tried.ending is not None:

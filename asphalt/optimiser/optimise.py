@@ -30,6 +30,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from asphalt.analysis_manager.analyses import Analyses
+from asphalt.config.passes import TRANSFERS
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Judge, Model
 from asphalt.ir.program import Located
@@ -39,7 +40,6 @@ from asphalt.optimiser.outcome import FIXPOINT as FIXPOINT
 from asphalt.optimiser.outcome import Done as Done
 from asphalt.optimiser.outcome import Dropped as Dropped
 from asphalt.optimiser.outcome import Optimised as Optimised
-from asphalt.optimiser.phases import NAMES as NAMES
 from asphalt.optimiser.preparation import Driver
 from asphalt.optimiser.program_starts import staying
 from asphalt.optimiser.rounds import optimised
@@ -50,7 +50,7 @@ from asphalt.support.garbage_collection import collected_seldom
 def optimise(
     tree: Tree,
     located: Located,
-    passes: Collection[str] = NAMES,
+    passes: Collection[str] = TRANSFERS,
     *,
     accepted: frozenset[str] = frozenset(),
     clone_limit: int | None = None,

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.verdicts.verdict import Refused
-from asphalt.config.passes import GAINING as GAINING_PASSES
+from asphalt.config.passes import GAINING, Pass
 from asphalt.gain.model import Price
 from asphalt.optimiser.dropped import (
     distinct,
@@ -34,26 +34,18 @@ from asphalt.optimiser.outcome import (
     Transfer,
 )
 from asphalt.optimiser.overlapped_work import started, work_beside
-from asphalt.optimiser.phases import (
-    DECOMPOSING,
-    DIVIDING,
-    GAINING,
-    MOST_STEPS,
-    PREPARING_NAMES,
-    SHARING,
-    STARTING,
-    STORING,
-    WIDENING,
-)
+from asphalt.optimiser.phases import MOST_STEPS, PHASES
 from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.transforms.buffers import buffered_sends, receive_queues, redundant_stores
 from asphalt.transforms.decomposition import decomposition
-from asphalt.transforms.loops import branch_fission
+from asphalt.transforms.loops import sharing
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.motion.windows import work_in_windows
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.rewriting.new_names import next_number
-from asphalt.transforms.rewriting.step import Transformation, Trial
+from asphalt.transforms.rewriting.step import Phase, Transformation, Trial
+
+_PREPARING = frozenset(one.name for one in PHASES[Phase.PREPARATION])
 
 
 class Overlap:
@@ -74,16 +66,16 @@ class Overlap:
         prices = self.prices(whole, parted)
         steps = [
             step
-            for step in DECOMPOSING.check(self.shop.facts(begin.tree))
+            for step in decomposition.check(self.shop.facts(begin.tree))
             if isinstance(step, decomposition.Decompose)
         ]
         return told_with(
-            whole, *(not_kept(self.shop, begin.tree, DECOMPOSING.name, s, prices) for s in steps)
+            whole, *(not_kept(self.shop, begin.tree, Pass.DECOMPOSITION, s, prices) for s in steps)
         )
 
     def _in_blocks(self, begin: UnitState) -> tuple[Transfer, ...]:
         """The collective operations that can become messages, one for each block."""
-        if decomposition.NAME not in self.shop.passes:
+        if Pass.DECOMPOSITION not in self.shop.passes:
             return ()
         return tuple(
             Transfer(part.split.line, part.split.operation, 1, part.split.assumed, part.beside)
@@ -92,9 +84,9 @@ class Overlap:
 
     def _decomposed(self, state: UnitState, blocks: tuple[Transfer, ...]) -> UnitState:
         facts = self.shop.facts(state.tree)
-        for step in DECOMPOSING.check(facts) if blocks else ():
+        for step in decomposition.check(facts) if blocks else ():
             if isinstance(step, decomposition.Decompose) and len(step.parts) == len(blocks):
-                state = self.shop.applied(state, facts, DECOMPOSING, step)
+                state = self.shop.applied(state, facts, decomposition.TRANSFORMATION, step)
                 return replace(state, ahead=(*state.ahead, *blocks))
         return state
 
@@ -108,7 +100,7 @@ class Overlap:
             prices = self.shop.price(without.tree), self.shop.price(state.tree)
             if not prices[1].gains(prices[0]):
                 new = state.steps[len(begin.steps) :]
-                copies = [step for step in new if step.transformation == receive_queues.NAME]
+                copies = [step for step in new if step.transformation == Pass.EXPANSION]
                 lost = together_not_kept(self.shop, copies, prices)
                 state, refused = with_dropped(without, *lost), others
         state = replace(state, split=self._beside(begin, state))
@@ -124,10 +116,10 @@ class Overlap:
         left = frozenset(transfer.line for transfer in (*ahead, *blocks))
         while True:
             state, refused = self.split(begin, left)
-            state = self.shop.closure(state, (STORING,))
+            state = self.shop.closure(state, (redundant_stores.TRANSFORMATION,))
             if ahead:
                 state = replace(self.shop.closure(state, (self.shop.expanding,)), ahead=ahead)
-            state = self._widened(begin, state, DIVIDING if whole else ())
+            state = self._widened(begin, state, PHASES[Phase.DIVISION] if whole else ())
             idle = self._idle(begin, state)
             if not idle:
                 state = self._departed(begin, state, left) if whole else state
@@ -142,7 +134,7 @@ class Overlap:
             for step in _blocking_sends(self.shop.facts(begin.tree))
             if step.line in left
         ]
-        while receive_queues.NAME in self.shop.passes and waiting and len(state.steps) < MOST_STEPS:
+        while Pass.EXPANSION in self.shop.passes and waiting and len(state.steps) < MOST_STEPS:
             facts = self.shop.facts(state.tree)
             sends = [id(step.leaf) for step in _blocking_sends(facts)]
             lost: list[Dropped] = []
@@ -162,7 +154,7 @@ class Overlap:
 
     def _ahead(self, begin: UnitState) -> tuple[Transfer, ...]:
         """The receives that are posted ahead, and not split."""
-        if receive_queues.NAME not in self.shop.passes or self.shop.tilings(begin):
+        if Pass.EXPANSION not in self.shop.passes or self.shop.tilings(begin):
             return ()
         does = "is posted before its loop"
         return tuple(
@@ -178,11 +170,11 @@ class Overlap:
         """The windows filled, with parts of what ``dividings`` divide, too; branches are split only
         if there is more work in windows then, and no more transfers go without, or if nothing else
         gains."""
-        wide = self.shop.closure(state, WIDENING)
+        wide = self.shop.closure(state, PHASES[Phase.WINDOWS])
         new = wide.steps[len(state.steps) :]
-        if all(step.transformation != branch_fission.NAME for step in new):
+        if all(step.transformation != Pass.FISSION for step in new):
             return self._all_divided(wide, dividings)
-        whole = self.shop.closure(state, [t for t in WIDENING if t.name != branch_fission.NAME])
+        whole = self.shop.closure(state, (code_motion.TRANSFORMATION,))
         whole, wide = (self._all_divided(one, dividings) for one in (whole, wide))
         before, *after = (self.shop.price(s.tree) for s in (state, whole, wide))
         if after[1].gains(after[0]) and not after[0].gains(before):
@@ -191,7 +183,7 @@ class Overlap:
         idle = [len(self._idle(begin, s)) for s in (whole, wide)]
         if idle[0] > idle[1] or (idle[0] == idle[1] and work[0] < work[1]):
             return wide
-        split = [step for step in new if step.transformation == branch_fission.NAME]
+        split = [step for step in new if step.transformation == Pass.FISSION]
         return with_dropped(whole, *together_not_kept(self.shop, split, (after[0], after[1])))
 
     def _all_divided(self, state: UnitState, dividings: Sequence[Transformation]) -> UnitState:
@@ -204,19 +196,20 @@ class Overlap:
         gains; as the last of all, since code motion would bring them together again before they
         are marked as parts.  Behind that, it finds more: waits go behind a part, too."""
         tried: set[tuple[str, ...]] = set()
-        while SHARING.name in self.shop.passes and len(state.steps) < MOST_STEPS:
+        while Pass.SPLITTING in self.shop.passes and len(state.steps) < MOST_STEPS:
             facts = self.shop.facts(state.tree)
-            steps = (f for f in SHARING.check(facts) if isinstance(f, Trial))
+            steps = (f for f in sharing.check(facts) if isinstance(f, Trial))
             step = next((s for s in steps if s.text not in tried), None)
             if step is None:
                 break
             tried.add(step.text)
-            more = self.shop.closure(self.shop.applied(state, facts, SHARING, step), WIDENING)
+            made = self.shop.applied(state, facts, sharing.TRANSFORMATION, step)
+            more = self.shop.closure(made, PHASES[Phase.WINDOWS])
             prices = self.shop.price(state.tree), self.shop.price(more.tree)
             if prices[1].gains(prices[0]):
                 state = more
             else:
-                lost = not_kept(self.shop, state.tree, SHARING.name, step, prices)
+                lost = not_kept(self.shop, state.tree, Pass.SPLITTING, step, prices)
                 state = with_dropped(state, lost)
         return state
 
@@ -227,7 +220,7 @@ class Overlap:
         facts = self.shop.facts(state.tree)
         found = facts.once(nonblocking.check)
         refused = tuple(f for f in found if isinstance(f, Refused))
-        if nonblocking.NAME not in self.shop.passes:
+        if Pass.NONBLOCKING not in self.shop.passes:
             return state, ()
         split: list[Transfer] = []
         for number, one in enumerate(found):
@@ -240,7 +233,7 @@ class Overlap:
             step = facts.once(nonblocking.check)[number - len(split)]
             if isinstance(step, Refused):
                 continue
-            state = self.shop.applied(state, facts, STARTING, step)
+            state = self.shop.applied(state, facts, nonblocking.TRANSFORMATION, step)
             split.append(Transfer(one.line, one.operation, len(one.sides), one.assumed))
         return replace(state, split=tuple(split)), refused
 
@@ -257,7 +250,8 @@ class Overlap:
                 break
             tried.add(step.text)
             before = work_in_windows(facts)
-            more = self.shop.closure(self.shop.applied(state, facts, dividing, step), WIDENING)
+            made = self.shop.applied(state, facts, dividing, step)
+            more = self.shop.closure(made, PHASES[Phase.WINDOWS])
             after = work_in_windows(self.shop.facts(more.tree))
             filled = any(count > before.get(request, 0) for request, count in after.items())
             prices = (self.shop.price(state.tree), self.shop.price(more.tree)) if filled else None
@@ -320,7 +314,7 @@ class Overlap:
         content = state.tree.content(self.shop.path)
         gained = any(step.transformation in GAINING for step in state.steps)
         changed = gained and content != self.shop.tree.content(self.shop.path)
-        ended = FIXPOINT if set(self.shop.passes) & set(GAINING_PASSES) else UNGAINED
+        ended = FIXPOINT if set(self.shop.passes) & set(GAINING) else UNGAINED
         if len(state.steps) >= MOST_STEPS:
             ended = f"the limit of {MOST_STEPS} steps"
             changed = False
@@ -362,7 +356,7 @@ class Overlap:
         names = self.shop.model.names
         steps: list[Done] = []
         for step, trees in zip(found.steps, pairwise((self.shop.tree, *found.trees)), strict=True):
-            if step.transformation not in PREPARING_NAMES:
+            if step.transformation not in _PREPARING:
                 before, after = map(self.shop.price, trees)
                 step = replace(step, gained=dict(zip(names, after.saved(before), strict=True)))
             steps.append(step)

@@ -11,6 +11,7 @@ from functools import partial
 
 from asphalt.analysis.inlining.runtime_names import clashing_name
 from asphalt.config.limits import HEADER
+from asphalt.config.passes import Pass
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Price
 from asphalt.gain.wording import less_text
@@ -25,26 +26,17 @@ from asphalt.optimiser.dropped import (
 )
 from asphalt.optimiser.outcome import Done, Dropped, Optimised, Tiled, Transfer
 from asphalt.optimiser.overlap import Overlap
-from asphalt.optimiser.phases import (
-    CLONING,
-    MOST_STEPS,
-    OPENING,
-    PARTING,
-    PREPARING,
-    RENAMING,
-    ROTATING,
-    TAKING,
-    TILING,
-    TURNING,
-)
+from asphalt.optimiser.phases import MOST_STEPS, PHASES
 from asphalt.optimiser.second_reader import disagreement
 from asphalt.optimiser.segmenting import Segmenting
 from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.optimiser.waves import Waves
 from asphalt.transforms.buffers.array_expansion import ExpandBuffers
-from asphalt.transforms.inlining import inline
+from asphalt.transforms.inlining import inline, opening
 from asphalt.transforms.loops import rotation, sends_first
-from asphalt.transforms.rewriting.step import Step
+from asphalt.transforms.motion import later_receives
+from asphalt.transforms.rewriting.step import Phase, Step
+from asphalt.transforms.tiling import pipelining
 
 
 class Driver:
@@ -72,7 +64,7 @@ class Driver:
         """
         begin = UnitState(self.shop.tree, ())
         plain = found = self._cloned(begin)
-        prepared = self.shop.closure(begin, PREPARING)
+        prepared = self.shop.closure(begin, PHASES[Phase.PREPARATION])
         if len(prepared.steps) >= MOST_STEPS:
             found = self._without(plain, prepared.steps, None, TOO_MANY)
             return self.segments.of(self._pipelined(found, begin), begin)
@@ -101,7 +93,7 @@ class Driver:
     def _opened(self, prepared: UnitState, found: Optimised) -> Optimised:
         """The same with procedures inlined that compute what is behind receives, and with the
         first work of an iteration behind the receives of the one before, if that gains."""
-        rotated = self.shop.closure(prepared, (ROTATING,))
+        rotated = self.shop.closure(prepared, (rotation.TRANSFORMATION,))
         if rotated.tree is not prepared.tree:
             more = self._with_opened(rotated, found)
             facts = self.shop.facts(self.shop.tree_of(more))
@@ -115,7 +107,7 @@ class Driver:
     ) -> Optimised:
         """The same with such procedures inlined, if that gains; ``needed``: if there are none, it
         is not tried, and if it does not gain, it is told."""
-        opened = self.shop.closure(prepared, (OPENING,))
+        opened = self.shop.closure(prepared, (opening.TRANSFORMATION,))
         if needed and opened.tree is prepared.tree:
             return found
         more, new = self._cloned(opened), opened.steps[len(prepared.steps) :]
@@ -134,7 +126,7 @@ class Driver:
         change by that, but the price may, since ranks are taken to wait for each other behind each
         branch.
         """
-        if found.content is None or not {TURNING.name, TAKING.name} <= set(self.shop.passes):
+        if found.content is None or not {Pass.PEELING, Pass.MOTION} <= set(self.shop.passes):
             return found
         begin = UnitState(self.shop.known.tree(found.content), found.steps, found.trees)
         for loop in sends_first.loops(self.shop.facts(begin.tree)):
@@ -153,14 +145,14 @@ class Driver:
     ) -> Iterator[tuple[UnitState, UnitState]]:
         """What a loop takes from queues behind the first work of its next iteration, with as much
         of that work as possible first; with the state before, where its branches are split."""
-        parting = replace(PARTING, check=partial(sends_first.check, loop=loop))
+        parting = replace(sends_first.TRANSFORMATION, check=partial(sends_first.check, loop=loop))
         apart = self.shop.closure(begin, (parting,))
         facts = self.shop.facts(apart.tree)
-        for step in TURNING.check(facts):
+        for step in rotation.before_takes(facts):
             assert isinstance(step, rotation.Rotate)
             if (*step.path, step.position) == loop:
-                turned = self.shop.applied(apart, facts, TURNING, step)
-                later = self.shop.closure(turned, (TAKING,))
+                turned = self.shop.applied(apart, facts, rotation.BEFORE_TAKES, step)
+                later = self.shop.closure(turned, (later_receives.TRANSFORMATION,))
                 if later.tree is not turned.tree:
                     yield apart, later
 
@@ -187,7 +179,7 @@ class Driver:
         """The seconds that the unit saves where the procedures that could be inlined stay, and are
         optimised themselves."""
         tree = self.shop.tree
-        steps = inline.check(self.shop.facts(tree)) if inline.NAME in self.shop.passes else ()
+        steps = inline.check(self.shop.facts(tree)) if Pass.INLINE in self.shop.passes else ()
         callees = [step.plan.callee for step in steps if isinstance(step, inline.Inline)]
         chains = dict.fromkeys((c.path, tuple(u.name for u in c.chain)) for c in callees)
         for path, chain in chains:
@@ -230,7 +222,7 @@ class Driver:
             prices = self.waves.prices(begin, step)
             if not prices[1].gains(prices[0]):
                 tried.add(step.does)
-                lost = not_kept(self.shop, begin.tree, TILING.name, step, prices)
+                lost = not_kept(self.shop, begin.tree, Pass.PIPELINING, step, prices)
                 found = told_with(found, lost)
                 continue
             does = f"is cut into tiles along {step.along}, K and D of {step.site} in {HEADER}"
@@ -238,7 +230,8 @@ class Driver:
             placed = tuple(self.shop.placed(begin.tree, transfer) for transfer in new)
             place = self.shop.place(begin.tree, step.line)
             tiled = Tiled(step.site, place.line, step.receive.operation, step.along, place.path)
-            begin = self.shop.applied(begin, self.shop.facts(begin.tree), TILING, step)
+            facts = self.shop.facts(begin.tree)
+            begin = self.shop.applied(begin, facts, pipelining.TRANSFORMATION, step)
             gained = dict(zip(self.shop.model.names, prices[1].saved(prices[0]), strict=True))
             begin = replace(
                 begin, steps=(*begin.steps[:-1], replace(begin.steps[-1], gained=gained))
@@ -257,7 +250,7 @@ class Driver:
         """All transfers overlapped, with buffers renamed and expanded where that is worth it."""
         state, found = self._renamed(begin, self.overlap.of(begin))
         tried: set[tuple[int, ...]] = set()
-        while CLONING.name in self.shop.passes:
+        while Pass.EXPANSION in self.shop.passes:
             step = next((s for s in self._expansions(state) if s.place not in tried), None)
             if step is None:
                 break
@@ -290,14 +283,14 @@ class Driver:
                     if self.overlap.gains(more, found) or self.overlap.is_more(more, found):
                         return made, more
                     prices = self.overlap.prices(found, more)
-                    lost.append(not_kept(self.shop, begin.tree, CLONING.name, one, prices))
+                    lost.append(not_kept(self.shop, begin.tree, Pass.EXPANSION, one, prices))
         return with_dropped(state, *lost), told_with(found, *lost)
 
     def _renamed(self, begin: UnitState, found: Optimised) -> tuple[UnitState, Optimised]:
         """The same with the buffers of some transfers renamed: one after the other, each if more
         work comes beside transfers by it; then all others at once, if that brings more.  First,
         what it was made from."""
-        if RENAMING.name not in self.shop.passes:
+        if Pass.RENAMING not in self.shop.passes:
             return begin, found
         while True:
             lost: list[Dropped] = []
@@ -310,7 +303,7 @@ class Driver:
                     begin, found = state, more
                     break
                 prices = self.overlap.prices(found, more)
-                lost.append(not_kept(self.shop, begin.tree, RENAMING.name, step, prices))
+                lost.append(not_kept(self.shop, begin.tree, Pass.RENAMING, step, prices))
             else:
                 break
         begin, found = with_dropped(begin, *lost), told_with(found, *lost)

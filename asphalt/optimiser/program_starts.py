@@ -11,13 +11,13 @@ from itertools import islice
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.verdicts.verdict import Role
+from asphalt.config.passes import Pass
 from asphalt.ir.tree import Leaf
 from asphalt.optimiser.blocking import NOT_BROUGHT, calls_that_stay
 from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import Optimised, Staying, Tried
 from asphalt.optimiser.program_windows import OwnStart, OwnWindows, own_starts
 from asphalt.optimiser.unit_state import Workshop
-from asphalt.transforms.inlining import inline
 
 _MOST = 2  # steps that were tried in vain with a nest and are told
 _NOTHING = Tried()
@@ -88,7 +88,7 @@ def _reasons(
     if one.leaves_unit and windows.is_called:
         yield f"no work stands behind it in {unit.name}"
     yield from one.why
-    if one.leaves_unit and inline.NAME in passes:
+    if one.leaves_unit and Pass.INLINE in passes:
         yield from calls()
     heads = dict.fromkeys(place(stop.head) for stop in one.stops)
     for head in heads:

@@ -18,11 +18,11 @@ from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages, Stage, part_of
 from asphalt.analysis.requests.matching import Match, Matched
 from asphalt.analysis.verdicts.verdict import Code, Refused
+from asphalt.config.passes import Pass
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
 from asphalt.optimiser.empty_windows import Stop, is_called, need
 from asphalt.optimiser.overlapped_work import work_texts
 from asphalt.transforms.loops import peeling, splitting
-from asphalt.transforms.motion import code_motion
 from asphalt.transforms.motion.windows import OverlapWindow, in_window, is_work, windows_of
 from asphalt.transforms.rewriting.checked_sizes import can_check
 from asphalt.transforms.rewriting.edit import lists_in
@@ -79,7 +79,8 @@ class OwnWindows:
             for inner in siblings
             for node in _inside(inner)
         }
-        dividing = [module for module in (splitting, peeling) if module.NAME in passes]
+        modules = {Pass.SPLITTING: splitting, Pass.PEELING: peeling}
+        dividing = [module for name, module in modules.items() if name in passes]
         self._whole = {
             found.span: found
             for module in dividing
@@ -109,10 +110,10 @@ class OwnWindows:
         behind = self._way(siblings, window.last, forwards=True)
         before = self._way(siblings, window.first, forwards=False)
         work = next((way for way in (behind, before) if isinstance(way, Do | Branch | Leaf)), None)
-        if work is not None and code_motion.NAME in self.passes:
+        if work is not None and Pass.MOTION in self.passes:
             return replace(one, could=work)
         if work is not None:
-            why = f"with --passes {code_motion.NAME}, {self.named(work)} might"
+            why = f"with --passes {Pass.MOTION}, {self.named(work)} might"
             return replace(one, why=(why,))
         code = one.code
         stops: list[Stop] = []

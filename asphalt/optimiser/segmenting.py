@@ -16,6 +16,7 @@ from asphalt.analysis.names.constants import constant, element_bytes
 from asphalt.analysis.names.designators import symbol_named
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.limits import HEADER, USUAL_DEPTH
+from asphalt.config.passes import Pass
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Model, Price
 from asphalt.gain.segments import SegmentedMessage, saved, usual_tile
@@ -25,12 +26,14 @@ from asphalt.optimiser.dropped import not_kept, together_not_kept, told_with
 from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import FIXPOINT, Optimised, Tiled, Transfer
 from asphalt.optimiser.overlap import Overlap
-from asphalt.optimiser.phases import MOST_STEPS, SEGMENTING, WAITING, WIDENING
+from asphalt.optimiser.phases import MOST_STEPS, PHASES
 from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.transforms.inlining import inline
-from asphalt.transforms.loops import branch_fission
-from asphalt.transforms.nonblocking import nonblocking
+from asphalt.transforms.motion import code_motion
+from asphalt.transforms.nonblocking import nonblocking, single_waits
 from asphalt.transforms.nonblocking.single_waits import SplitWait
+from asphalt.transforms.rewriting.step import Phase
+from asphalt.transforms.tiling import segmentation
 from asphalt.transforms.tiling.pipelining import LEAST_WORK
 from asphalt.transforms.tiling.segment_tiles import SegmentEnd
 from asphalt.transforms.tiling.segmented_sides import Segmented
@@ -49,7 +52,7 @@ class Segmenting:
     def of(self, found: Optimised, prepared: UnitState) -> Optimised:
         """The same with messages in segments; ``prepared``: where to look for them if nothing else
         was gained."""
-        if not {SEGMENTING.name, nonblocking.NAME} <= set(self.shop.passes):
+        if not {Pass.PIPELINING, Pass.NONBLOCKING} <= set(self.shop.passes):
             return found
         begin = UnitState(self.shop.tree, found.steps, found.trees)
         if found.content is not None:
@@ -70,7 +73,7 @@ class Segmenting:
     def _stay_apart(self) -> bool:
         """Whether a procedure that could be inlined has messages that are cut where they stand."""
         tree = self.shop.tree
-        for step in inline.check(self.shop.facts(tree)) if inline.NAME in self.shop.passes else ():
+        for step in inline.check(self.shop.facts(tree)) if Pass.INLINE in self.shop.passes else ():
             if isinstance(step, inline.Inline):
                 callee = step.plan.callee
                 chain = tuple(unit.name for unit in callee.chain)
@@ -113,7 +116,7 @@ class Segmenting:
         if step is None or prices is None:
             return found
         if not prices[1].gains(prices[0]):
-            lost = not_kept(self.shop, state.tree, SEGMENTING.name, step, prices)
+            lost = not_kept(self.shop, state.tree, Pass.PIPELINING, step, prices)
             return told_with(found, lost)
         return self._applied(found, begin, state, step, prices)
 
@@ -125,24 +128,25 @@ class Segmenting:
         calls = nonblocking.check(self.shop.facts(begin.tree))
         others = frozenset(call.line for call in calls if isinstance(call, nonblocking.Split))
         split, _ = self.overlap.split(begin, others - lines)
-        whole = [t for t in WIDENING if t.name != branch_fission.NAME]  # without branches split
-        ways = (self._possible(self.shop.closure(split, way)) for way in (WIDENING, whole))
+        # the second one leaves branches whole
+        fillings = (PHASES[Phase.WINDOWS], (code_motion.TRANSFORMATION,))
+        ways = (self._possible(self.shop.closure(split, filling)) for filling in fillings)
         return next((way for way in ways if way is not None), (split, None))
 
     def _waits_apart(self, begin: UnitState, send: Leaf, receive: Leaf) -> UnitState:
         """The state in which a message that the program starts itself is waited for alone."""
-        for leaf in (send, receive) if WAITING.name in self.shop.passes else ():
+        for leaf in (send, receive) if Pass.WAITS in self.shop.passes else ():
             facts = self.shop.facts(begin.tree)
             ends = facts.once(Messages).completion(leaf) or ()
-            for step in WAITING.check(facts):
+            for step in single_waits.check(facts):
                 if isinstance(step, SplitWait) and any(step.leaf is end for end in ends):
-                    return self.shop.applied(begin, facts, WAITING, step)
+                    return self.shop.applied(begin, facts, single_waits.TRANSFORMATION, step)
         return begin
 
     def _possible(self, state: UnitState) -> tuple[UnitState, Segmented] | None:
         """A message that can be cut, where its nests are worth two tiles."""
         facts = self.shop.facts(state.tree)
-        steps = (s for s in SEGMENTING.check(facts) if isinstance(s, Segmented))
+        steps = (s for s in segmentation.check(facts) if isinstance(s, Segmented))
         step = next((s for s in steps if s.amount >= LEAST_WORK), None)
         return None if step is None else (state, step)
 
@@ -172,7 +176,8 @@ class Segmenting:
             step.send.message.operation,
         )
         tiled = Tiled(step.site, place.line, operation, step.along, place.path)
-        after = self.shop.applied(state, self.shop.facts(state.tree), SEGMENTING, step)
+        facts = self.shop.facts(state.tree)
+        after = self.shop.applied(state, facts, segmentation.TRANSFORMATION, step)
         gained = dict(zip(self.shop.model.names, prices[1].saved(prices[0]), strict=True))
         steps = (*after.steps[:-1], replace(after.steps[-1], gained=gained))
         after = replace(after, steps=steps, split=())

@@ -13,6 +13,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.effects.uncalled import called_from
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.analysis_manager.analyses import Analyses
+from asphalt.config.passes import Pass
 from asphalt.diagnostics.site_names import site_name
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Judge, Price
@@ -21,14 +22,7 @@ from asphalt.ir.tree import leaves
 from asphalt.optimiser.acceptance import Key, accepted_now
 from asphalt.optimiser.origins import Origins, SourceLine, itself
 from asphalt.optimiser.outcome import Done, Dropped, Optimised, Transfer
-from asphalt.optimiser.phases import (
-    CLONING,
-    DEPARTING,
-    EXPANDING,
-    MOST_STEPS,
-    RENAMING,
-    TILING,
-)
+from asphalt.optimiser.phases import MOST_STEPS
 from asphalt.optimiser.text_states import EditedTrees
 from asphalt.transforms.buffers import (
     array_expansion,
@@ -110,10 +104,10 @@ class Workshop:
             SourceLine, Refused
         ] = {}  # what kept nests from being divided, by their place
         self._brought: set[str] = set()  # the names that inlining has declared, folded
-        self.renaming = replace(RENAMING, check=partial(renaming.check, limit=clone_limit))
-        self.cloning = replace(CLONING, check=partial(array_expansion.check, limit=clone_limit))
-        self.expanding = replace(EXPANDING, check=partial(receive_queues.check, limit=clone_limit))
-        self.departing = replace(DEPARTING, check=partial(buffered_sends.check, limit=clone_limit))
+        self.renaming, self.cloning, self.expanding, self.departing = (
+            replace(module.TRANSFORMATION, check=partial(module.check, limit=clone_limit))
+            for module in (renaming, array_expansion, receive_queues, buffered_sends)
+        )
 
     def beside(self, tree: Tree, path: str, chain: tuple[str, ...]) -> Workshop:
         """The same for another unit."""
@@ -209,7 +203,7 @@ class Workshop:
     def tilings(self, state: UnitState) -> tuple[Pipeline, ...]:
         """The nests with enough work to be cut into tiles together with messages, each as if it
         were the only one."""
-        if TILING.name not in self.passes:
+        if Pass.PIPELINING not in self.passes:
             return ()
         found = _tilings(self.facts(state.tree))
         return tuple(replace(s, site=self.new_site(state.tree, s.site)) for s in found)
@@ -229,7 +223,7 @@ class Workshop:
             callee = found.plan.callee
             if (callee.path, callee.unit.name) in self.wrong:
                 return False
-        if isinstance(found, inline.Inline) and TILING.name in self.passes:
+        if isinstance(found, inline.Inline) and Pass.PIPELINING in self.passes:
             callee = found.plan.callee
             key = callee.path, tuple(unit.name for unit in callee.chain)
             if key not in self._tiled:

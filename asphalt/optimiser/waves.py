@@ -12,8 +12,8 @@ from asphalt.analysis.names.scopes import Scopes
 from asphalt.gain.model import Model, Price
 from asphalt.gain.segments import usual_tile
 from asphalt.gain.waves import Wave, saved
-from asphalt.optimiser.phases import TILING
 from asphalt.optimiser.unit_state import UnitState, Workshop
+from asphalt.transforms.tiling import pipelining
 from asphalt.transforms.tiling.wave_pipelines import Pipeline
 
 
@@ -27,7 +27,8 @@ class Waves:
         """What the unit costs before, and with a nest in tiles."""
         before, model = self.shop.price(state.tree), self.shop.model
         if not isinstance(model, Model):
-            tiled = self.shop.applied(state, self.shop.facts(state.tree), TILING, step)
+            facts = self.shop.facts(state.tree)
+            tiled = self.shop.applied(state, facts, pipelining.TRANSFORMATION, step)
             return before, self.shop.price(tiled.tree)
         wave = self._wave(state, step, model)
         gains = [saved(wave, network) for network in model.networks]

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from asphalt.machine.platforms import NETWORKS
 from asphalt.report.timeline_data import time_text
-from asphalt.simulation.study import Study
+from asphalt.simulation.study import Study, rank_count
 from asphalt.simulation.sweep import Sweep, Tiling
 
 
@@ -29,7 +29,7 @@ def platforms_table() -> Table:
 
 def studies_table(platform: str, studies: Sequence[Study]) -> Table:
     """What one platform gives: a column for each number of ranks."""
-    table = Table(platform, *(_ranks(found.ranks) for found in studies))
+    table = Table(platform, *(rank_count(found.ranks) for found in studies))
     for title, cell in _ROWS:
         table.add_row(title, *(cell(found) for found in studies))
     return table
@@ -38,7 +38,7 @@ def studies_table(platform: str, studies: Sequence[Study]) -> Table:
 def study_lines(platform: str, studies: Iterable[Study]) -> Iterator[str]:
     """How the efficiency was found, and how outputs differ."""
     for found in studies:
-        where = f"{platform}, {_ranks(found.ranks)}"
+        where = f"{platform}, {rank_count(found.ranks)}"
         if found.transformed is not None:
             yield f"{where}: {_ground(found)}"
         if found.transformed is not None and (found.efficiency or 0.0) < 0:
@@ -120,15 +120,11 @@ _ROWS: tuple[tuple[str, Callable[[Study], str]], ...] = (
 )
 
 
-def _ranks(count: int) -> str:
-    return "1 rank" if count == 1 else f"{count} ranks"
-
-
 def sweep_table(platform: str, found: Sweep) -> Table:
     """A row for each K, a column for each D: the time, and that divided by computation alone."""
     depths = sorted({depth for _, depth in (*found.seconds, *found.failures)})
     table = Table("K", *(f"D = {depth}" for depth in depths))
-    table.title = f"{platform}, {_ranks(found.ranks)}: time (divided by computation alone)"
+    table.title = f"{platform}, {rank_count(found.ranks)}: time (divided by computation alone)"
     for tile in sorted({tile for tile, _ in (*found.seconds, *found.failures)}):
         cells = [_cell(found, (tile, depth)) for depth in depths]
         table.add_row("on entry" if tile == 0 else str(tile), *cells)
@@ -137,7 +133,7 @@ def sweep_table(platform: str, found: Sweep) -> Table:
 
 def sweep_lines(platform: str, found: Sweep) -> Iterator[str]:
     """The original, the best, and what went wrong."""
-    where = f"{platform}, {_ranks(found.ranks)}"
+    where = f"{platform}, {rank_count(found.ranks)}"
     slowdown = found.original / found.computation
     yield (
         f"{where}: original {time_text(found.original)} ({slowdown:.3f}), "

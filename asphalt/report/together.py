@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from asphalt.config.passes import PREPUSH
+from asphalt.config.passes import Pass
 from asphalt.diagnostics.model import FINDING, SiteReport
 
 _POSSIBLE = ("proved", "assumed")
@@ -30,7 +30,7 @@ def together(
         if number is None or transfer.verdict == FINDING:
             found.append(transfer)
         elif transfer.id != found[number].id:
-            found[number] = _of_one_call(found[number], transfer, PREPUSH in passes)
+            found[number] = _of_one_call(found[number], transfer, Pass.PREPUSH in passes)
     return tuple(sorted(found, key=lambda site: (site.file, site.line)))
 
 
@@ -40,7 +40,7 @@ def _of_one_call(site: SiteReport, transfer: SiteReport, asked: bool) -> SiteRep
     if asked or site.verdict == "skipped":
         return site
     if site.verdict in _POSSIBLE:
-        more = f"with --passes {PREPUSH}, {_would(site.message)}"
+        more = f"with --passes {Pass.PREPUSH}, {_would(site.message)}"
         return replace(transfer, message=f"{transfer.message}; {more}")
     return transfer
 

@@ -12,7 +12,7 @@ from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Price
 from asphalt.ir.program import Located
 from asphalt.simulation.runs import BuiltProgram, SimulationError, Simulator, TimedPart
-from asphalt.simulation.study import Builder
+from asphalt.simulation.study import Builder, rank_count
 
 _Text = tuple[tuple[str, bytes], ...]
 
@@ -37,7 +37,7 @@ class SimulatedTimes:
     def names(self) -> tuple[str, ...]:
         """The platforms, each with each number of ranks."""
         return tuple(
-            f"{one.platform.name} with {_ranks(count)}"
+            f"{one.platform.name} with {rank_count(count)}"
             for one in self.simulators
             for count in self.ranks
         )
@@ -91,8 +91,4 @@ def _seconds(simulator: Simulator, program: BuiltProgram, count: int, name: str)
     try:
         return simulator.run(program, count, TimedPart.WHOLE).seconds
     except SimulationError as error:
-        raise SimulationError(f"the {name} program on {_ranks(count)}: {error}") from None
-
-
-def _ranks(count: int) -> str:
-    return "1 rank" if count == 1 else f"{count} ranks"
+        raise SimulationError(f"the {name} program on {rank_count(count)}: {error}") from None

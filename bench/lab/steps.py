@@ -14,9 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
 
-from asphalt.config.passes import TRANSFERS
-from asphalt.transforms.motion import code_motion
-from asphalt.transforms.nonblocking import nonblocking
+from asphalt.config.passes import TRANSFERS, Pass
 from bench.lab.build import Recipe
 from bench.lab.case import Case, Simulated
 from bench.lab.jobs import AT_ONCE, told
@@ -33,7 +31,7 @@ KERNELS = (
     "multigrid_smooth",
     "halo_2d",
 )
-FIRST = (nonblocking.NAME, code_motion.NAME)
+FIRST = (Pass.NONBLOCKING, Pass.MOTION)
 ORIGINAL, HAND = BY_PEOPLE = "original", "hand"
 
 

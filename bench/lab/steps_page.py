@@ -11,7 +11,7 @@ import matplotlib
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
-from asphalt.transforms.buffers import receive_queues, renaming
+from asphalt.config.passes import Pass
 from bench.lab.paper_plots import save
 from bench.lab.step_targets import step_targets
 from bench.lab.steps import FIRST, HAND, ORIGINAL, Stepped, steps
@@ -19,7 +19,7 @@ from bench.lab.steps import FIRST, HAND, ORIGINAL, Stepped, steps
 TEMPLATE = Path(__file__).with_name("steps.md.jinja")
 IMAGE = "004-steps"
 SMOOTHER = "multigrid_smooth"
-CLONING = (renaming.NAME, receive_queues.NAME)
+CLONING = (Pass.RENAMING, Pass.EXPANSION)
 """What copies buffers, one added behind the other."""
 
 

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.config.passes import PASSES, TRANSFERS
+from asphalt.config.passes import PASSES, TRANSFERS, Pass
 from asphalt.config.settings import Settings
 from asphalt.optimiser.outcome import FIXPOINT
 from asphalt.output.write import write_tree
 from asphalt.project import Outcome, Project
 from asphalt.running.mpi import OPENMPI
-from asphalt.transforms.tiling import pipelining
 from bench.lab.build import Recipe, sources_of
 from bench.lab.case import Case, load_cases
 from fuzz.batch import _MAIN, SUPPORT
@@ -105,7 +104,7 @@ def test_a_send_from_a_copy_lets_the_other_arm_begin_earlier(tmp_path: Path) -> 
         + _nest("w(i,j) = w(i,j) + sqrt(r(i,j))")
         + "end if\n"
     )
-    in_one_piece = tuple(name for name in TRANSFERS if name != pipelining.NAME)
+    in_one_piece = tuple(name for name in TRANSFERS if name != Pass.PIPELINING)
     found = stays(tmp_path, _program(body), in_one_piece)
     (change,) = found.changes
     assert {site.operation for site in change.sites} == {"MPI_Send", "MPI_Recv"}

@@ -196,7 +196,7 @@ def test_nothing_of_a_procedure_with_an_error_is_changed(tmp_path: Path) -> None
 def test_what_two_parsers_read_differently_is_not_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("blocking", "driver"):
+    for module in ("blocking", "preparation"):
         monkeypatch.setattr(f"asphalt.optimiser.{module}.disagreement", lambda *_: "line 3, say")
     (report,) = _told(tmp_path, _UNIT.format(body=_RECEIVE + _work("c")))
     assert report.message.endswith("nothing of its procedure is changed: line 3, say")

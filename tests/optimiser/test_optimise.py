@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.config.passes import TRANSFERS
+from asphalt.config.passes import Pass
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimiser.optimise import NAMES, Optimised, optimise
+from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.running.mpi import MPICH, OPENMPI, Mpi, environment
-from asphalt.transforms.motion import code_motion
 
 _UNIT = """\
 subroutine exchange(a, b, c, n, left, right, comm, flag)
@@ -67,10 +66,6 @@ def _statements(found: Optimised) -> list[str]:
         elif "(i) =" in words:
             short.append("work " + words[0])
     return short
-
-
-def test_the_names_are_those_of_the_option() -> None:
-    assert NAMES == TRANSFERS
 
 
 def test_the_wait_goes_behind_work_that_leaves_the_buffer_alone(tmp_path: Path) -> None:
@@ -245,7 +240,7 @@ def test_what_was_made_is_left_as_it_is(tmp_path: Path) -> None:
 def test_motion_finds_nothing_more_where_it_ended(tmp_path: Path) -> None:
     found = _unit(tmp_path, _work("c") + _SEND + _RECEIVE + _work("c"))
     assert found.ended == "no transformation finds another step"
-    assert [step.transformation for step in found.steps].count(code_motion.NAME) >= 1
+    assert [step.transformation for step in found.steps].count(Pass.MOTION) >= 1
 
 
 _PROGRAM = """\

@@ -10,7 +10,7 @@ import pytest
 
 from asphalt.cli.main import main
 from asphalt.cli.unchanged import missing_passes, why_unchanged
-from asphalt.config.passes import GAINING, PASSES
+from asphalt.config.passes import PASSES
 from asphalt.diagnostics.model import (
     DroppedReport,
     GainReport,
@@ -19,10 +19,8 @@ from asphalt.diagnostics.model import (
     StepReport,
     store_before,
 )
-from asphalt.optimiser import phases
 from asphalt.report.steps import procedure_lines
 from asphalt.report.text import summary
-from asphalt.transforms.tiling import pipelining
 
 _QUIET = ["--no-cache", "--jobs", "1", "--passes", "transfers"]
 _RING = """\
@@ -290,8 +288,7 @@ def test_it_is_told_why_nothing_changes(
     assert not missing or [one.endswith(missing) for one in told].count(True) == 1
 
 
-def test_passes_that_gain_are_those_of_the_optimiser() -> None:
-    assert set(GAINING) == phases.GAINING | {pipelining.NAME}
+def test_no_pass_is_missing_where_all_or_none_for_transfers_are_chosen() -> None:
     assert missing_passes(PASSES) is missing_passes(["prepush"]) is None
 
 

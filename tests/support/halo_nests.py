@@ -19,8 +19,8 @@ from asphalt.transforms.rewriting.step import Step, Transformation
 from asphalt.unparse.unparse import unparse
 from support.stepping import Stepped
 
-SPLITTING = Transformation(splitting.NAME, splitting.check, splitting.apply)
-MOTION = Transformation(code_motion.NAME, code_motion.moves, code_motion.apply)
+SPLITTING = splitting.TRANSFORMATION
+MOTION = code_motion.TRANSFORMATION
 SIZES = ((0, 0), (1, 1), (1, 4), (2, 3), (3, 2), (4, 1), (5, 6), (9, 7))
 """Of a part of the field: some have no interior."""
 _DOUBLE = "MPI_DOUBLE_PRECISION"

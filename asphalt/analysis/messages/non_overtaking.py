@@ -14,7 +14,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.messages.messages import Envelope, Messages, Stage, Way, part_of
 from asphalt.analysis.messages.wildcards import takes_any_source, takes_any_tag
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
-from asphalt.analysis.mpi.library_effects import Store, library_row, needs_the_receive
+from asphalt.analysis.mpi.library_effects import Store, library_row, needs_the_receive, receives
 from asphalt.analysis.mpi.procedures import table
 from asphalt.ir.expr import Expr
 from asphalt.ir.tree import Node
@@ -46,7 +46,7 @@ class MessageOrder:
             return f"{one.procedure.spelled} and {other.procedure.spelled} keep their order"
         if one.procedure.collective and other.procedure.collective:
             return "collective operations keep their order"
-        if self._ready is not None and self._posts(one) and Stage.COMPLETE is not after:
+        if self._ready is not None and receives(one.procedure) and Stage.COMPLETE is not after:
             return self._ready
         if before in (Stage.START, Stage.BOTH) and after in (Stage.COMPLETE, Stage.BOTH):
             return "a wait before something that another rank may wait for"
@@ -97,11 +97,6 @@ class MessageOrder:
     @cached_property
     def _takes_any_tag(self) -> bool:
         return takes_any_tag(self.facts.scope.program)
-
-    @staticmethod
-    def _posts(call: MpiCall) -> bool:
-        """Whether a call starts a receive."""
-        return any(a.store is Store.INCOMING for a in library_row(call.procedure).accesses)
 
     @cached_property
     def _ready(self) -> str | None:

@@ -162,6 +162,11 @@ def tells_of_the_receive(procedure: MpiProcedure) -> bool:
     return _in(rows.SYNCHRONOUS, procedure.name.removeprefix("mpi_"))
 
 
+def receives(procedure: MpiProcedure) -> bool:
+    """Whether a procedure starts a receive."""
+    return any(access.store is Store.INCOMING for access in library_row(procedure).accesses)
+
+
 def probes(procedure: MpiProcedure) -> bool:
     """Whether a call looks at messages that it does not receive."""
     return _in(rows.PROBING, procedure.name.removeprefix("mpi_"))

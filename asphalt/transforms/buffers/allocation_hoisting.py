@@ -30,15 +30,15 @@ from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin
+from asphalt.config.passes import Pass
 from asphalt.ir.expr import Keyword, Ref, names_in, walk
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Allocation, Assign, Call, Jump, JumpKind, Opaque, Raw
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.rewriting.comments import in_front
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
-from asphalt.transforms.rewriting.step import Found, Step
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
-NAME = "inline"
 UNSEEN = (EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE, EffectKind.STATE)
 """Effects that may change variables which others can see."""
 _PLAIN = frozenset(
@@ -211,3 +211,13 @@ def leaves_early(nodes: tuple[Node, ...], depth: int) -> bool:
                 if any(leaves_early(arm.body, depth) for arm in arms):
                     return True
     return False
+
+
+TRANSFORMATION = Transformation(
+    "allocation hoisting",
+    Pass.INLINE,
+    Phase.PREPARATION,
+    "An array that each iteration of a loop allocates is allocated once, before the loop.",
+    check,
+    apply,
+)

@@ -40,12 +40,12 @@ from asphalt.analysis.messages.messages import Messages, Stage, part_of
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.config.limits import USUAL_CLONES
+from asphalt.config.passes import Pass
 from asphalt.ir.expr import Expr, Ref, Section, names_in, walk
 from asphalt.ir.mapped import NotMappedError, mapped_what
 from asphalt.ir.stmt import Assign, Call, Decl, Dim, DoHead, Include
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.buffers.clones import array_bytes
-from asphalt.transforms.buffers.receive_queues import NAME as NAME
 from asphalt.transforms.buffers.renaming import (
     has_conditional_lines,
     is_local_array,
@@ -55,7 +55,7 @@ from asphalt.transforms.buffers.renaming import (
 from asphalt.transforms.rewriting.comments import comments_inside
 from asphalt.transforms.rewriting.edit import lists_in, map_leaves, rewrite_list
 from asphalt.transforms.rewriting.make import num
-from asphalt.transforms.rewriting.step import Found, Step
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
 MOST_BYTES = 2**20
 """Of one buffer for all iterations: local arrays may be on a stack."""
@@ -288,3 +288,13 @@ def _declared(leaf: Leaf, step: ExpandBuffers, head: DoHead, facts: UnitFacts) -
 def _spelled(name: str, facts: UnitFacts) -> str:
     symbol = facts.scope.lookup(name)
     return name if symbol is None else symbol.spelled
+
+
+TRANSFORMATION = Transformation(
+    "array expansion",
+    Pass.EXPANSION,
+    Phase.BUFFERS,
+    "Each iteration of a loop gets message buffers of its own.",
+    check,
+    apply,
+)

@@ -29,6 +29,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.receive_schedule import direct_statements
 from asphalt.analysis.messages.messages import Messages, Way, envelopes_of
 from asphalt.analysis.mpi.call import MpiCall
+from asphalt.config.passes import Pass
 from asphalt.ir.expr import names_in
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit
@@ -37,9 +38,7 @@ from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.rewriting.additions import added
 from asphalt.transforms.rewriting.edit import flat_map
 from asphalt.transforms.rewriting.make import num, var
-from asphalt.transforms.rewriting.step import Found, Step
-
-NAME = "expansion"
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +129,13 @@ def _loops(nodes: tuple[Node, ...]) -> Iterator[Do]:
                     yield from _loops(arm.body)
             case Block(body=body):
                 yield from _loops(body)
+
+
+TRANSFORMATION = Transformation(
+    "buffered sends",
+    Pass.EXPANSION,
+    Phase.DEPARTURES,
+    "A blocking send leaves from a copy of its buffer.",
+    check,
+    apply,
+)

@@ -42,6 +42,7 @@ from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.messages.messages import Messages, called
 from asphalt.analysis.verdicts.block_codes import COPIES, Obstacle, refused_at
 from asphalt.analysis.verdicts.verdict import Refused
+from asphalt.config.passes import Pass
 from asphalt.ir.stmt import (
     ArmHead,
     Assign,
@@ -64,9 +65,8 @@ from asphalt.transforms.rewriting.declare import column_of
 from asphalt.transforms.rewriting.edit import flat_map, lists_in, rewrite_list
 from asphalt.transforms.rewriting.make import Maker, num, var
 from asphalt.transforms.rewriting.new_names import next_number
-from asphalt.transforms.rewriting.step import Found, Step
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
-NAME = "expansion"
 QUEUE = "asphalt_queue_"
 _TYPE = "asphalt_queue"
 
@@ -266,3 +266,13 @@ def _unnamed(what: What) -> What:
     if isinstance(what, Guarded):
         return replace(what, action=_unnamed(what.action))
     return replace(what, construct=None) if isinstance(what, Jump) else what
+
+
+TRANSFORMATION = Transformation(
+    "receive queues",
+    Pass.EXPANSION,
+    Phase.STARTS,
+    "The receives of a loop are posted before it, each into a copy of the buffer.",
+    check,
+    apply,
+)

@@ -39,23 +39,23 @@ from asphalt.analysis.messages.buffer_flow import BufferFlow
 from asphalt.analysis.messages.full_messages import FullMessages
 from asphalt.analysis.messages.messages import Messages, called
 from asphalt.analysis.mpi.call import MpiCall, predefined_type
-from asphalt.analysis.mpi.library_effects import Store, library_row
+from asphalt.analysis.mpi.library_effects import Store, library_row, receives
 from asphalt.analysis.mpi.procedures import table
 from asphalt.analysis.names.scopes import Symbol
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
 from asphalt.analysis.verdicts.store_codes import EVALUATED, READ, UNFILLED
 from asphalt.analysis.verdicts.verdict import Code, Mark, Refused
+from asphalt.config.passes import Pass
 from asphalt.ir.expr import Arg, Ref, names_in
-from asphalt.ir.source import Span, TriviaKind
+from asphalt.ir.source import Span
 from asphalt.ir.stmt import ArmHead, Assign, Guarded
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.rewriting.comments import in_front
-from asphalt.transforms.rewriting.edit import rewrite_list
+from asphalt.transforms.rewriting.edit import rewrite_list, why_not_removable
 from asphalt.transforms.rewriting.make import maker_at
-from asphalt.transforms.rewriting.step import Found, Step
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
-NAME = "stores"
 _CANCEL = "mpi_cancel"
 _FORBIDDEN = frozenset({"pointer", "volatile", "codimension"})
 
@@ -135,14 +135,10 @@ def _received(facts: UnitFacts) -> frozenset[str]:
     return frozenset(
         actual.name
         for _, call in messages.own_calls()
-        if _receives(call)
+        if receives(call.procedure)
         for transfer in library_row(call.procedure).transfers
         if transfer.writes and isinstance(actual := call.args.get(transfer.argument), Ref)
     )
-
-
-def _receives(call: MpiCall) -> bool:
-    return any(a.store is Store.INCOMING for a in library_row(call.procedure).accesses)
 
 
 def _judged(facts: UnitFacts) -> tuple[tuple[Found, str], ...]:
@@ -261,7 +257,7 @@ class _Stores:
         return [
             (leaf, call)
             for leaf, call in self.messages.calls(node)
-            if _receives(call)
+            if receives(call.procedure)
             and any(
                 t.writes and isinstance(a := call.args.get(t.argument), Ref) and a.name == buffer
                 for t in library_row(call.procedure).transfers
@@ -312,7 +308,7 @@ class _Stores:
         if noticed is not None:
             return self._refused(EVALUATED, first, noticed, original)
         following = own.nodes[position + 1] if position + 1 < len(own.nodes) else None
-        stays = self.order.place.bound(original) or _fixed_text(original, following)
+        stays = self.order.place.bound(original) or why_not_removable(original, following)
         if stays is not None:
             return self._refused(EVALUATED, first, stays, original)
         program = self.scope.program
@@ -413,25 +409,6 @@ def _are_apart(one: Elements, other: Elements) -> bool:
         return False
 
 
-def _fixed_text(node: Node, following: Node | None) -> str | None:
-    """Why the lines of a statement cannot be taken out."""
-    own = tuple(leaves(node))
-    where = f"line {line_of(own[0])}"
-    if following is None:
-        return f"{where}: it is the last statement here"
-    if next(leaves(following)).joined:
-        return f"{where}: several statements on one line"
-    for number, leaf in enumerate(own):
-        if leaf.span is None or leaf.name is not None:
-            return f"{where}: a statement with a name"
-        kinds = (TriviaKind.BLANK, TriviaKind.COMMENT)
-        if any(entry.kind not in kinds for entry in leaf.lead):
-            return f"{where}: a line that is no comment"
-        if number == 0 and leaf.label is not None:
-            return f"{where} has a label"
-    return None
-
-
 def _spelled(node: Node, buffer: str) -> str:
     """A buffer as a statement spells it."""
     for leaf in leaves(node):
@@ -439,3 +416,13 @@ def _spelled(node: Node, buffer: str) -> str:
         if isinstance(what, Assign) and isinstance(what.target, Ref) and what.target.name == buffer:
             return what.target.spelled
     return buffer
+
+
+TRANSFORMATION = Transformation(
+    "redundant store elimination",
+    Pass.STORES,
+    Phase.STARTS,
+    "Stores to a receive buffer are dropped where the receive defines the same elements.",
+    check,
+    apply,
+)

@@ -36,6 +36,7 @@ from asphalt.analysis.messages.full_messages import FullMessages
 from asphalt.analysis.messages.messages import Messages, Stage, part_of
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.names.scopes import Symbol
+from asphalt.config.passes import Pass
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.insertion import last_declaration, takes_declarations
 from asphalt.ir.mapped import NotMappedError, mapped_what
@@ -48,9 +49,8 @@ from asphalt.transforms.rewriting.declare import column_of, insert_behind
 from asphalt.transforms.rewriting.edit import map_leaves, rewrite_list
 from asphalt.transforms.rewriting.make import Maker
 from asphalt.transforms.rewriting.new_names import next_number
-from asphalt.transforms.rewriting.step import Found, Step
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
-NAME = "renaming"
 _PREFIX = "asphalt_"
 _CONDITIONAL = (TriviaKind.CPP, TriviaKind.DEAD, TriviaKind.CONDITIONAL)
 
@@ -281,3 +281,13 @@ def _renamed_leaf(leaf: Leaf, step: Rename, facts: UnitFacts) -> Leaf:
         return leaf
     inside = comments_inside(leaf, facts.free, facts.eol)
     return replace(leaf, what=what, body=None, lead=(*leaf.lead, *inside))
+
+
+TRANSFORMATION = Transformation(
+    "variable renaming",
+    Pass.RENAMING,
+    Phase.BUFFERS,
+    "A buffer that several transfers use one after the other becomes several buffers.",
+    check,
+    apply,
+)

@@ -45,19 +45,19 @@ from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.dependence.few_iterations import few_iterations
 from asphalt.analysis.dependence.iteration_pairs import StartWaitPair
 from asphalt.analysis.dependence.loop_distribution import Tail, tails
+from asphalt.config.passes import Pass
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section
 from asphalt.ir.insertion import last_declaration
 from asphalt.ir.stmt import Call, Decl, Dim, DoHead, Entity, Guarded, Plain
 from asphalt.ir.tree import Do, Leaf, Node, Unit, rewrite
 from asphalt.transforms.buffers.receive_queues import step_of
-from asphalt.transforms.nonblocking.single_waits import NAME as NAME
 from asphalt.transforms.rewriting.checked_sizes import can_check, with_checked_sizes
 from asphalt.transforms.rewriting.comments import comments_inside
 from asphalt.transforms.rewriting.declare import column_of, insert_behind
 from asphalt.transforms.rewriting.edit import lists_in, map_leaves, rewrite_list
 from asphalt.transforms.rewriting.make import Maker, num
 from asphalt.transforms.rewriting.new_names import next_number
-from asphalt.transforms.rewriting.step import Found, Step, Trial
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation, Trial
 
 _REQUESTS = "asphalt_requests_"
 
@@ -222,3 +222,13 @@ def _dims(head: DoHead) -> tuple[Dim, ...]:
     """An element for each iteration."""
     assert head.first is not None
     return (Dim("explicit", None if head.first == num(1) else head.first, head.last),)
+
+
+TRANSFORMATION = Transformation(
+    "waits behind a loop",
+    Pass.WAITS,
+    Phase.DIVISION,
+    "The waits of all iterations leave a loop, with the statements that need the messages.",
+    check,
+    apply,
+)

@@ -57,6 +57,7 @@ from asphalt.analysis.verdicts.block_codes import Obstacle, refused_at
 from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.assumptions import BITS
+from asphalt.config.passes import Pass
 from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Ref
 from asphalt.ir.stmt import Assign, Call, Decl, DoHead, Entity, TypeSpec
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves, rewrite
@@ -68,9 +69,8 @@ from asphalt.transforms.rewriting.additions import added
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
 from asphalt.transforms.rewriting.make import add, fn, maker_at, num, sub, var
 from asphalt.transforms.rewriting.new_names import next_number
-from asphalt.transforms.rewriting.step import Found, Step
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
-NAME = "decomposition"
 VARIABLE = "asphalt_blocks_"
 TURN = "asphalt_turn_"
 _TYPE = "asphalt_blocks"
@@ -362,3 +362,13 @@ def _plus(variable: Expr, offset: int) -> Expr:
     if offset == 0:
         return variable
     return add(variable, num(offset)) if offset > 0 else sub(variable, num(-offset))
+
+
+TRANSFORMATION = Transformation(
+    "collective decomposition",
+    Pass.DECOMPOSITION,
+    Phase.STARTS,
+    "A collective operation becomes messages, one for each block.",
+    check,
+    apply,
+)

@@ -37,6 +37,7 @@ from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.assumptions import BITS
+from asphalt.config.passes import Pass
 from asphalt.ir.expr import Arg, Expr, Ref, Section, names_in
 from asphalt.ir.insertion import last_declaration, last_use
 from asphalt.ir.mapped import NotMappedError, mapped, mapped_expr, mapped_what
@@ -62,9 +63,8 @@ from asphalt.transforms.rewriting.declare import insert_behind
 from asphalt.transforms.rewriting.edit import map_leaves, rewrite_list
 from asphalt.transforms.rewriting.indentation import further_in
 from asphalt.transforms.rewriting.make import Maker, maker_at, var
-from asphalt.transforms.rewriting.step import Found, Step
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
-NAME = "inline"
 _KEPT = ("asynchronous", "target", "allocatable")
 
 
@@ -424,3 +424,13 @@ def _deallocated(nodes: tuple[Node, ...], name: str) -> bool:
             ):
                 done = leaf is node and leaf.what is what and what.kind == "deallocate"
     return done
+
+
+TRANSFORMATION = Transformation(
+    "inlining",
+    Pass.INLINE,
+    Phase.PREPARATION,
+    "A procedure that communicates is inlined at its call.",
+    check,
+    apply,
+)

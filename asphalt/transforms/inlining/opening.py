@@ -29,16 +29,15 @@ from asphalt.analysis.exchange.site import StatementPosition, statements
 from asphalt.analysis.inlining.plan import planned
 from asphalt.analysis.inlining.procedure import communicates
 from asphalt.analysis.messages.messages import Messages
-from asphalt.analysis.mpi.library_effects import Store, library_row
+from asphalt.analysis.mpi.library_effects import receives
 from asphalt.analysis.verdicts.verdict import Refused
+from asphalt.config.passes import Pass
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, leaves
 from asphalt.transforms.inlining import inline
 from asphalt.transforms.loops.index_set_splitting import MOST_STATEMENTS
-from asphalt.transforms.rewriting.step import Found
-
-NAME = inline.NAME
+from asphalt.transforms.rewriting.step import Found, Phase, Transformation
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
@@ -84,8 +83,14 @@ def _has_to_wait(leaf: Leaf, place: StatementPosition, facts: UnitFacts) -> bool
 
 
 def _receives(node: Node, messages: Messages) -> bool:
-    return any(
-        access.store is Store.INCOMING
-        for _, call in messages.calls(node)
-        for access in library_row(call.procedure).accesses
-    )
+    return any(receives(call.procedure) for _, call in messages.calls(node))
+
+
+TRANSFORMATION = Transformation(
+    "inlining of computation",
+    Pass.INLINE,
+    Phase.ITERATIONS,
+    "A procedure that computes a nest is inlined behind a transfer.",
+    check,
+    inline.apply,
+)

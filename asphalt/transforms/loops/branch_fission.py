@@ -31,14 +31,13 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.messages.messages import Messages, Stage, Way, envelopes_of, part_of
+from asphalt.config.passes import Pass
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Op, Section
 from asphalt.ir.stmt import ArmHead, Call, Guarded
 from asphalt.ir.tree import Arm, Branch, Leaf, Node, Unit, leaves
 from asphalt.transforms.rewriting.comments import outwards
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
-from asphalt.transforms.rewriting.step import Found, Step
-
-NAME = "fission"
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,3 +250,13 @@ def _shortest(branch: Branch) -> Node:
     deeper = len(action.head) + action.shift - len(arm.head.head) - arm.head.shift
     lead = (*arm.head.lead, *outwards(action.lead, max(0, deeper)))
     return replace(arm.head, what=guarded, body=None, span=None, lead=lead, trail=action.trail)
+
+
+TRANSFORMATION = Transformation(
+    "branch fission",
+    Pass.FISSION,
+    Phase.WINDOWS,
+    "A branch is split between what starts transfers and what waits for them.",
+    check,
+    apply,
+)

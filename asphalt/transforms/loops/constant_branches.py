@@ -25,15 +25,15 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.data_flow.constant_conditions import Truth
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
+from asphalt.config.passes import Pass
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import IO, ArmHead, Guarded, Plain
 from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.rewriting.comments import in_front
-from asphalt.transforms.rewriting.edit import rewrite_list
+from asphalt.transforms.rewriting.edit import column, rewrite_list
 from asphalt.transforms.rewriting.indentation import further_in
-from asphalt.transforms.rewriting.step import Found, Step
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
-NAME = "branches"
 _KEPT = (TriviaKind.BLANK, TriviaKind.COMMENT)
 
 
@@ -184,14 +184,10 @@ def _taken_out(branch: Branch, arm: Arm, facts: UnitFacts) -> tuple[Node, ...]:
     if not arm.body:
         return ()
     first = next(iter(leaves(arm.body[0])))
-    columns = _column(branch.arms[0].head) - _column(first)
+    columns = column(branch.arms[0].head) - column(first)
     if first.name is not None or (facts.free and first.label is not None):
         columns = 0
     return tuple(further_in(node, columns, facts.free) for node in arm.body)
-
-
-def _column(leaf: Leaf) -> int:
-    return len(leaf.head.rsplit("\n", 1)[-1].expandtabs(8))
 
 
 def _is_movable(node: Node, following: Node | None) -> bool:
@@ -211,3 +207,13 @@ def _is_movable(node: Node, following: Node | None) -> bool:
     heads = [own[0], own[-1]]
     heads += [arm.head for arm in node.arms] if isinstance(node, Branch) else []
     return all(leaf.label is None for leaf in heads)
+
+
+TRANSFORMATION = Transformation(
+    "constant branches",
+    Pass.BRANCHES,
+    Phase.PREPARATION,
+    "A branch whose condition is constant is replaced by the arm that is executed.",
+    check,
+    apply,
+)

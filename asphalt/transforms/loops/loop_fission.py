@@ -38,8 +38,8 @@ from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.assumptions import BITS
+from asphalt.config.passes import Pass
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves
-from asphalt.transforms.loops import branch_fission
 from asphalt.transforms.loops.index_set_splitting import Run
 from asphalt.transforms.loops.parts_of_nest import marked, unlabelled, why_not_repeated
 from asphalt.transforms.loops.peeling import to_starts
@@ -49,9 +49,8 @@ from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
 from asphalt.transforms.rewriting.comments import assumptions
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
 from asphalt.transforms.rewriting.guarded_nests import around, nest_in, plain
-from asphalt.transforms.rewriting.step import Found, Step, Trial
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation, Trial
 
-NAME = branch_fission.NAME
 _FREE = "asphalt: the statements of the nest that meet nothing under way"
 _UNSENT = "asphalt: the statements of the nest that no message needs"
 
@@ -227,3 +226,13 @@ def _repeated(nest: Do, there: set[int], eol: str) -> Do:
     head = replace(nest.head, lead=(), trail=plain(nest.head.trail))
     end = None if nest.end is None else replace(nest.end, lead=(), trail=plain(nest.end.trail))
     return Do(head, body, end)
+
+
+TRANSFORMATION = Transformation(
+    "loop fission",
+    Pass.FISSION,
+    Phase.DIVISION,
+    "The statements of a nest that a message concerns get a nest of their own.",
+    check,
+    apply,
+)

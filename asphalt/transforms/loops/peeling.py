@@ -39,12 +39,12 @@ peeling").
 from __future__ import annotations
 
 from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.config.passes import Pass
 from asphalt.ir.tree import Unit
 from asphalt.transforms.loops.index_set_splitting import Run, in_parts, nests
 from asphalt.transforms.motion.windows import OverlapWindow
-from asphalt.transforms.rewriting.step import Found, Step
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
-NAME = "peeling"
 _COMMENT = "asphalt: the rest of the nest, which no message needs"
 
 
@@ -62,3 +62,13 @@ def to_starts(siblings: Run, windows: tuple[OverlapWindow, ...], position: int) 
     """From the nest to each start, the last start first."""
     starts = sorted({w.first for w in windows}, reverse=True)
     return [siblings[position + 1 : start + 1] for start in starts if start > position]
+
+
+TRANSFORMATION = Transformation(
+    "loop peeling",
+    Pass.PEELING,
+    Phase.DIVISION,
+    "The iterations of a nest that define what is sent are executed first.",
+    check,
+    apply,
+)

@@ -40,9 +40,10 @@ from asphalt.analysis.dependence.permutable_loops import region_of
 from asphalt.analysis.dependence.vector_rounding import inexact
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.messages.messages import Messages, Way, envelopes_of
-from asphalt.analysis.mpi.library_effects import Store, library_row
+from asphalt.analysis.mpi.library_effects import receives
 from asphalt.analysis.names.constant_places import is_constant, may_fail
 from asphalt.analysis.symbolic.polynomials import poly
+from asphalt.config.passes import Pass
 from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in, walk
 from asphalt.ir.mapped import NotMappedError, mapped_what
 from asphalt.ir.source import Trivia
@@ -50,14 +51,13 @@ from asphalt.ir.stmt import Call, DoHead, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.buffers.allocation_hoisting import UNSEEN, leaves_early
 from asphalt.transforms.loops.index_set_splitting import MOST_STATEMENTS, has_plain_bounds
-from asphalt.transforms.loops.peeling import NAME as NAME
 from asphalt.transforms.motion.later_receives import takes_at
 from asphalt.transforms.motion.windows import NEXT, is_work
 from asphalt.transforms.rewriting.comments import comments_inside, in_front
-from asphalt.transforms.rewriting.edit import lists_in, map_leaves, rewrite_list
+from asphalt.transforms.rewriting.edit import column, lists_in, map_leaves, rewrite_list
 from asphalt.transforms.rewriting.indentation import further_in
 from asphalt.transforms.rewriting.make import add, compare, maker_at, num, size
-from asphalt.transforms.rewriting.step import Found, Step
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
 _FIRST = "asphalt: what begins the first iteration; later ones have it at the end of the one before"
 
@@ -185,10 +185,14 @@ def _work_first(loop: Do, facts: UnitFacts) -> int:
     there is no work behind the last receive of the loop; else 0."""
     messages = facts.once(Messages)
     talks = [n for n, node in enumerate(loop.body) if any(messages.calls(node))]
-    receives = [n for n in talks if _receives(loop.body[n], messages)]
-    if not receives or not any(is_work(node, messages) for node in loop.body[: talks[0]]):
+    receiving = [
+        n
+        for n in talks
+        if any(receives(call.procedure) for _, call in messages.calls(loop.body[n]))
+    ]
+    if not receiving or not any(is_work(node, messages) for node in loop.body[: talks[0]]):
         return 0
-    behind = loop.body[receives[-1] + 1 :]
+    behind = loop.body[receiving[-1] + 1 :]
     return 0 if any(is_work(node, messages) for node in behind) else talks[0]
 
 
@@ -196,14 +200,6 @@ def _only_receives(node: Node, messages: Messages) -> bool:
     """Whether all messages of a statement come in."""
     found = [envelopes_of(call) for _, call in messages.calls(node)]
     return all(e and all(one.way is Way.IN for one in e) for e in found)
-
-
-def _receives(node: Node, messages: Messages) -> bool:
-    return any(
-        access.store is Store.INCOMING
-        for _, call in messages.calls(node)
-        for access in library_row(call.procedure).accesses
-    )
 
 
 def _can_be_rotated(loop: Do, places: tuple[int, ...], facts: UnitFacts) -> bool:
@@ -289,13 +285,9 @@ def _placed(
         inside = comments_inside(leaf, facts.free, facts.eol)
         return replace(rewrite(leaf, what), lead=(*leaf.lead, *inside))
 
-    columns = _column(beside) - _column(work[0])
+    columns = column(next(leaves(beside))) - column(next(leaves(work[0])))
     made = (map_leaves(node, change) for node in work)
     return tuple(further_in(node, columns, facts.free) for node in made)
-
-
-def _column(node: Node) -> int:
-    return len(next(leaves(node)).head.rsplit("\n", 1)[-1].expandtabs(8))
 
 
 def _without_comments(work: tuple[Node, ...], facts: UnitFacts) -> tuple[Node, ...]:
@@ -324,3 +316,20 @@ def _is_never_above(first: Expr, last: Expr) -> bool:
 
 def _comment(text: str, beside: Node, facts: UnitFacts) -> Trivia:
     return maker_at(beside, facts.located.form, facts.eol).comment(text)
+
+
+TRANSFORMATION = Transformation(
+    "loop rotation",
+    Pass.PEELING,
+    Phase.ITERATIONS,
+    "The work that begins an iteration is done at the end of the one before.",
+    check,
+    apply,
+)
+BEFORE_TAKES = replace(
+    TRANSFORMATION,
+    title="loop rotation before a queue",
+    summary="The work that begins an iteration comes before messages are taken from a queue.",
+    check=before_takes,
+)
+"""Where messages that were posted ahead are taken at the end of an iteration."""

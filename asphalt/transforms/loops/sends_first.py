@@ -32,14 +32,13 @@ from __future__ import annotations
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages
+from asphalt.config.passes import Pass
 from asphalt.ir.tree import Branch, Do, Node
 from asphalt.transforms.loops import branch_fission
 from asphalt.transforms.loops.rotation import works_first
 from asphalt.transforms.motion.later_receives import posts_or_sends, takes
 from asphalt.transforms.rewriting.edit import lists_in
-from asphalt.transforms.rewriting.step import Found
-
-NAME = branch_fission.NAME
+from asphalt.transforms.rewriting.step import Found, Phase, Transformation
 
 
 def loops(facts: UnitFacts) -> tuple[tuple[int, ...], ...]:
@@ -113,3 +112,13 @@ def _branches(nodes: tuple[Node, ...]) -> tuple[Branch, ...]:
         for branch in own
         for inner in (branch, *(b for arm in branch.arms for b in _branches(arm.body)))
     )
+
+
+TRANSFORMATION = Transformation(
+    "sends first",
+    Pass.FISSION,
+    Phase.ITERATIONS,
+    "A branch that also takes messages from a queue is split behind all that it sends.",
+    check,
+    branch_fission.apply,
+)

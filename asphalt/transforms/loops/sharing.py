@@ -45,6 +45,7 @@ from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.config.assumptions import BITS
+from asphalt.config.passes import Pass
 from asphalt.ir.expr import Expr
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Node, Unit, leaves
@@ -55,14 +56,13 @@ from asphalt.transforms.loops.parts_of_nest import (
     with_heads,
     without_comments,
 )
-from asphalt.transforms.loops.splitting import NAME as NAME
 from asphalt.transforms.motion.windows import GOES_ON, OverlapWindow, is_work, windows_of
 from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
 from asphalt.transforms.rewriting.comments import assumptions
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
 from asphalt.transforms.rewriting.guarded_nests import around, nest_in
 from asphalt.transforms.rewriting.make import add, mul, num, quotient, size
-from asphalt.transforms.rewriting.step import Found, Step, Trial
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,3 +224,13 @@ def _parts(nest: Do, number: int, facts: UnitFacts) -> tuple[Do, ...]:
             again = with_heads(without_comments(nest, facts.eol), [replace(own, label=None)])
             found.append(marked(again, (GOES_ON,), facts))
     return tuple(found)
+
+
+TRANSFORMATION = Transformation(
+    "interior sharing",
+    Pass.SPLITTING,
+    Phase.SHARING,
+    "A nest in one overlap window is divided among this window and those behind it.",
+    check,
+    apply,
+)

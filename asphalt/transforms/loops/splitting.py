@@ -31,12 +31,12 @@ from __future__ import annotations
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.mpi.library_effects import Store, library_row
+from asphalt.config.passes import Pass
 from asphalt.ir.tree import Unit
 from asphalt.transforms.loops.index_set_splitting import Run, in_parts, nests
 from asphalt.transforms.motion.windows import OverlapWindow
-from asphalt.transforms.rewriting.step import Found, Step
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
-NAME = "splitting"
 _COMMENT = "asphalt: the interior of the nest, which meets nothing that is under way"
 
 
@@ -59,3 +59,13 @@ def from_waits(siblings: Run, windows: tuple[OverlapWindow, ...], position: int)
 def _receives(call: MpiCall) -> bool:
     """Whether a call starts a receive."""
     return any(access.store is Store.INCOMING for access in library_row(call.procedure).accesses)
+
+
+TRANSFORMATION = Transformation(
+    "index-set splitting",
+    Pass.SPLITTING,
+    Phase.DIVISION,
+    "The interior of a nest is separated from the edges that need a received halo.",
+    check,
+    apply,
+)

@@ -42,6 +42,7 @@ from asphalt.analysis.names.constant_places import may_fail
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.references import actions
 from asphalt.analysis.names.scopes import Origin, Scopes
+from asphalt.config.passes import Pass
 from asphalt.ir.expr import Expr, Lit, Op, Ref
 from asphalt.ir.mapped import NotMappedError, mapped_what
 from asphalt.ir.program import Located
@@ -49,11 +50,10 @@ from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Guarded, Jump, JumpKind, Plain, What
 from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.rewriting.comments import comments_inside, in_front
-from asphalt.transforms.rewriting.edit import map_leaves, rewrite_list
+from asphalt.transforms.rewriting.edit import column, map_leaves, rewrite_list, shifted
 from asphalt.transforms.rewriting.make import maker_at
-from asphalt.transforms.rewriting.step import Found, Step
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
-NAME = "unrolling"
 MOST = 8
 """Iterations that are written one after the other."""
 
@@ -292,7 +292,7 @@ def _without_cycles(nodes: tuple[Node, ...]) -> tuple[Node, ...] | None:
         condition = _negated(node.what.condition)
         head = replace(node, what=ArmHead("if", (condition,)), body=None)
         end = Leaf(Plain("end if"), head=node.head)
-        inner = tuple(_shifted(child, 2) for child in rest)
+        inner = tuple(shifted(child, 2) for child in rest)
         return (*nodes[:place], Branch("if", (Arm(head, inner),), end))
     return nodes
 
@@ -326,13 +326,15 @@ def _copy(
         inside = comments_inside(leaf, facts.free, facts.eol)
         return replace(leaf, what=what, body=None, lead=(*leaf.lead, *inside))
 
-    columns = _column(loop.head) - _column(next(iter(leaves(body[0])))) if facts.free else 0
-    return tuple(_shifted(map_leaves(node, leaf_of), columns) for node in body)
+    columns = column(loop.head) - column(next(iter(leaves(body[0])))) if facts.free else 0
+    return tuple(shifted(map_leaves(node, leaf_of), columns) for node in body)
 
 
-def _shifted(node: Node, columns: int) -> Node:
-    return map_leaves(node, lambda leaf: replace(leaf, shift=leaf.shift + columns))
-
-
-def _column(leaf: Leaf) -> int:
-    return len(leaf.head.rsplit("\n", 1)[-1].expandtabs(8))
+TRANSFORMATION = Transformation(
+    "loop unrolling",
+    Pass.UNROLLING,
+    Phase.PREPARATION,
+    "A loop with few iterations that only communicates is unrolled.",
+    check,
+    apply,
+)

@@ -40,13 +40,13 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages, Stage, part_of
+from asphalt.config.passes import Pass
 from asphalt.ir.stmt import ArmHead, Call
 from asphalt.ir.tree import Arm, Branch, Leaf, Node, Unit
-from asphalt.transforms.motion.code_motion import NAME as NAME
 from asphalt.transforms.motion.windows import is_work
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list, shifted
 from asphalt.transforms.rewriting.make import maker_at
-from asphalt.transforms.rewriting.step import Found, Step, Trial
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation, Trial
 
 _ELSE = {"if": "else", "select": "case_default"}
 
@@ -207,3 +207,13 @@ def _with_copies(branch: Branch, call: Leaf, places: tuple[int, ...], facts: Uni
         copy = shifted(another if number > first else call, inside.column - column)
         arms[number] = replace(arms[number], body=(*body[:place], copy, *body[place:]))
     return replace(branch, arms=tuple(arms), end=end)
+
+
+TRANSFORMATION = Transformation(
+    "copies in arms",
+    Pass.MOTION,
+    Phase.DIVISION,
+    "A wait or start that a branch stops goes on in each arm, one copy for each path.",
+    check,
+    apply,
+)

@@ -33,6 +33,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages, Stage, part_of
 from asphalt.analysis.mpi.call import MpiCall
+from asphalt.config.passes import Pass
 from asphalt.ir.expr import names_in
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
 from asphalt.transforms.motion.windows import (
@@ -47,9 +48,7 @@ from asphalt.transforms.motion.windows import (
 )
 from asphalt.transforms.rewriting.checked_sizes import can_check, with_checked_sizes
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
-from asphalt.transforms.rewriting.step import Found, Step
-
-NAME = "motion"
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,3 +313,13 @@ class _Window:
 
 def _head(node: Node) -> Leaf:
     return next(iter(leaves(node)))
+
+
+TRANSFORMATION = Transformation(
+    "code motion",
+    Pass.MOTION,
+    Phase.WINDOWS,
+    "Starts move up, waits move down, and computation moves between them.",
+    moves,
+    apply,
+)

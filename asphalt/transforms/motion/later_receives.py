@@ -38,14 +38,13 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages, Stage, part_of
 from asphalt.analysis.mpi.call import MpiCall
+from asphalt.config.passes import Pass
 from asphalt.ir.tree import Do, Node, Unit, leaves
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.motion.windows import BESIDE_TAKEN, NEXT
 from asphalt.transforms.rewriting.edit import lists_in, map_leaves, rewrite_list
 from asphalt.transforms.rewriting.make import maker_at
-from asphalt.transforms.rewriting.step import Found, Step
-
-NAME = code_motion.NAME
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
@@ -122,3 +121,13 @@ def _target(loop: Do, messages: Messages, order: Independence) -> int | None:
         return None
     passed = before[target:]
     return None if any(order.why_not(node, work) is not None for node in passed) else target
+
+
+TRANSFORMATION = Transformation(
+    "later receives",
+    Pass.MOTION,
+    Phase.ITERATIONS,
+    "What begins the next iteration comes before messages are taken from a queue.",
+    check,
+    apply,
+)

@@ -29,6 +29,7 @@ from asphalt.analysis.messages.messages import Messages, Stage, part_of
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.runtime_module import IN_PLACE
 from asphalt.analysis.verdicts.verdict import Refused
+from asphalt.config.passes import Pass
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import Assign, Call, Decl, Entity, TypeSpec, What
 from asphalt.ir.tree import Leaf, Node, Unit
@@ -40,9 +41,8 @@ from asphalt.transforms.rewriting.edit import flat_map
 from asphalt.transforms.rewriting.make import num, var
 from asphalt.transforms.rewriting.new_names import next_number
 from asphalt.transforms.rewriting.replacement import statements_for
-from asphalt.transforms.rewriting.step import Found, Step
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
-NAME = "nonblocking"
 REQUEST = "asphalt_request_"
 
 
@@ -148,3 +148,13 @@ def instead(
         known = mpi_constant(named, facts.scope) == SUCCESS
         stored = (Assign(split.stored, named if known else num(0)),)
     return statements_for((*calls, *stored), (mark, *assumptions(split.assumed)), facts)
+
+
+TRANSFORMATION = Transformation(
+    "blocking to non-blocking",
+    Pass.NONBLOCKING,
+    Phase.STARTS,
+    "A blocking operation becomes a start and a wait right behind it.",
+    check,
+    apply,
+)

@@ -32,6 +32,7 @@ from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant
 from asphalt.analysis.mpi.library_effects import Quantity, library_row
 from asphalt.analysis.mpi.procedures import MpiProcedure
 from asphalt.analysis.requests.operations import Operation, operations
+from asphalt.config.passes import Pass
 from asphalt.ir.expr import Arg, Expr, Ref
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, Unit
@@ -39,9 +40,8 @@ from asphalt.transforms.nonblocking.rules import is_read
 from asphalt.transforms.rewriting.edit import flat_map
 from asphalt.transforms.rewriting.make import num
 from asphalt.transforms.rewriting.replacement import statements_for
-from asphalt.transforms.rewriting.step import Found, Step, Trial
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation, Trial
 
-NAME = "waits"
 MOST = 8
 """Waits that one statement becomes; a statement for more is easier to read as it is."""
 _ONE = "MPI_Wait"
@@ -135,3 +135,13 @@ def _is_wait(made: Call, call: MpiCall, facts: UnitFacts) -> bool:
         return False
     status = found.args["status"]
     return mpi_constant(status, facts.scope) == _NO_STATUS.lower()
+
+
+TRANSFORMATION = Transformation(
+    "single waits",
+    Pass.WAITS,
+    Phase.DIVISION,
+    "A wait for several operations becomes one wait for each.",
+    check,
+    apply,
+)

@@ -1,12 +1,14 @@
-"""Edits of trees: replace statements at a place, move statements further in."""
+"""Edits of trees: statements replaced at a place or moved further in, and where they stand."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from asphalt.analysis.data_flow.unit import line_of
 from asphalt.ir.edit import rewrite_list as rewrite_list
-from asphalt.ir.tree import Arm, Block, Branch, Do, File, Leaf, Node, Unit
+from asphalt.ir.source import TriviaKind
+from asphalt.ir.tree import Arm, Block, Branch, Do, File, Leaf, Node, Unit, leaves
 
 
 def map_leaves(node: Node, change: Callable[[Leaf], Leaf]) -> Node:
@@ -79,6 +81,30 @@ def lists_in(
 def shifted(node: Node, columns: int) -> Node:
     """The node moved further in."""
     return map_leaves(node, lambda leaf: replace(leaf, shift=leaf.shift + columns))
+
+
+def column(leaf: Leaf) -> int:
+    """The column in which a statement begins, from 0; tabs go to multiples of 8."""
+    return len(leaf.head.rsplit("\n", 1)[-1].expandtabs(8))
+
+
+def why_not_removable(node: Node, following: Node | None) -> str | None:
+    """Why the lines of a statement cannot be taken out of their file, in front of another one."""
+    own = tuple(leaves(node))
+    where = f"line {line_of(own[0])}"
+    if following is None:
+        return f"{where}: it is the last statement here"
+    if next(leaves(following)).joined:
+        return f"{where}: several statements on one line"
+    for number, leaf in enumerate(own):
+        if leaf.span is None or leaf.name is not None:
+            return f"{where}: a statement with a name"
+        kinds = (TriviaKind.BLANK, TriviaKind.COMMENT)
+        if any(entry.kind not in kinds for entry in leaf.lead):
+            return f"{where}: a line that is no comment"
+        if number == 0 and leaf.label is not None:
+            return f"{where} has a label"
+    return None
 
 
 def replace_unit(file: File, old: Unit, new: Unit) -> File:

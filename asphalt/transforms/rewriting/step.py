@@ -1,21 +1,26 @@
-"""One application of a transformation: what is found possible before it is done.
+"""Transformations, and the steps that they find.
 
-A transformation is a module with a ``NAME``, a function ``check`` and a function ``apply``::
+A transformation is a module that ends with a ``TRANSFORMATION``: its title, its pass, its phase,
+one line for people, and two functions::
 
     def check(facts: UnitFacts) -> tuple[Found, ...]       # steps and refusals, in source order
     def apply(facts: UnitFacts, step: Step) -> Unit        # the unit after one of these steps
 
-Both are pure.  ``apply`` is only called with a step that ``check`` gave for the same facts.  What a
-step changes is seen by the next ``check`` as any other source: the optimiser reads what was made.
+Both are pure.  ``apply`` is only called with a step that ``check`` gave for the same facts.  The
+optimiser unparses and reads the unit again after each step, so that the next ``check`` sees the
+new text as it sees any other source.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from enum import Enum
+from typing import Self
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.verdicts.verdict import Refused
+from asphalt.config.passes import Pass
 from asphalt.ir.tree import Unit
 
 
@@ -23,9 +28,9 @@ from asphalt.ir.tree import Unit
 class Step:
     """A possible application; each transformation has a subclass with what ``apply`` needs.
 
-    ``line``: where the statement stands that it is about; ``does``: for people, in one clause;
-    ``evidence``: why it is allowed, a sentence each; ``assumed``: the assumptions that it rests on,
-    by name.
+    ``line``: of the statement that it is about; ``does``: what it does, one clause for people;
+    ``evidence``: why it is legal, a sentence each; ``assumed``: the names of the assumptions that
+    it rests on.
     """
 
     line: int
@@ -36,8 +41,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Trial(Step):
-    """A step that is kept only if the window of some transfer gains work by it, and tried once:
-    ``text``, the statements that it is about, is what it is known by when lines have moved."""
+    """A step that is tried once, and kept only if an overlap window gets more work by it.
+
+    ``text``: the statements that it is about; they identify the step when lines have moved.
+    """
 
     text: tuple[str, ...]
 
@@ -45,11 +52,72 @@ class Trial(Step):
 Found = Step | Refused
 
 
+class Phase(Enum):
+    """The phases of the optimiser, in their order, each with what is tried in it and kept."""
+
+    summary: str
+
+    def __new__(cls, title: str, summary: str) -> Self:
+        member = object.__new__(cls)
+        member._value_ = title
+        member.summary = summary
+        return member
+
+    PREPARATION = (
+        "preparation",
+        "Brings communication to the statements that it can overlap with.  All of it is kept if "
+        "more transfers overlap by it and more time is saved.",
+    )
+    BUFFERS = (
+        "buffers",
+        "Gives transfers buffers of their own.  Each step is kept if what the next phases make of "
+        "it gains.",
+    )
+    STARTS = (
+        "starts",
+        "Takes blocking operations apart.  An operation whose overlap window stays empty remains "
+        "blocking.",
+    )
+    WINDOWS = ("windows", "Fills the overlap windows, until no step is found.")
+    DIVISION = (
+        "division",
+        "Divides what stands in the way of a wait or a start.  Each step is kept if a window gets "
+        "more computation by it and the procedure does not take longer.",
+    )
+    SHARING = (
+        "sharing",
+        "Shares the interior of a nest among the overlap windows that it could stand in.  Each "
+        "step is kept if it gains.",
+    )
+    DEPARTURES = (
+        "departures",
+        "Lets the sends that are still blocking leave from copies, each if that gains.",
+    )
+    ITERATIONS = (
+        "iterations",
+        "Brings the first work of the next iteration, or of a called procedure, to the transfers "
+        "of this one.  It is kept if it gains.",
+    )
+    TILES = ("tiles", "Cuts nests and messages into tiles.  Each step is kept if it gains.")
+
+
 @dataclass(frozen=True, slots=True)
 class Transformation:
-    """A transformation by its name, as ``--passes`` takes it; ``check`` may find its steps when
-    they are asked for."""
+    """A transformation, as its module registers it.
 
-    name: str
+    ``title``: its name in the literature; ``requested_by``: the pass that it belongs to; ``phase``:
+    when the optimiser tries it; ``summary``: one line for people; ``check`` gives the possible
+    steps, maybe one by one as they are asked for; ``apply`` does one of them.
+    """
+
+    title: str
+    requested_by: Pass
+    phase: Phase
+    summary: str
     check: Callable[[UnitFacts], Iterable[Found]]
     apply: Callable[[UnitFacts, Step], Unit]
+
+    @property
+    def name(self) -> Pass:
+        """The pass that it belongs to, by which steps are listed."""
+        return self.requested_by

@@ -45,14 +45,14 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.verdicts.verdict import Refused
+from asphalt.config.passes import Pass
 from asphalt.ir.tree import Node, Unit
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
-from asphalt.transforms.rewriting.step import Found, Step
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 from asphalt.transforms.tiling.message_tiles import Emission
 from asphalt.transforms.tiling.tile_declarations import declared, takes_tiles
 from asphalt.transforms.tiling.wave_pipelines import Finder, Pipeline
 
-NAME = "pipelining"
 LEAST_WORK = 200000
 """About so many operations of a nest are worth two tiles (``least_segment_work`` of the run-time
 module for each)."""
@@ -87,3 +87,13 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
 
     unit = replace(facts.unit, body=rewrite_list(facts.unit.body, (*step.path, 0), change))
     return declared(emission, unit)
+
+
+TRANSFORMATION = Transformation(
+    "wavefront pipelining",
+    Pass.PIPELINING,
+    Phase.TILES,
+    "A nest between a receive and a send is cut into tiles, with both messages.",
+    check,
+    apply,
+)

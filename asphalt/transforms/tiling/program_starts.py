@@ -27,12 +27,13 @@ from asphalt.analysis.names.references import named_by
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section, names_in
 from asphalt.ir.stmt import Assign, Guarded, Opaque, Raw
-from asphalt.ir.tree import Branch, Leaf, Node, leaves
+from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.transforms.motion.windows import OverlapWindow, windows_of
 from asphalt.transforms.nonblocking.rules import Rules, is_code_read, is_read
 from asphalt.transforms.nonblocking.sides import started_side
 from asphalt.transforms.rewriting.edit import lists_in
 from asphalt.transforms.tiling.message_tiles import MessageSpan
+from asphalt.transforms.tiling.whole_messages import holds_directly
 
 _ONE = "mpi_wait"
 
@@ -202,7 +203,7 @@ class OwnStarts:
             for window in windows_of(siblings, self.messages):
                 (end, *_) = self.messages.completion(window.start) or (window.start,)
                 both = (siblings[window.first], window.start), (siblings[window.last], end)
-                if all(_holds_directly(node, leaf) for node, leaf in both):
+                if all(holds_directly(node, leaf) for node, leaf in both):
                     found[id(window.start)] = window
         return found
 
@@ -240,11 +241,3 @@ def _times(name: str, leaf: Leaf, call: MpiCall | None) -> int:
     given = [] if call is None else [actual for _, actual in call.bound()]
     condition = (leaf.what.condition,) if isinstance(leaf.what, Guarded) else ()
     return sum(name in names_in(part) for part in (*given, *condition))
-
-
-def _holds_directly(node: Node, leaf: Leaf) -> bool:
-    if node is leaf:
-        return True
-    return isinstance(node, Branch) and any(
-        child is leaf for arm in node.arms for child in arm.body
-    )

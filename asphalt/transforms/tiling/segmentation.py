@@ -60,14 +60,13 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.verdicts.verdict import Refused
+from asphalt.config.passes import Pass
 from asphalt.ir.tree import Unit
 from asphalt.transforms.rewriting.edit import rewrite_list
-from asphalt.transforms.rewriting.step import Found, Step
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 from asphalt.transforms.tiling.segment_tiles import Segments
 from asphalt.transforms.tiling.segmented_sides import SegmentableMessages, Segmented
 from asphalt.transforms.tiling.tile_declarations import declared, takes_tiles
-
-NAME = "pipelining"
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
@@ -107,3 +106,13 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
         change = partial(emission.segmented, sides, step.along)
         body = rewrite_list(body, (*path, 0), change)
     return declared(emission, replace(facts.unit, body=body))
+
+
+TRANSFORMATION = Transformation(
+    "message segmentation",
+    Pass.PIPELINING,
+    Phase.TILES,
+    "A message is cut into segments; each tile of the nests at its ends sends or awaits one.",
+    check,
+    apply,
+)

@@ -31,11 +31,11 @@ from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Ref, names_in
 from asphalt.ir.stmt import DoHead
-from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
+from asphalt.ir.tree import Branch, Do, Node, leaves
 from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
 from asphalt.transforms.rewriting.step import Found, Step
 from asphalt.transforms.tiling.message_tiles import MessageSpan
-from asphalt.transforms.tiling.whole_messages import messages_of
+from asphalt.transforms.tiling.whole_messages import holds_directly, messages_of
 
 _TOGETHER = frozenset(
     {EffectKind.MPI, EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE, EffectKind.IO, EffectKind.ASSUMED}
@@ -359,15 +359,7 @@ def _is_direct(siblings: tuple[Node, ...], receive: MessageSpan, send: MessageSp
         (send.start_position, send.start),
         (send.end_position, send.end),
     )
-    return all(_holds_directly(siblings[position], leaf) for position, leaf in found)
-
-
-def _holds_directly(node: Node, leaf: Leaf) -> bool:
-    if node is leaf:
-        return True
-    return isinstance(node, Branch) and any(
-        child is leaf for arm in node.arms for child in arm.body
-    )
+    return all(holds_directly(siblings[position], leaf) for position, leaf in found)
 
 
 def _is_default(atom: Ref, facts: UnitFacts) -> bool:

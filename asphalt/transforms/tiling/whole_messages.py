@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.messages.messages import Messages, Stage, Way, envelopes_of, part_of
-from asphalt.ir.tree import Node, leaves
+from asphalt.ir.tree import Branch, Leaf, Node, leaves
 from asphalt.transforms.motion.windows import OverlapWindow, windows_of
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.tiling.message_tiles import MessageSpan
@@ -83,3 +83,12 @@ def _blocking(place: dict[int, int], facts: UnitFacts, sides: int) -> Iterator[M
             yield MessageSpan(
                 receives, step.operation, side.start, side.arguments, leaf, here, leaf, here
             )
+
+
+def holds_directly(node: Node, leaf: Leaf) -> bool:
+    """Whether a node is a statement, or a branch with it in one of its arms."""
+    if node is leaf:
+        return True
+    return isinstance(node, Branch) and any(
+        child is leaf for arm in node.arms for child in arm.body
+    )

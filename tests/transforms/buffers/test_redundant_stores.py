@@ -10,6 +10,7 @@ import pytest
 from asphalt.analysis.verdicts import store_codes
 from asphalt.analysis.verdicts.store_codes import EVALUATED, READ, UNFILLED
 from asphalt.analysis.verdicts.verdict import Refused
+from asphalt.config.passes import Pass
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.examples import examples_of
 from asphalt.frontend.source_tree.tree import load_tree
@@ -383,6 +384,6 @@ def test_the_bits_stay_and_each_step_gains(tmp_path: Path) -> None:
     assert all(
         seconds > 0
         for step in found.steps
-        if step.transformation == redundant_stores.NAME
+        if step.transformation == Pass.STORES
         for seconds in step.gained.values()
     )

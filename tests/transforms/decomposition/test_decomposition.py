@@ -11,9 +11,10 @@ import pytest
 
 from asphalt.analysis.verdicts import block_codes
 from asphalt.analysis.verdicts.verdict import Refused
+from asphalt.config.passes import TRANSFERS, Pass
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimiser.optimise import NAMES, Optimised, optimise
+from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.transforms.decomposition import decomposition
 from asphalt.transforms.nonblocking import nonblocking
 from support.collective_programs import (
@@ -40,7 +41,7 @@ ALLTOALLW = f"    call MPI_Alltoallw(s, {TYPED.format('r')}{WORLD}"
 WORK = "    do i = 1, n\n      b(i) = b(i) + sqrt(dble(i))\n    end do\n"
 
 
-def optimised(tmp_path: Path, text: str, passes: tuple[str, ...] = NAMES) -> Optimised:
+def optimised(tmp_path: Path, text: str, passes: tuple[str, ...] = TRANSFERS) -> Optimised:
     path = tmp_path / "main.f90"
     path.write_text(text)
     tree = load_tree([tmp_path], Settings(cache=False, jobs=1))
@@ -161,10 +162,10 @@ def test_a_loop_between_two_operations_belongs_to_the_first(tmp_path: Path) -> N
 
 @pytest.mark.wide
 def test_it_stands_alone(tmp_path: Path) -> None:
-    found = optimised(tmp_path, program(ALLTOALL + USE), (decomposition.NAME,))
+    found = optimised(tmp_path, program(ALLTOALL + USE), (Pass.DECOMPOSITION,))
     assert "alltoall_blocks" in statements(found)
-    assert [step.transformation for step in found.steps] == [decomposition.NAME]
-    others = tuple(name for name in NAMES if name != decomposition.NAME)
+    assert [step.transformation for step in found.steps] == [Pass.DECOMPOSITION]
+    others = tuple(name for name in TRANSFERS if name != Pass.DECOMPOSITION)
     assert optimised(tmp_path, program(ALLTOALL + USE), others).content is None
 
 
@@ -422,9 +423,9 @@ def test_it_is_faster_than_one_operation(name: str, tmp_path: Path) -> None:
     (source / "works.f90").write_text(_WORKS.format(external="", time=""))
     tree = load_tree([source], Settings(cache=False, jobs=1))
     (located,) = tree.units_of(str(source / "main.f90"))
-    whole = tuple(one for one in NAMES if one != decomposition.NAME)
+    whole = tuple(one for one in TRANSFERS if one != Pass.DECOMPOSITION)
     texts = [text.encode()]
-    for passes in (whole, NAMES):
+    for passes in (whole, TRANSFERS):
         found = optimise(tree, located, passes).content
         texts.append(text.encode() if found is None else found)
     assert b"_blocks" in texts[2]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from asphalt.optimiser.optimise import optimise
 from asphalt.transforms.loops import splitting
 from asphalt.transforms.loops.index_set_splitting import DividedNest
 from asphalt.transforms.nonblocking import nonblocking
-from asphalt.transforms.rewriting.step import Found, Transformation
+from asphalt.transforms.rewriting.step import Found
 from support.halo_nests import Program, once, program, split_and_moved
 from support.mpi_run import MPICH, OPENMPI, Mpi, build, installed, run
 from support.stepping import Stepped
@@ -196,7 +196,7 @@ def units(tmp_path_factory: pytest.TempPathFactory) -> Units:
         found[facts.unit.name] += [s for s in steps if isinstance(s, DividedNest | Refused)]
         return steps
 
-    once(tree, Transformation(splitting.NAME, check, splitting.apply))
+    once(tree, replace(splitting.TRANSFORMATION, check=check))
     return Units(found, tree.text("units.f90"))
 
 
@@ -241,7 +241,7 @@ def test_the_examples_of_the_codes(tmp_path: Path) -> None:
     paths = [p for c in CODES for p in (examples_of(c.id).refused, examples_of(c.id).accepted) if p]
     files = {path.name: path.read_text() for path in paths}
     tree = Stepped.of(tmp_path, files)
-    starting = Transformation(nonblocking.NAME, nonblocking.check, nonblocking.apply)
+    starting = nonblocking.TRANSFORMATION
     while once(tree, starting):
         pass
     last = {Path(facts.located.path).name: found for facts, found in tree.found(splitting)}
@@ -259,7 +259,7 @@ def test_other_digits_are_accepted(accepted: str, tmp_path: Path) -> None:
     said = "  !$asphalt assume(bits)\n" if accepted == "in the source" else ""
     text = refused.read_text().replace("  integer :: i, j", f"{said}  integer :: i, j")
     tree = Stepped.of(tmp_path, {"a.f90": text})
-    starting = Transformation(nonblocking.NAME, nonblocking.check, nonblocking.apply)
+    starting = nonblocking.TRANSFORMATION
     while once(tree, starting):
         pass
     if not said:

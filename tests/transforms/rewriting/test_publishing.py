@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from asphalt.analysis.verdicts.verdict import Refused
+from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.gain.model import Model
-from asphalt.optimiser.phases import NAMES, PREPARING
+from asphalt.optimiser.phases import PHASES
 from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.transforms.inlining import inline
+from asphalt.transforms.rewriting.step import Phase
 from support.mpi_run import OPENMPI, Mpi, compile_source, installed
 from support.stepping import Stepped
 
@@ -66,8 +68,9 @@ def _prepared(tmp_path: Path, text: str) -> str:
     path = tmp_path / "steps.f90"
     path.write_text(text)
     tree = load_tree([path], Settings(cache=False, jobs=1))
-    shop = Workshop(tree, str(path), ("steps",), NAMES, frozenset(), None, Model())
-    return shop.closure(UnitState(tree, ()), PREPARING).tree.content(str(path)).decode()
+    shop = Workshop(tree, str(path), ("steps",), TRANSFERS, frozenset(), None, Model())
+    prepared = shop.closure(UnitState(tree, ()), PHASES[Phase.PREPARATION])
+    return prepared.tree.content(str(path)).decode()
 
 
 def test_private_variables_and_procedures_are_listed(tmp_path: Path) -> None:
