@@ -14,6 +14,7 @@ from asphalt.analysis.call_graph.defined_operations import may_be_subroutine
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement, UnitFlow
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, predefined_type
 from asphalt.analysis.mpi.procedures import Timing
+from asphalt.analysis.mpi.standard.row import FREES_COMMUNICATOR
 from asphalt.analysis.names.constants import constant, type_bytes
 from asphalt.analysis.names.derived_types import component_type, is_derived_type
 from asphalt.analysis.names.resolve import procedure_named
@@ -302,13 +303,12 @@ def _mpi(
                 path=found.path, lasting=lasting,
                 old_communicator=mpi.args.get(old) if parameter.name == new else None,
                 parent_communicator=mpi.args.get(parent) if parameter.name == part else None,
-                freed=procedure.name in _FREEING and parameter.kind == "COMMUNICATOR",
+                freed=FREES_COMMUNICATOR in procedure.facts and parameter.kind == "COMMUNICATOR",
             )  # fmt: skip
 
 
 # Dummies whose address the caller (MPI_GET_ADDRESS) or the library keeps.
 _KEPT = frozenset({"location", "base"})
-_FREEING = frozenset({"mpi_comm_free", "mpi_comm_disconnect"})
 _FAMILIES = {"double_precision": "real", "double_complex": "complex"}
 
 

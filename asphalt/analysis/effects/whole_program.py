@@ -5,8 +5,8 @@ from __future__ import annotations
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.memory.statement_accesses import examine
-from asphalt.analysis.mpi.library_effect_rows import OTHER_PROGRAMS
-from asphalt.analysis.mpi.procedures import procedure
+from asphalt.analysis.mpi.procedures import procedure, procedures_with
+from asphalt.analysis.mpi.standard.row import CONNECTS
 
 
 def is_closed(effects: Effects) -> bool:
@@ -14,7 +14,7 @@ def is_closed(effects: Effects) -> bool:
     nothing is known, and no other program is connected to it."""
     program = effects.scopes.program
     mains = program.main_programs()
-    others = frozenset(f"mpi_{name}" for row in OTHER_PROGRAMS for name in row.names)
+    others = procedures_with(CONNECTS)
     if not mains or any(_operation(m.operation) in others for m in program.mpi_calls()):
         return False
     return not any(

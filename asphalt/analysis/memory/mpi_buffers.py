@@ -15,7 +15,7 @@ from asphalt.analysis.memory.storage import evaluated_designators, storage_of
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant, predefined_type
 from asphalt.analysis.mpi.library_effects import BufferEffect, library_row
 from asphalt.analysis.mpi.procedures import Parameter
-from asphalt.analysis.mpi.standard_facts import COUNT_OF_A_BLOCK
+from asphalt.analysis.mpi.standard.row import COUNTS_BLOCK
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.derived_sizes import in_given_sizes
 from asphalt.analysis.names.designators import (
@@ -211,7 +211,7 @@ class _Buffers:
 
 def _counts(call: MpiCall) -> list[Expr]:
     """The numbers of elements in the buffers of a call; []: they are not told by scalars alone."""
-    if call.procedure.name.removeprefix("mpi_") in COUNT_OF_A_BLOCK.names:
+    if COUNTS_BLOCK in call.procedure.facts:
         return []
     return _scalars(call, lambda p: p.is_count)
 

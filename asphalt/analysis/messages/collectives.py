@@ -14,8 +14,8 @@ from asphalt.analysis.effects.uncalled import is_left_over
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant, predefined_type
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.mpi.procedures import MpiProcedure, Timing, procedure, table
+from asphalt.analysis.mpi.reductions import ORDER_FREE_REDUCTIONS, PREDEFINED_REDUCTIONS
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
-from asphalt.analysis.mpi.standard_facts import ORDER_FREE_REDUCTIONS, PREDEFINED_REDUCTIONS
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.uniformity.uniformity import Level, Uniformity
 from asphalt.config.assumptions import UNIFORM

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from asphalt.analysis.mpi.datatypes import PredefinedType as PredefinedType
 from asphalt.analysis.mpi.datatypes import mpi_constant as mpi_constant
 from asphalt.analysis.mpi.datatypes import predefined_type as predefined_type
-from asphalt.analysis.mpi.procedures import MpiProcedure, Parameter, procedure
+from asphalt.analysis.mpi.procedures import MpiProcedure, Parameter, procedure, procedures_with
 from asphalt.analysis.mpi.runtime_module import (
     QUEUE,
     RUNTIME_CALLS,
@@ -16,7 +16,7 @@ from asphalt.analysis.mpi.runtime_module import (
     RUNTIME_MODULES,
     RuntimeCall,
 )
-from asphalt.analysis.mpi.standard_facts import ENTRY_OF_AN_IMPLEMENTATION
+from asphalt.analysis.mpi.standard.row import INITIALIZES
 from asphalt.analysis.names.scopes import Absence, Scope
 from asphalt.analysis.names.symbol import Origin, Symbol
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section
@@ -212,7 +212,7 @@ def _is_users_own(name: str, program: Program) -> bool:
         and what.procedure.name.startswith("pmpi_")
         for what in calls
     )
-    return wraps or program.external(ENTRY_OF_AN_IMPLEMENTATION) is None
+    return wraps or all(program.external(name) is None for name in procedures_with(INITIALIZES))
 
 
 def _bind(target: MpiProcedure, given: tuple[Arg, ...]) -> dict[str, Expr] | None:

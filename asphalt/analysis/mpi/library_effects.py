@@ -1,11 +1,11 @@
 """What MPI procedures do inside of the library: effects that no argument shows.
 
-Danalis et al., ICS 2009, table 2, sees the library as arrays: ``inMsg`` and ``outMsg`` hold the
+Danalis et al., ICS 2009, table 2, models the library as arrays: ``inMsg`` and ``outMsg`` hold the
 messages by peer, tag and communicator, ``whichbuf`` the buffers by request.  Two calls may change
-places only if they are independent in these arrays, too.  The paper has five rows; here is one for
-every procedure of the standard, with the arrays that the others need.  Where the paper lets a send
-that is in progress define its buffer, it is only read (MPI-2.2 and later, section 3.7.2; the paper
-relaxes it in the same way).
+places only if they are independent in these arrays, too.  The paper has five rows; this module has
+one for every procedure of the standard, with the arrays that the others need.  The paper lets a
+send in progress define its buffer; here the send only reads it (MPI-2.2 and later, section 3.7.2;
+the paper relaxes it in the same way).
 """
 
 from __future__ import annotations
@@ -15,9 +15,23 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
-from asphalt.analysis.mpi import library_effect_rows as rows
 from asphalt.analysis.mpi.procedures import MpiProcedure, Parameter, Timing
-from asphalt.analysis.mpi.standard_facts import FactRow
+from asphalt.analysis.mpi.standard.row import (
+    ACCESSES_WINDOW,
+    ADDRESS_ONLY,
+    CHANGES_OBJECT,
+    ENDS_ACCESS,
+    PROBES,
+    READY_MODE,
+    RECEIVES,
+    SENDS,
+    STARTS_PREPARED,
+    SYNCHRONOUS_MODE,
+    USES_ENVIRONMENT,
+    WAITS,
+)
+from asphalt.analysis.mpi.standard.row import Quantity as Quantity
+from asphalt.analysis.mpi.standard.row import Until as Until
 from asphalt.support.word_sets import words
 
 
@@ -49,17 +63,6 @@ class LibraryAccess:
     writes: bool
 
 
-class Until(Enum):
-    """How long the library may access a buffer (MPI-4.0 sections 2.4, 3.7, 12.3, 14.4)."""
-
-    RETURN = "the call returns"
-    COMPLETION = "its request is completed"
-    FREE = "its persistent request is freed"
-    EPOCH = "the access to the window is completed"
-    END = "the split operation is ended"
-    DETACH = "it is taken back"
-
-
 @dataclass(frozen=True, slots=True)
 class BufferEffect:
     """What the library does with the elements of a buffer argument, and until when."""
@@ -68,14 +71,6 @@ class BufferEffect:
     reads: bool
     writes: bool
     until: Until
-
-
-class Quantity(Enum):
-    """How many of the operations that a call is given it completes."""
-
-    ALL = "all"
-    ANY = "one of them"
-    SOME = "some of them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +88,12 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class LibraryRow:
-    """One row of the table.
+    """The effects of one procedure within the library.
 
-    ``accesses``: what the call does to the stores.  ``prepared``: what the operation that it
-    prepares will do whenever it is started.  ``transfers``: its buffers.  ``ends_access``: the
-    accesses to its window are complete on return.  ``quiet``: it is local, and all that it does in
-    the library is to ask about objects: it may change places with any call that leaves its
-    arguments alone.
+    ``accesses``: what the call does to the stores.  ``prepared``: what the operation that the call
+    prepares does whenever it is started.  ``transfers``: its buffers.  ``ends_access``: the
+    accesses to its window are complete on return.  ``quiet``: the call is local, blocking, and only
+    reads objects: it may change places with any call that does not define its arguments.
     """
 
     accesses: tuple[LibraryAccess, ...]
@@ -111,16 +105,6 @@ class LibraryRow:
     quiet: bool
 
 
-_COMPLETIONS = {
-    "wait": Quantity.ALL,
-    "waitall": Quantity.ALL,
-    "waitany": Quantity.ANY,
-    "waitsome": Quantity.SOME,
-    "test": Quantity.ALL,
-    "testall": Quantity.ALL,
-    "testany": Quantity.ANY,
-    "testsome": Quantity.SOME,
-}
 HANDLES = words("COMMUNICATOR GROUP DATATYPE INFO WINDOW FILE ERRHANDLER OPERATION SESSION KEYVAL")
 _BY_KIND = {
     "REQUEST": Store.REQUEST,
@@ -130,36 +114,38 @@ _BY_KIND = {
 }
 
 
+_UNTIL = {Timing.PERSISTENT: Until.FREE, Timing.NONBLOCKING: Until.COMPLETION}
+
+
 @cache
 def library_row(procedure: MpiProcedure) -> LibraryRow:
-    """The row of a procedure: derived from its arguments and the rows of ``mpi_library_rows``."""
-    short = procedure.name.removeprefix("mpi_")
-    messages = tuple(_messages(procedure, short))
+    """The effects of a procedure: derived from its arguments and its row in ``mpi.standard``."""
+    messages = tuple(_messages(procedure))
     prepares = procedure.timing is Timing.PERSISTENT
     collective = tuple(_collective(procedure))
     now = () if prepares else messages
-    accesses = (*now, *collective, *_by_handle(procedure, short), *_environment(short))
-    transfers = tuple(_transfers(procedure, short))
+    accesses = (*now, *collective, *_by_handle(procedure), *_environment(procedure))
+    transfers = tuple(_transfers(procedure))
     asks = all(a.store is Store.OBJECT and not a.writes for a in accesses)
     returns = all(t.until is Until.RETURN for t in transfers)
     return LibraryRow(
         accesses,
         (*messages, *collective) if prepares else (),
         transfers,
-        _completion(procedure, short),
-        _in(rows.ENDING_ACCESS, short),
+        _completion(procedure),
+        ENDS_ACCESS in procedure.facts,
         quiet=procedure.local and procedure.timing is Timing.BLOCKING and asks and returns,
     )
 
 
 def needs_the_receive(procedure: MpiProcedure) -> bool:
     """Whether a send is only right if its receive has been posted before (ready mode)."""
-    return _in(rows.READY, procedure.name.removeprefix("mpi_"))
+    return READY_MODE in procedure.facts
 
 
 def tells_of_the_receive(procedure: MpiProcedure) -> bool:
     """Whether a send is complete only when its receive has begun (synchronous mode)."""
-    return _in(rows.SYNCHRONOUS, procedure.name.removeprefix("mpi_"))
+    return SYNCHRONOUS_MODE in procedure.facts
 
 
 def receives(procedure: MpiProcedure) -> bool:
@@ -169,19 +155,15 @@ def receives(procedure: MpiProcedure) -> bool:
 
 def probes(procedure: MpiProcedure) -> bool:
     """Whether a call looks at messages that it does not receive."""
-    return _in(rows.PROBING, procedure.name.removeprefix("mpi_"))
-
-
-def _in(table: tuple[FactRow, ...], short: str) -> bool:
-    return any(short in row.names for row in table)
+    return PROBES in procedure.facts
 
 
 def _of_kind(procedure: MpiProcedure, *kinds: str) -> list[Parameter]:
     return [p for p in procedure.parameters if p.kind in kinds]
 
 
-def _messages(procedure: MpiProcedure, short: str) -> Iterator[LibraryAccess]:
-    if _in(rows.RUNNING_PREPARED, short):
+def _messages(procedure: MpiProcedure) -> Iterator[LibraryAccess]:
+    if STARTS_PREPARED in procedure.facts:
         # which operation it is, the request knows
         yield LibraryAccess(Store.OUTGOING, (None, None, None), reads=False, writes=True)
         yield LibraryAccess(Store.INCOMING, (None, None, None), reads=True, writes=True)
@@ -190,12 +172,12 @@ def _messages(procedure: MpiProcedure, short: str) -> Iterator[LibraryAccess]:
     tags = [p.name for p in _of_kind(procedure, "TAG")]
     communicators = [p.name for p in _of_kind(procedure, "COMMUNICATOR")]
     comm = communicators[0] if communicators else None
-    if _in(rows.SENDING, short):
+    if SENDS in procedure.facts:
         where = ("dest", tags[0], comm)
         yield LibraryAccess(Store.OUTGOING, where, reads=False, writes=True)
-    if _in((*rows.RECEIVING, *rows.PROBING), short):
+    if procedure.facts & {RECEIVES, PROBES}:
         assert "source" in named
-        taken = not _in(rows.PROBING, short)
+        taken = not probes(procedure)
         yield LibraryAccess(Store.INCOMING, ("source", tags[-1], comm), reads=True, writes=taken)
 
 
@@ -208,11 +190,11 @@ def _collective(procedure: MpiProcedure) -> Iterator[LibraryAccess]:
         yield LibraryAccess(Store.COLLECTIVE, (name,), reads=True, writes=True)
 
 
-def _by_handle(procedure: MpiProcedure, short: str) -> Iterator[LibraryAccess]:
-    changing = _in(rows.CHANGING_OBJECT, short)
+def _by_handle(procedure: MpiProcedure) -> Iterator[LibraryAccess]:
+    changing = CHANGES_OBJECT in procedure.facts
     for p in procedure.parameters:
         store = _BY_KIND.get(p.kind)
-        if store is Store.WINDOW and not _in(rows.WINDOW, short):
+        if store is Store.WINDOW and ACCESSES_WINDOW not in procedure.facts:
             store = None
         if store is not None:
             # operations on one request, message, file or window are in order, whatever they do
@@ -223,37 +205,21 @@ def _by_handle(procedure: MpiProcedure, short: str) -> Iterator[LibraryAccess]:
             )
 
 
-def _environment(short: str) -> Iterator[LibraryAccess]:
-    if _in(rows.ENVIRONMENT, short):
+def _environment(procedure: MpiProcedure) -> Iterator[LibraryAccess]:
+    if USES_ENVIRONMENT in procedure.facts:
         yield LibraryAccess(Store.ENVIRONMENT, (), reads=True, writes=True)
 
 
-def _transfers(procedure: MpiProcedure, short: str) -> Iterator[BufferEffect]:
-    if _in(rows.ADDRESS_ONLY, short):
+def _transfers(procedure: MpiProcedure) -> Iterator[BufferEffect]:
+    if ADDRESS_ONLY in procedure.facts:
         return
-    until = _until(procedure, short)
+    until = procedure.row.until or _UNTIL.get(procedure.timing, Until.RETURN)
     for p in _of_kind(procedure, "BUFFER"):
         yield BufferEffect(p.name, p.used, p.defined, until)
 
 
-def _until(procedure: MpiProcedure, short: str) -> Until:
-    match procedure.timing:
-        case Timing.PERSISTENT:
-            return Until.FREE
-        case Timing.NONBLOCKING if any(p.kind == "REQUEST" for p in procedure.parameters):
-            return Until.COMPLETION
-        case Timing.NONBLOCKING if short.endswith("_begin"):
-            return Until.END
-        case Timing.NONBLOCKING if _in(rows.WINDOW, short) and short != "win_attach":
-            return Until.EPOCH
-        case Timing.NONBLOCKING:
-            return Until.DETACH
-    return Until.RETURN
-
-
-def _completion(procedure: MpiProcedure, short: str) -> Completion | None:
-    quantity = _COMPLETIONS.get(short)
-    if quantity is None:
+def _completion(procedure: MpiProcedure) -> Completion | None:
+    if procedure.row.completes is None:
         return None
     (requests,) = _of_kind(procedure, "REQUEST")
-    return Completion(requests.name, quantity, certain=short.startswith("wait"))
+    return Completion(requests.name, procedure.row.completes, certain=WAITS in procedure.facts)

@@ -1,7 +1,7 @@
 """Every MPI procedure that Fortran can call: its arguments and what kind of operation it is.
 
-Built from the MPI Forum's machine-readable standard (apis.json of pympistandard) and
-``mpi_supplement``.  DEF and USE of an argument are those of Danalis et al., ICS 2009, table 1:
+The table joins the MPI Forum's machine-readable standard (apis.json of pympistandard) with the rows
+of ``mpi.standard``.  DEF and USE of an argument are those of Danalis et al., ICS 2009, table 1:
 DEF, what the call may modify; USE, what it may read.
 """
 
@@ -14,7 +14,18 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from asphalt.analysis.mpi import standard_facts as supplement
+from asphalt.analysis.mpi.standard.row import (
+    BROADCASTS,
+    COLLECTIVE,
+    FUNCTIONAL,
+    LOCAL,
+    RANK_DEPENDENT,
+    DataMovement,
+    Fact,
+    Row,
+)
+from asphalt.analysis.mpi.standard.row import Timing as Timing
+from asphalt.analysis.mpi.standard.rows import rows
 
 
 class Direction(Enum):
@@ -23,16 +34,6 @@ class Direction(Enum):
     IN = "in"
     OUT = "out"
     INOUT = "inout"
-
-
-class Timing(Enum):
-    """When the operation that a call stands for is complete (MPI-4.0 section 2.4)."""
-
-    BLOCKING = "blocking"  # on return
-    NONBLOCKING = "nonblocking"  # after a later call
-    PERSISTENT = "persistent"  # it only prepares an operation
-    STARTING = "starting"  # it starts a prepared operation
-    COMPLETING = "completing"  # it may complete operations started before
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,34 +71,84 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class MpiProcedure:
-    """One MPI procedure; ``name`` is folded, ``spelled`` as in the standard.
+    """One MPI procedure; ``name`` is folded.
 
-    ``local``: proved to return whatever other processes do.  ``exchange``: it moves user buffers.
-    ``varying``: it gives different values to different ranks.  ``removed``: from MPI-1, gone since
-    MPI-3.0.  ``function``: called as a function, not by CALL.  ``same_on_all``: arguments that get
-    the same value on all ranks of the communicator.  ``same_group``: the arguments of an old and a
-    new communicator of the same group; ``part_of_group``: of a part of it.  ``functional``: its
-    results follow from its arguments.  ``broadcast``: all ranks get what one rank has.
+    ``function``: Fortran calls it as a function, not by CALL.  ``row``: what ``mpi.standard`` says
+    of it.
     """
 
     name: str
-    spelled: str
     parameters: tuple[Parameter, ...]
-    timing: Timing
-    collective: bool
-    local: bool
-    varying: bool
-    removed: bool
     function: bool
-    exchange: supplement.DataMovement | None
-    same_on_all: tuple[str, ...] = ()
-    same_group: tuple[str, str] | None = None
-    part_of_group: tuple[str, str] | None = None
-    functional: bool = False
-    broadcast: bool = False
+    row: Row
 
     def __hash__(self) -> int:
-        return hash(self.name)  # all of it, again and again, takes longer than what is looked up
+        return hash(self.name)  # hashing all fields would take longer than what is looked up
+
+    @property
+    def spelled(self) -> str:
+        """The name as in the standard."""
+        return self.row.name
+
+    @property
+    def timing(self) -> Timing:
+        """When its operation is complete."""
+        return self.row.timing
+
+    @property
+    def facts(self) -> frozenset[Fact]:
+        """The facts of its row."""
+        return self.row.facts
+
+    @property
+    def collective(self) -> bool:
+        """Whether all processes of the group of the communicator, window or file call it."""
+        return COLLECTIVE in self.row.facts
+
+    @property
+    def local(self) -> bool:
+        """Whether it certainly returns whatever other processes do."""
+        return LOCAL in self.row.facts
+
+    @property
+    def varying(self) -> bool:
+        """Whether it gives different values to different ranks."""
+        return RANK_DEPENDENT in self.row.facts
+
+    @property
+    def functional(self) -> bool:
+        """Whether its results follow from its arguments alone."""
+        return FUNCTIONAL in self.row.facts
+
+    @property
+    def broadcast(self) -> bool:
+        """Whether all ranks get what one rank has."""
+        return BROADCASTS in self.row.facts
+
+    @property
+    def removed(self) -> bool:
+        """Whether it is a procedure of MPI-1 that MPI-3.0 removed."""
+        return bool(self.row.mpi_1_arguments)
+
+    @property
+    def exchange(self) -> DataMovement | None:
+        """The user buffers that it moves between processes."""
+        return self.row.moves
+
+    @property
+    def same_on_all(self) -> tuple[str, ...]:
+        """The arguments that get the same value on all ranks of the communicator."""
+        return self.row.same_on_all
+
+    @property
+    def same_group(self) -> tuple[str, str] | None:
+        """The arguments of an old and a new communicator of the same group."""
+        return self.row.same_group
+
+    @property
+    def part_of_group(self) -> tuple[str, str] | None:
+        """The arguments of an old communicator and a new one of some or all of its ranks."""
+        return self.row.part_of_group
 
     def parameter(self, name: str) -> Parameter | None:
         """The dummy argument ``name`` (folded)."""
@@ -122,21 +173,15 @@ _ONLY_IN_C = frozenset({"ARGUMENT_COUNT", "ARGUMENT_LIST", "VARARGS"})
 def table() -> dict[str, MpiProcedure]:
     """All procedures by folded name (``mpi_alltoall``); do not change it."""
     text = files("pympistandard").joinpath("data/apis.json").read_text("utf-8")
-    found: dict[str, MpiProcedure] = {}
+    procedures: list[MpiProcedure] = []
     for entry in json.loads(text).values():
         attributes = entry["attributes"]
         callable_in_fortran = attributes["f90_expressible"] or attributes["f08_expressible"]
         called_back = attributes["callback"] or attributes["predefined_function"] is not None
         if callable_in_fortran and not called_back:
-            procedure = _from_json(entry)
-            found[procedure.name] = procedure
-    for spelled, rows in supplement.REMOVED.items():
-        parameters = tuple(
-            Parameter(name, kind, Direction(direction), array=name.startswith("array_of"))
-            for name, kind, direction in rows
-        )
-        found[spelled.lower()] = _procedure(spelled, parameters, removed=True)
-    return found
+            procedures.append(_from_json(entry, rows()[entry["name"]]))
+    procedures += [_from_mpi_1(row) for row in rows().values() if row.mpi_1_arguments]
+    return {found.name: found for found in procedures}
 
 
 def procedure(name: str) -> MpiProcedure | None:
@@ -144,20 +189,26 @@ def procedure(name: str) -> MpiProcedure | None:
     return table().get(name.removeprefix("p") if name.startswith("pmpi_") else name)
 
 
-def _from_json(entry: dict[str, Any]) -> MpiProcedure:
+@cache
+def procedures_with(fact: Fact) -> frozenset[str]:
+    """The folded names of the procedures that have a fact (``mpi.standard.row``)."""
+    return frozenset(name for name, found in table().items() if fact in found.facts)
+
+
+def _from_json(entry: dict[str, Any], row: Row) -> MpiProcedure:
     parameters = tuple(
-        _parameter(entry["name"], given)
+        _parameter(given, row)
         for given in entry["parameters"]
         if not given["large_only"]
         and given["kind"] not in _ONLY_IN_C
         and "f90_parameter" not in given["suppress"]
     )
-    return _procedure(entry["name"], parameters, function=entry["return_kind"] != "ERROR_CODE")
+    function = entry["return_kind"] != "ERROR_CODE"
+    return MpiProcedure(row.name.lower(), parameters, function, row)
 
 
-def _parameter(procedure_name: str, given: dict[str, Any]) -> Parameter:
+def _parameter(given: dict[str, Any], row: Row) -> Parameter:
     name = given["name"].lower()
-    short = procedure_name.lower().removeprefix("mpi_")
     return Parameter(
         name,
         given["kind"],
@@ -165,49 +216,13 @@ def _parameter(procedure_name: str, given: dict[str, Any]) -> Parameter:
         optional=given["optional"],
         array=given["length"] is not None,
         asynchronous=given["asynchronous"],
-        written_later=supplement.WRITTEN_LATER.get(short) == name,
+        written_later=row.written_later == name,
     )
 
 
-def _procedure(
-    spelled: str,
-    parameters: tuple[Parameter, ...],
-    *,
-    removed: bool = False,
-    function: bool = False,
-) -> MpiProcedure:
-    name = spelled.lower()
-    short = name.removeprefix("mpi_")
-    return MpiProcedure(
-        name,
-        spelled,
-        parameters,
-        _timing(short, parameters),
-        collective=_in(supplement.COLLECTIVE, short),
-        local=_in(supplement.LOCAL, short),
-        varying=_in(supplement.RANK_DEPENDENT, short),
-        removed=removed,
-        function=function,
-        exchange=supplement.EXCHANGES.get(short),
-        same_on_all=supplement.SAME_ON_ALL.get(short, ()),
-        same_group=supplement.SAME_GROUP.get(short),
-        part_of_group=supplement.PART_OF_GROUP.get(short),
-        broadcast=_in(supplement.BROADCAST, short),
-        functional=short in supplement.FUNCTIONS_OF_ARGUMENTS.names,
+def _from_mpi_1(row: Row) -> MpiProcedure:
+    parameters = tuple(
+        Parameter(name, kind, Direction(direction), array=name.startswith("array_of"))
+        for name, kind, direction in row.mpi_1_arguments
     )
-
-
-def _timing(short: str, parameters: tuple[Parameter, ...]) -> Timing:
-    if _in(supplement.STARTING, short):
-        return Timing.STARTING
-    if _in(supplement.COMPLETING, short):
-        return Timing.COMPLETING
-    if any(p.kind == "REQUEST" and p.direction is Direction.OUT for p in parameters):
-        return Timing.PERSISTENT if short.endswith("_init") else Timing.NONBLOCKING
-    if _in(supplement.NONBLOCKING_WITHOUT_REQUEST, short):
-        return Timing.NONBLOCKING
-    return Timing.BLOCKING
-
-
-def _in(rows: tuple[supplement.FactRow, ...], short: str) -> bool:
-    return any(short in row.names for row in rows)
+    return MpiProcedure(row.name.lower(), parameters, False, row)

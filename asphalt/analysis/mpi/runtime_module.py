@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from asphalt.analysis.mpi.procedures import table
-from asphalt.support.word_sets import words
 
 MODULE = "asphalt_rt"
 BLOCKS = "asphalt_decomposition"
@@ -42,11 +41,25 @@ _REPLACE = (
 )  # fmt: skip
 _RECEIVE = ("buf", "count", "datatype", "source", "tag", "comm", "request", "")
 
-COLLECTIVES = words(
-    "ibcast ireduce iallreduce igather igatherv iscatter iscatterv iallgather iallgatherv"
-    " ialltoall ialltoallv ialltoallw iscan iexscan ireduce_scatter ireduce_scatter_block"
-)
-"""The operations of all ranks that the run-time module can start."""
+_COLLECTIVES = {
+    "asphalt_ibcast": "mpi_ibcast",
+    "asphalt_ireduce": "mpi_ireduce",
+    "asphalt_iallreduce": "mpi_iallreduce",
+    "asphalt_igather": "mpi_igather",
+    "asphalt_igatherv": "mpi_igatherv",
+    "asphalt_iscatter": "mpi_iscatter",
+    "asphalt_iscatterv": "mpi_iscatterv",
+    "asphalt_iallgather": "mpi_iallgather",
+    "asphalt_iallgatherv": "mpi_iallgatherv",
+    "asphalt_ialltoall": "mpi_ialltoall",
+    "asphalt_ialltoallv": "mpi_ialltoallv",
+    "asphalt_ialltoallw": "mpi_ialltoallw",
+    "asphalt_iscan": "mpi_iscan",
+    "asphalt_iexscan": "mpi_iexscan",
+    "asphalt_ireduce_scatter": "mpi_ireduce_scatter",
+    "asphalt_ireduce_scatter_block": "mpi_ireduce_scatter_block",
+}
+"""The collective operations that the run-time module can start."""
 
 
 def _collective(operation: str) -> RuntimeCall:
@@ -62,7 +75,7 @@ RUNTIME_CALLS: Mapping[str, RuntimeCall] = {
     "asphalt_wait": RuntimeCall("mpi_wait", ("request", "", "status")),
     "asphalt_wait_f08": RuntimeCall("mpi_wait", ("request", "", "status")),
     "asphalt_wait_both": RuntimeCall("mpi_wait", ("request", "", "")),
-    **{f"asphalt_{name}": _collective(f"mpi_{name}") for name in COLLECTIVES},
+    **{name: _collective(operation) for name, operation in _COLLECTIVES.items()},
     # a receive into a buffer of the queue, and what puts the first of them into the user's buffer:
     # as blocking as a receive, for the queue starts those later that it has no memory for yet
     "asphalt_post": RuntimeCall(
@@ -76,5 +89,5 @@ RUNTIME_CALLS: Mapping[str, RuntimeCall] = {
 }
 
 
-OF_STATUSES = words("asphalt_wait_f08 asphalt_take_f08")
+OF_STATUSES = frozenset({"asphalt_wait_f08", "asphalt_take_f08"})
 """The procedures of the module for statuses of ``mpi_f08``."""

@@ -17,7 +17,8 @@ from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.repeated_loops import Repeats, repeats
 from asphalt.analysis.mpi.call import mpi_call
-from asphalt.analysis.mpi.library_effect_rows import ABORTING, ENDING
+from asphalt.analysis.mpi.procedures import procedures_with
+from asphalt.analysis.mpi.standard.row import ABORTS, FINALIZES
 from asphalt.analysis.requests.operations import Operation
 from asphalt.ir.stmt import Call, Jump, JumpKind
 from asphalt.ir.tree import Do
@@ -119,7 +120,7 @@ def leaving(reaching: ReachingDefinitions) -> frozenset[int]:
         for point in graph.points
         if isinstance(point.what, Call)
         and (call := mpi_call(point.what, reaching.scope)) is not None
-        and call.procedure.name == ENDING
+        and FINALIZES in call.procedure.facts
     }
     stops = {
         point.number
@@ -132,13 +133,13 @@ def leaving(reaching: ReachingDefinitions) -> frozenset[int]:
 
 def stopping(reaching: ReachingDefinitions) -> frozenset[int]:
     """The points that control may not come out of: an operation that is in progress when the
-    program is aborted is no error (MPI-4.0 section 9.3.5)."""
+    program is aborted is no error (MPI-4.0 section 11.4.2)."""
     return frozenset(
         point.number
         for point in reaching.graph.points
         if any(
             effect.kind in (EffectKind.STOP, EffectKind.UNKNOWN_CALL)
-            or (effect.kind is EffectKind.MPI and effect.detail == ABORTING)
+            or (effect.kind is EffectKind.MPI and effect.detail in procedures_with(ABORTS))
             for effect in reaching.accesses.footprint(point.number).effects
         )
     )

@@ -13,8 +13,8 @@ from asphalt.analysis.call_graph.call_sites import CallSites, Context, UnitKey
 from asphalt.analysis.call_graph.definitions import MAX_PATH, Source, VariableDefinition, component
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
 from asphalt.analysis.mpi.datatypes import mpi_constant
-from asphalt.analysis.mpi.library_effect_rows import OTHER_PROGRAMS
-from asphalt.analysis.mpi.procedures import procedure
+from asphalt.analysis.mpi.procedures import procedure, procedures_with
+from asphalt.analysis.mpi.standard.row import CONNECTS
 from asphalt.analysis.names.derived_types import component_declarations
 from asphalt.analysis.names.scopes import Origin, Symbol
 from asphalt.analysis.uniformity.cartesian_grids import NumberOfRanks, grid_has_all
@@ -280,8 +280,7 @@ class Communicators:
     def _may_have_two_groups(self) -> bool:
         """Whether the program may have an intercommunicator."""
         if self._has_two_groups is None:
-            names = {f"mpi_{name}" for row in OTHER_PROGRAMS for name in row.names}
-            names.add("mpi_intercomm_create")
+            names = procedures_with(CONNECTS) | {"mpi_intercomm_create"}
             mentioned = {m.operation for m in self.sites.scopes.program.mpi_calls()}
             folded = {found.name for one in mentioned if (found := procedure(one)) is not None}
             self._has_two_groups = bool((folded | mentioned) & names)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from asphalt.analysis.mpi import library_effect_rows as rows
 from asphalt.analysis.mpi.library_effects import (
     BufferEffect,
     Completion,
@@ -15,12 +14,16 @@ from asphalt.analysis.mpi.library_effects import (
     Until,
     library_row,
 )
-from asphalt.analysis.mpi.procedures import Direction, MpiProcedure, Timing, procedure, table
-from asphalt.analysis.mpi.standard_facts import FactRow
+from asphalt.analysis.mpi.procedures import (
+    Direction,
+    MpiProcedure,
+    Timing,
+    procedure,
+    procedures_with,
+    table,
+)
+from asphalt.analysis.mpi.standard.row import ADDRESS_ONLY, QUERIES
 
-TABLES: dict[str, tuple[FactRow, ...]] = {
-    name: value for name, value in vars(rows).items() if name.isupper() and isinstance(value, tuple)
-}
 HANDLED = ("COMMUNICATOR", "REQUEST", "MESSAGE", "WINDOW", "FILE", "DATATYPE", "GROUP", "INFO")
 
 
@@ -78,31 +81,20 @@ def test_effects_are_those_of_the_paper(name: str) -> None:
     assert set(row(name).transfers) == transfers
 
 
-def test_rows_name_procedures_of_the_standard() -> None:
-    for name, lines in TABLES.items():
-        for line in lines:
-            assert line.section, name
-            for short in line.names:
-                assert f"mpi_{short}" in table(), (name, short)
-
-
 def test_every_procedure_is_accounted_for() -> None:
-    asking = {name for line in rows.ASKING for name in line.names}
     for name, entry in table().items():
         found = library_row(entry)
         accessed = {s for a in (*found.accesses, *found.prepared) for s in a.subscripts}
         for parameter in entry.parameters:
             if parameter.kind in HANDLED:
                 assert parameter.name in accessed, (name, parameter.name)
-        short = name.removeprefix("mpi_")
-        assert found.accesses or found.prepared or short in asking, name
+        assert found.accesses or found.prepared or QUERIES in entry.facts, name
 
 
 def test_what_only_asks_has_no_effect() -> None:
-    for line in rows.ASKING:
-        for name in line.names:
-            stores = {a.store for a in row(f"mpi_{name}").accesses}
-            assert stores <= {Store.OBJECT}, name
+    for name in procedures_with(QUERIES):
+        stores = {a.store for a in row(name).accesses}
+        assert stores <= {Store.OBJECT}, name
 
 
 def test_subscripts_are_arguments_of_the_right_kind() -> None:
@@ -137,11 +129,10 @@ def test_what_has_a_rank_and_a_tag_moves_a_message() -> None:
 
 
 def test_every_buffer_is_a_transfer() -> None:
-    addresses = {name for line in rows.ADDRESS_ONLY for name in line.names}
     for name, entry in table().items():
         buffers = {p.name for p in entry.parameters if p.kind == "BUFFER"}
         found = {t.argument for t in library_row(entry).transfers}
-        assert found == (set() if name.removeprefix("mpi_") in addresses else buffers), name
+        assert found == (set() if ADDRESS_ONLY in entry.facts else buffers), name
         for transfer in library_row(entry).transfers:
             assert transfer.reads or transfer.writes, name
 

@@ -1,0 +1,77 @@
+"""Files (MPI-4.0 chapter 14)."""
+
+from __future__ import annotations
+
+from asphalt.analysis.mpi.standard.row import (
+    BLOCKING,
+    CHANGES_OBJECT,
+    COLLECTIVE,
+    NONBLOCKING,
+    USES_ENVIRONMENT,
+    Until,
+    row,
+)
+
+ROWS = (
+    # 14.2 Opening, size, info
+    row("MPI_File_open", "14.2.1", BLOCKING, COLLECTIVE),
+    row("MPI_File_close", "14.2.2", BLOCKING, COLLECTIVE),
+    row("MPI_File_delete", "14.2.3", BLOCKING, USES_ENVIRONMENT),
+    row("MPI_File_set_size", "14.2.4", BLOCKING, COLLECTIVE),
+    row("MPI_File_preallocate", "14.2.5", BLOCKING, COLLECTIVE),
+    row("MPI_File_get_size", "14.2.6", BLOCKING),
+    row("MPI_File_get_group", "14.2.7", BLOCKING),
+    row("MPI_File_get_amode", "14.2.7", BLOCKING),
+    row("MPI_File_set_info", "14.2.8", BLOCKING, COLLECTIVE, CHANGES_OBJECT),
+    row("MPI_File_get_info", "14.2.8", BLOCKING),
+    # 14.3 Views
+    row("MPI_File_set_view", "14.3", BLOCKING, COLLECTIVE),
+    row("MPI_File_get_view", "14.3", BLOCKING),
+    # 14.4 Data access
+    row("MPI_File_read_at", "14.4.2", BLOCKING),
+    row("MPI_File_read_at_all", "14.4.2", BLOCKING, COLLECTIVE),
+    row("MPI_File_write_at", "14.4.2", BLOCKING),
+    row("MPI_File_write_at_all", "14.4.2", BLOCKING, COLLECTIVE),
+    row("MPI_File_iread_at", "14.4.2", NONBLOCKING),
+    row("MPI_File_iread_at_all", "14.4.2", NONBLOCKING, COLLECTIVE),
+    row("MPI_File_iwrite_at", "14.4.2", NONBLOCKING),
+    row("MPI_File_iwrite_at_all", "14.4.2", NONBLOCKING, COLLECTIVE),
+    row("MPI_File_read", "14.4.3", BLOCKING),
+    row("MPI_File_read_all", "14.4.3", BLOCKING, COLLECTIVE),
+    row("MPI_File_write", "14.4.3", BLOCKING),
+    row("MPI_File_write_all", "14.4.3", BLOCKING, COLLECTIVE),
+    row("MPI_File_iread", "14.4.3", NONBLOCKING),
+    row("MPI_File_iread_all", "14.4.3", NONBLOCKING, COLLECTIVE),
+    row("MPI_File_iwrite", "14.4.3", NONBLOCKING),
+    row("MPI_File_iwrite_all", "14.4.3", NONBLOCKING, COLLECTIVE),
+    row("MPI_File_seek", "14.4.3", BLOCKING),
+    row("MPI_File_get_position", "14.4.3", BLOCKING),
+    row("MPI_File_get_byte_offset", "14.4.3", BLOCKING),
+    row("MPI_File_read_shared", "14.4.4", BLOCKING),
+    row("MPI_File_write_shared", "14.4.4", BLOCKING),
+    row("MPI_File_iread_shared", "14.4.4", NONBLOCKING),
+    row("MPI_File_iwrite_shared", "14.4.4", NONBLOCKING),
+    row("MPI_File_read_ordered", "14.4.4", BLOCKING, COLLECTIVE),
+    row("MPI_File_write_ordered", "14.4.4", BLOCKING, COLLECTIVE),
+    row("MPI_File_seek_shared", "14.4.4", BLOCKING, COLLECTIVE),
+    row("MPI_File_get_position_shared", "14.4.4", BLOCKING),
+    row("MPI_File_read_at_all_begin", "14.4.5", NONBLOCKING, COLLECTIVE, until=Until.END),
+    row("MPI_File_read_at_all_end", "14.4.5", BLOCKING, COLLECTIVE),
+    row("MPI_File_write_at_all_begin", "14.4.5", NONBLOCKING, COLLECTIVE, until=Until.END),
+    row("MPI_File_write_at_all_end", "14.4.5", BLOCKING, COLLECTIVE),
+    row("MPI_File_read_all_begin", "14.4.5", NONBLOCKING, COLLECTIVE, until=Until.END),
+    row("MPI_File_read_all_end", "14.4.5", BLOCKING, COLLECTIVE),
+    row("MPI_File_write_all_begin", "14.4.5", NONBLOCKING, COLLECTIVE, until=Until.END),
+    row("MPI_File_write_all_end", "14.4.5", BLOCKING, COLLECTIVE),
+    row("MPI_File_read_ordered_begin", "14.4.5", NONBLOCKING, COLLECTIVE, until=Until.END),
+    row("MPI_File_read_ordered_end", "14.4.5", BLOCKING, COLLECTIVE),
+    row("MPI_File_write_ordered_begin", "14.4.5", NONBLOCKING, COLLECTIVE, until=Until.END),
+    row("MPI_File_write_ordered_end", "14.4.5", BLOCKING, COLLECTIVE),
+    # 14.5 Interoperability
+    row("MPI_File_get_type_extent", "14.5.1", BLOCKING),
+    row("MPI_Register_datarep", "14.5.3", BLOCKING, USES_ENVIRONMENT),
+    # 14.6 Consistency
+    row("MPI_File_set_atomicity", "14.6.1", BLOCKING, COLLECTIVE),
+    row("MPI_File_get_atomicity", "14.6.1", BLOCKING),
+    row("MPI_File_sync", "14.6.1", BLOCKING, COLLECTIVE),
+)

@@ -1,0 +1,150 @@
+"""Point-to-point communication (MPI-4.0 chapters 3 and 4)."""
+
+from __future__ import annotations
+
+from asphalt.analysis.mpi.standard.row import (
+    BLOCKING,
+    CHANGES_OBJECT,
+    COMPLETING,
+    LOCAL,
+    NONBLOCKING,
+    PERSISTENT,
+    PROBES,
+    QUERIES,
+    READY_MODE,
+    RECEIVES,
+    SENDS,
+    STARTING,
+    STARTS_PREPARED,
+    SYNCHRONOUS_MODE,
+    USES_ENVIRONMENT,
+    WAITS,
+    DataMovement,
+    Quantity,
+    Until,
+    row,
+)
+
+_SEND = DataMovement("send", "buf", "count", "datatype", destination="dest")
+_RECEIVE = DataMovement(
+    "recv", receive="buf", receive_count="count", receive_type="datatype", source="source"
+)
+_EXCHANGE = DataMovement(
+    "sendrecv",
+    "sendbuf",
+    "sendcount",
+    "sendtype",
+    "recvbuf",
+    "recvcount",
+    "recvtype",
+    destination="dest",
+    source="source",
+)
+_REPLACE = DataMovement(
+    "sendrecv",
+    "buf",
+    "count",
+    "datatype",
+    "buf",
+    "count",
+    "datatype",
+    destination="dest",
+    source="source",
+)
+
+ROWS = (
+    # 3.2 Blocking send and receive, status
+    row("MPI_Send", "3.2.1", BLOCKING, SENDS, moves=_SEND),
+    row("MPI_Recv", "3.2.4", BLOCKING, RECEIVES, moves=_RECEIVE),
+    row("MPI_Get_count", "3.2.5", BLOCKING, LOCAL),
+    row("MPI_Status_get_source", "3.2.5", BLOCKING, QUERIES),
+    row("MPI_Status_get_tag", "3.2.5", BLOCKING, QUERIES),
+    row("MPI_Status_get_error", "3.2.5", BLOCKING, QUERIES),
+    # 3.4 Communication modes
+    row("MPI_Bsend", "3.4", BLOCKING, LOCAL, SENDS, USES_ENVIRONMENT, moves=_SEND),
+    row("MPI_Ssend", "3.4", BLOCKING, SENDS, SYNCHRONOUS_MODE, moves=_SEND),
+    row("MPI_Rsend", "3.4", BLOCKING, SENDS, READY_MODE, moves=_SEND),
+    # 3.6 Buffers of buffered sends
+    row(
+        "MPI_Buffer_attach",
+        "3.6",
+        NONBLOCKING,
+        LOCAL,
+        USES_ENVIRONMENT,
+        until=Until.DETACH,
+        written_later="buffer",
+    ),
+    row("MPI_Buffer_detach", "3.6", BLOCKING, USES_ENVIRONMENT),
+    row("MPI_Buffer_flush", "3.6", BLOCKING, USES_ENVIRONMENT),
+    row("MPI_Buffer_iflush", "3.6", NONBLOCKING, USES_ENVIRONMENT),
+    row(
+        "MPI_Comm_attach_buffer",
+        "3.6",
+        NONBLOCKING,
+        USES_ENVIRONMENT,
+        until=Until.DETACH,
+        written_later="buffer",
+    ),
+    row("MPI_Comm_detach_buffer", "3.6", BLOCKING, USES_ENVIRONMENT),
+    row("MPI_Comm_flush_buffer", "3.6", BLOCKING, USES_ENVIRONMENT),
+    row("MPI_Comm_iflush_buffer", "3.6", NONBLOCKING, USES_ENVIRONMENT),
+    row(
+        "MPI_Session_attach_buffer",
+        "3.6",
+        NONBLOCKING,
+        USES_ENVIRONMENT,
+        until=Until.DETACH,
+        written_later="buffer",
+    ),
+    row("MPI_Session_detach_buffer", "3.6", BLOCKING, USES_ENVIRONMENT),
+    row("MPI_Session_flush_buffer", "3.6", BLOCKING, USES_ENVIRONMENT),
+    row("MPI_Session_iflush_buffer", "3.6", NONBLOCKING, USES_ENVIRONMENT),
+    # 3.7 Nonblocking communication
+    row("MPI_Isend", "3.7.2", NONBLOCKING, LOCAL, SENDS, moves=_SEND),
+    row("MPI_Ibsend", "3.7.2", NONBLOCKING, LOCAL, SENDS, USES_ENVIRONMENT, moves=_SEND),
+    row("MPI_Issend", "3.7.2", NONBLOCKING, LOCAL, SENDS, SYNCHRONOUS_MODE, moves=_SEND),
+    row("MPI_Irsend", "3.7.2", NONBLOCKING, LOCAL, SENDS, READY_MODE, moves=_SEND),
+    row("MPI_Irecv", "3.7.2", NONBLOCKING, LOCAL, RECEIVES, moves=_RECEIVE),
+    row("MPI_Wait", "3.7.3", COMPLETING, WAITS, completes=Quantity.ALL),
+    row("MPI_Test", "3.7.3", COMPLETING, LOCAL, completes=Quantity.ALL),
+    row("MPI_Request_free", "3.7.3", COMPLETING, LOCAL),
+    row("MPI_Waitany", "3.7.5", COMPLETING, WAITS, completes=Quantity.ANY),
+    row("MPI_Testany", "3.7.5", COMPLETING, LOCAL, completes=Quantity.ANY),
+    row("MPI_Waitall", "3.7.5", COMPLETING, WAITS, completes=Quantity.ALL),
+    row("MPI_Testall", "3.7.5", COMPLETING, LOCAL, completes=Quantity.ALL),
+    row("MPI_Waitsome", "3.7.5", COMPLETING, WAITS, completes=Quantity.SOME),
+    row("MPI_Testsome", "3.7.5", COMPLETING, LOCAL, completes=Quantity.SOME),
+    row("MPI_Request_get_status", "3.7.6", COMPLETING, LOCAL),
+    row("MPI_Request_get_status_all", "3.7.6", COMPLETING),
+    row("MPI_Request_get_status_any", "3.7.6", COMPLETING),
+    row("MPI_Request_get_status_some", "3.7.6", COMPLETING),
+    # 3.8 Probe and cancel
+    row("MPI_Probe", "3.8.1", BLOCKING, PROBES),
+    row("MPI_Iprobe", "3.8.1", BLOCKING, LOCAL, PROBES),
+    row("MPI_Mprobe", "3.8.2", BLOCKING, RECEIVES),
+    row("MPI_Improbe", "3.8.2", BLOCKING, LOCAL, RECEIVES),
+    row("MPI_Mrecv", "3.8.3", BLOCKING),
+    row("MPI_Imrecv", "3.8.3", NONBLOCKING, LOCAL),
+    row("MPI_Cancel", "3.8.4", COMPLETING, LOCAL, CHANGES_OBJECT),
+    row("MPI_Test_cancelled", "3.8.4", BLOCKING, LOCAL, QUERIES),
+    # 3.9 Persistent requests
+    row("MPI_Send_init", "3.9", PERSISTENT, LOCAL, SENDS),
+    row("MPI_Bsend_init", "3.9", PERSISTENT, LOCAL, SENDS, USES_ENVIRONMENT),
+    row("MPI_Ssend_init", "3.9", PERSISTENT, LOCAL, SENDS, SYNCHRONOUS_MODE),
+    row("MPI_Rsend_init", "3.9", PERSISTENT, LOCAL, SENDS, READY_MODE),
+    row("MPI_Recv_init", "3.9", PERSISTENT, LOCAL, RECEIVES),
+    row("MPI_Start", "3.9", STARTING, LOCAL, STARTS_PREPARED),
+    row("MPI_Startall", "3.9", STARTING, LOCAL, STARTS_PREPARED),
+    # 3.10 Send-receive
+    row("MPI_Sendrecv", "3.10", BLOCKING, SENDS, RECEIVES, moves=_EXCHANGE),
+    row("MPI_Sendrecv_replace", "3.10", BLOCKING, SENDS, RECEIVES, moves=_REPLACE),
+    row("MPI_Isendrecv", "3.10", NONBLOCKING, LOCAL, SENDS, RECEIVES, moves=_EXCHANGE),
+    row("MPI_Isendrecv_replace", "3.10", NONBLOCKING, LOCAL, SENDS, RECEIVES, moves=_REPLACE),
+    # 4.2 Partitioned communication
+    row("MPI_Psend_init", "4.2.1", PERSISTENT, SENDS),
+    row("MPI_Precv_init", "4.2.1", PERSISTENT, RECEIVES, written_later="buf"),
+    row("MPI_Pready", "4.2.1", STARTING),
+    row("MPI_Pready_range", "4.2.1", STARTING),
+    row("MPI_Pready_list", "4.2.1", STARTING),
+    row("MPI_Parrived", "4.2.2", COMPLETING),
+)
