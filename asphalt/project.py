@@ -14,9 +14,10 @@ from types import MappingProxyType
 
 from asphalt.analysis.call_graph.missing_sources import ambiguous_modules
 from asphalt.analysis.directives.directives import SENTINEL, Assume, Directive, Skip
-from asphalt.analysis.exchange.directive_checks import call_of, check_directives, check_file
+from asphalt.analysis.exchange.directive_checks import check_directives, check_file
 from asphalt.analysis.exchange.site import all_to_all_operations
 from asphalt.analysis.exchange.site_directives import for_one_exchange, site_directives
+from asphalt.analysis.mpi.call import mpi_call_in
 from asphalt.analysis.names.intrinsic_modules import MPI_MODULES, is_intrinsic_module
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis_manager.analyses import Analyses
@@ -296,7 +297,7 @@ def _is_for_transfer(directive: Directive, scope: Scope) -> bool:
     """Whether a directive is about a transfer or a collective operation that is no exchange."""
     if directive.leaf is None or not isinstance(directive.clause, Skip | Assume):
         return False
-    call = call_of(directive.leaf, scope)
+    call = mpi_call_in(directive.leaf, scope)
     return call is not None and call.operation in nonblocking_operations()
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from asphalt.analysis.messages.messages import called
 from asphalt.analysis.mpi.procedures import table
 from asphalt.gain.amounts import PEERS
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section
@@ -51,7 +50,7 @@ class BlockCall:
 
 def block_call(leaf: Leaf) -> BlockCall | None:
     """What a statement does for an operation that was decomposed; None: nothing."""
-    call = called(leaf.what)
+    call = leaf.call
     if call is None or not isinstance(call.procedure, Ref):
         return None
     name = call.procedure.name

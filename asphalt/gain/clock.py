@@ -25,7 +25,7 @@ from asphalt.analysis.control_flow.all_but_last import condition_of, condition_t
 from asphalt.analysis.cost.trip_counts import loop_trips
 from asphalt.analysis.cost.types import Surroundings
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.messages.messages import Way, called
+from asphalt.analysis.messages.messages import Way
 from asphalt.gain.amounts import PEERS, known
 from asphalt.gain.blocks import BlockCall, BlockStep
 from asphalt.gain.conditions import AtomicCondition, Conditions, Open
@@ -160,7 +160,7 @@ class Clock:
         return self.transfers.of(leaf, self.facts)
 
     def _callee(self, leaf: Leaf) -> UnitFacts | None:
-        call = called(leaf.what)
+        call = leaf.call
         found = None if call is None else self.work.procedures(call, self.facts.scope)
         return None if found is None else self.facts_of(found[0])
 

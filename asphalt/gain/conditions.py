@@ -10,7 +10,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.names.symbol import Origin
 from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.ir.expr import Arg, Op, Ref, names_in
-from asphalt.ir.stmt import ArmHead, Assign, DoHead, Guarded
+from asphalt.ir.stmt import ArmHead, Assign, DoHead
 from asphalt.ir.tree import Branch, Do, Leaf, leaves
 
 _OPPOSITES = {"/=": "==", ">=": "<", ">": "<="}
@@ -89,7 +89,7 @@ class Conditions:
         found: set[str] = set()
         loops = [loop for node in self.facts.unit.body for loop in _loops(node)]
         for leaf in (leaf for loop in loops for leaf in leaves(loop)):
-            what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+            what = leaf.action
             target = what.target if isinstance(what, Assign) else None
             if isinstance(what, DoHead):
                 target = what.var

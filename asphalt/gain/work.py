@@ -13,7 +13,6 @@ from asphalt.analysis.cost.declared_extents import factors
 from asphalt.analysis.cost.trip_counts import TripCount, loop_trips
 from asphalt.analysis.cost.types import Surroundings
 from asphalt.analysis.memory.forward_substitution import constants_in
-from asphalt.analysis.messages.messages import called
 from asphalt.analysis.names.references import bind
 from asphalt.analysis.names.scopes import Scope
 from asphalt.frontend.statements.concurrent import concurrent_header
@@ -103,14 +102,14 @@ class Work:
         return total
 
     def _callee(self, leaf: Leaf, scope: Scope) -> tuple[Located, Scope] | None:
-        call = called(leaf.what)
+        call = leaf.call
         return None if call is None else self.procedures(call, scope)
 
     def _body(
         self, leaf: Leaf, callee: tuple[Located, Scope], scope: Scope, given: Given
     ) -> Amount:
         located, inner = callee
-        call = called(leaf.what)
+        call = leaf.call
         passed = () if call is None else _passed(call, callee, scope, given)
         key = id(located.unit), passed
         if key not in self._bodies:

@@ -97,6 +97,11 @@ Expr = Lit | Ref | Component | Op | OpaqueExpr
 Arg = Expr | Section | Keyword | AltReturn
 
 
+def argument_value(arg: Arg) -> Expr | Section | AltReturn:
+    """What is passed by an actual argument, with or without its keyword."""
+    return arg.value if isinstance(arg, Keyword) else arg
+
+
 def children(expr: Arg) -> tuple[Arg, ...]:
     """The direct parts of an expression or argument, in source order."""
     match expr:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from asphalt.ir.source import Form, Span, Trivia
-from asphalt.ir.stmt import What
+from asphalt.ir.stmt import Call, Guarded, What
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,22 @@ class Leaf:
     shift: int = 0
     frozen: bool = False
     cut: frozenset[str] = field(default=frozenset(), compare=False)
+
+    @property
+    def line(self) -> int:
+        """The line on which the statement begins; 0 for one that asphalt made."""
+        return 0 if self.span is None else self.span.first
+
+    @property
+    def action(self) -> What:
+        """What the statement does: that of a one-line IF, WHERE or FORALL is its action."""
+        return self.what.action if isinstance(self.what, Guarded) else self.what
+
+    @property
+    def call(self) -> Call | None:
+        """The CALL statement that it is, or that is its action."""
+        action = self.action
+        return action if isinstance(action, Call) else None
 
 
 @dataclass(frozen=True, slots=True)

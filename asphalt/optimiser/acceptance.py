@@ -14,7 +14,7 @@ from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.config.assumptions import with_lines
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import Call, DoHead, Guarded
+from asphalt.ir.stmt import Call, DoHead
 from asphalt.ir.tree import leaves
 from asphalt.optimiser.origins import Origins, SourceLine
 
@@ -77,7 +77,7 @@ def _lines(located: Located) -> set[int]:
     """The lines of the calls and the loops of a unit."""
     found: set[int] = set()
     for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
-        what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+        what = leaf.action
         if isinstance(what, Call | DoHead):
             found.add(line_of(leaf))
     return found

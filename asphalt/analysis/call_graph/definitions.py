@@ -28,6 +28,7 @@ from asphalt.ir.expr import (
     OpaqueExpr,
     Ref,
     Section,
+    argument_value,
     children,
     walk,
 )
@@ -347,7 +348,7 @@ def _procedure(
     dummies = _dummies(callee)
     spelled = call.procedure.spelled if isinstance(call.procedure, Ref) else "a procedure"
     for position, arg in enumerate(call.args):
-        actual = arg.value if isinstance(arg, Keyword) else arg
+        actual = argument_value(arg)
         if isinstance(arg, AltReturn | Section) or not isinstance(actual, Ref | Component):
             continue
         dummy = arg.name if isinstance(arg, Keyword) else None

@@ -11,7 +11,7 @@ from asphalt.analysis.exchange.producer import Phase, Producer
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.source import Span
-from asphalt.ir.stmt import Guarded, Jump, JumpKind, Plain
+from asphalt.ir.stmt import Jump, JumpKind, Plain
 from asphalt.ir.tree import Do, Leaf, leaves
 
 NOT_TOGETHER = Code(
@@ -137,13 +137,13 @@ def _may_go_anywhere(leaf: Leaf) -> bool:
 
 
 def _leaves_its_place(leaf: Leaf) -> bool:
-    what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+    what = leaf.action
     return _jump(leaf) is not None or any(True for _ in jump_targets(what))
 
 
 def _jump(leaf: Leaf) -> Jump | None:
     """The jump in a statement; STOP is for condition 7, which looks into procedures, too."""
-    what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+    what = leaf.action
     if isinstance(what, Jump) and what.kind not in (JumpKind.STOP, JumpKind.ERROR_STOP):
         return what
     return None

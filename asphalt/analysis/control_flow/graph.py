@@ -67,7 +67,7 @@ class Point:
     @property
     def line(self) -> int:
         """The line of the statement; 0 where there is none."""
-        return self.leaf.span.first if self.leaf is not None and self.leaf.span is not None else 0
+        return 0 if self.leaf is None else self.leaf.line
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from __future__ import annotations
 from asphalt.analysis.cost.classes import LINE, CoreCache, Counts
 from asphalt.analysis.cost.nests import Inner, step
 from asphalt.analysis.cost.references import known_extent
-from asphalt.analysis.cost.trip_counts import TripCount
+from asphalt.analysis.cost.trip_counts import TripCount, parenthesised
 from asphalt.analysis.cost.types import Surroundings, dims_of
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in
@@ -45,13 +45,13 @@ def conflict(
     if sets == 1 or not others:
         if sets * LINE >= cache.way:
             return None
-        count = Op("-", (_grouped(loop.trips.count), _number(sets * cache.ways)))
+        count = Op("-", (parenthesised(loop.trips.count), _number(sets * cache.ways)))
         return Counts.of(conflict=1 / sets), TripCount(count)
     product = others[0]
     for other in others[1:]:
         product = Op("*", (product, other))
     power = Ref("iand", "iand", (product, Op("-", (product,))))
-    turns = Op("*", (_grouped(loop.trips.count), Ref("min", "min", (_number(sets), power))))
+    turns = Op("*", (parenthesised(loop.trips.count), Ref("min", "min", (_number(sets), power))))
     return Counts.of(conflict=1 / sets), TripCount(Op("-", (turns, _number(sets * cache.ways))))
 
 
@@ -83,10 +83,6 @@ def _steps(ref: Ref, variable: str, around: Surroundings) -> tuple[int, tuple[Ex
 
 def _number(value: int) -> Expr:
     return Lit("integer", str(value))
-
-
-def _grouped(expr: Expr) -> Expr:
-    return expr if isinstance(expr, Lit | Ref) else Op("()", (expr,))
 
 
 __all__ = ["NEEDED", "conflict"]

@@ -94,7 +94,7 @@ def triplet_trips(first: Expr, last: Expr, step: Expr | None, around: Surroundin
         return TripCount(_simple(Op("+", (Op("-", (first, Op("()", (last,)))), _ONE))))
     assert step is not None
     way = _simple(Op("-", (last, Op("()", (first,)))))
-    return TripCount(Op("/", (_simple(Op("+", (way, Op("()", (step,))))), _grouped(step))))
+    return TripCount(Op("/", (_simple(Op("+", (way, Op("()", (step,))))), parenthesised(step))))
 
 
 def extents(expr: Arg, around: Surroundings) -> tuple[TripCount, ...] | None:
@@ -258,7 +258,7 @@ def product(trips: tuple[TripCount, ...], least: int) -> TripCount:
     """As often as loops inside of each other turn, none where that is less than ``least``."""
     first, *others = (one.count for one in trips)
     for other in others:
-        first = Op("*", (_grouped(first), _grouped(other)))
+        first = Op("*", (parenthesised(first), parenthesised(other)))
     return TripCount(first, least)
 
 
@@ -266,7 +266,8 @@ def _simple(expr: Expr) -> Expr:
     return poly(expr).expression()
 
 
-def _grouped(expr: Expr) -> Expr:
+def parenthesised(expr: Expr) -> Expr:
+    """An expression as an operand: in parentheses unless it is a literal or a reference."""
     return expr if isinstance(expr, Lit | Ref) else Op("()", (expr,))
 
 
@@ -288,6 +289,7 @@ __all__ = [
     "is_harmless",
     "is_repeatable",
     "loop_trips",
+    "parenthesised",
     "product",
     "triplet_trips",
     "usable",

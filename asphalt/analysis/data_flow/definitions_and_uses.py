@@ -35,7 +35,16 @@ from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.ir.expr import Arg, Expr, Keyword, Ref, Section, names_in, root_name, walk
+from asphalt.ir.expr import (
+    Arg,
+    Expr,
+    Ref,
+    Section,
+    argument_value,
+    names_in,
+    root_name,
+    walk,
+)
 from asphalt.ir.stmt import (
     ArmHead,
     Assign,
@@ -214,7 +223,7 @@ class UnitAccesses:
                     if found.mode is Mode.WRITE and found.subscripts is None and found.part is None
                 }
                 for arg in args:
-                    value = arg.value if isinstance(arg, Keyword) else arg
+                    value = argument_value(arg)
                     if isinstance(value, Ref) and value.args is None:
                         storage = self.names.storage(value.name)
                         if storage in sure:

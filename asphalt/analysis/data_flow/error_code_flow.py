@@ -27,7 +27,19 @@ from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
+from asphalt.ir.expr import (
+    AltReturn,
+    Arg,
+    Expr,
+    Keyword,
+    Lit,
+    Op,
+    Ref,
+    Section,
+    argument_value,
+    names_in,
+    walk,
+)
 from asphalt.ir.program import Located
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.stmt import ArmHead, Assign, Call, Guarded, Plain, UnitHead
@@ -131,7 +143,7 @@ class CodeFlow:
     def _passed(self, call: Call) -> Iterator[str]:
         """The variables that may be codes and are arguments of a call."""
         for arg in call.args:
-            actual = arg.value if isinstance(arg, Keyword) else arg
+            actual = argument_value(arg)
             if isinstance(actual, Ref) and self.is_code(actual):
                 yield self._storage(actual)
 
@@ -243,7 +255,7 @@ class CodeFlow:
         inner = self.effects.scopes.of(callee)
         actuals: dict[str, str] = {}
         for position, arg in enumerate(call.args):
-            actual = arg.value if isinstance(arg, Keyword) else arg
+            actual = argument_value(arg)
             dummy = arg.name if isinstance(arg, Keyword) else None
             if dummy is None and position < len(head.args):
                 dummy = head.args[position]

@@ -18,7 +18,7 @@ from asphalt.analysis.effects.error_handlers import why_errors_return
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import NameSemantics, RefinedNames
 from asphalt.analysis.names.scopes import Scope
-from asphalt.ir.expr import AltReturn, Keyword
+from asphalt.ir.expr import AltReturn, argument_value
 from asphalt.ir.stmt import ArmHead, Call, Guarded, Plain, What
 from asphalt.ir.tree import Leaf
 
@@ -98,5 +98,5 @@ class _ExecutedNames(RefinedNames):
 
 def _evaluated(call: Call) -> ArmHead:
     """A statement that evaluates the arguments of a call."""
-    given = (arg.value if isinstance(arg, Keyword) else arg for arg in call.args)
+    given = (argument_value(arg) for arg in call.args)
     return ArmHead("if", tuple(arg for arg in given if not isinstance(arg, AltReturn)))

@@ -38,7 +38,7 @@ class Definition:
     @property
     def line(self) -> int:
         """The line of the statement; 0 for the entry."""
-        return self.leaf.span.first if self.leaf is not None and self.leaf.span is not None else 0
+        return 0 if self.leaf is None else self.leaf.line
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,4 +112,4 @@ class UnitFacts:
 
 def line_of(leaf: Leaf) -> int:
     """The line on which a statement begins; 0 for one that asphalt made."""
-    return 0 if leaf.span is None else leaf.span.first
+    return leaf.line

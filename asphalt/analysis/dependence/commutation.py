@@ -11,6 +11,7 @@ paper for all moves within a list.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.data_flow.temporaries import Temporaries
@@ -30,12 +31,12 @@ from asphalt.ir.expr import Ref
 from asphalt.ir.tree import Leaf, Node, leaves
 
 
+@dataclass(eq=False)
 class Independence:
     """Answers for one unit."""
 
-    def __init__(self, facts: UnitFacts, messages: Messages) -> None:
-        self.facts = facts
-        self.messages = messages
+    facts: UnitFacts
+    messages: Messages
 
     @classmethod
     def of(cls, facts: UnitFacts) -> Independence:

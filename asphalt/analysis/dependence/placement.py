@@ -7,6 +7,7 @@ Statements are tied to their place by their form, by directives, and by effects 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.call_graph.missing_sources import Unseen, unseen_module
@@ -36,12 +37,12 @@ _LINES_THAT_STAY = frozenset(
 )
 
 
+@dataclass(eq=False)
 class Placement:
     """Answers for one unit."""
 
-    def __init__(self, facts: UnitFacts, messages: Messages) -> None:
-        self.facts = facts
-        self.messages = messages
+    facts: UnitFacts
+    messages: Messages
 
     def bound(self, node: Node) -> str | None:
         """Why a statement or construct has to stay where it is, whatever stands beside it."""

@@ -152,14 +152,14 @@ class _Control:
 
     def _leaves(self, leaf: Leaf, directly: bool) -> bool:
         """Whether a statement ends an iteration of the loop."""
-        what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+        what = leaf.action
         if not isinstance(what, Jump):
             return False
         return directly if what.construct is None else what.construct == self.loop.head.name
 
 
 def _jump(leaf: Leaf) -> JumpKind | None:
-    what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+    what = leaf.action
     return what.kind if isinstance(what, Jump) else None
 
 

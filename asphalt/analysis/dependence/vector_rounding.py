@@ -71,7 +71,7 @@ def inexact(
                 found = _inexact(part, scope, effects, depth)
                 if found is not None:
                     return found
-            call = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+            call = leaf.action
             if isinstance(call, Call):
                 found = _called(call, "a procedure", scope, effects, depth)
                 if found is not None:

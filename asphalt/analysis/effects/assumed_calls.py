@@ -22,6 +22,7 @@ from asphalt.ir.expr import (
     OpaqueExpr,
     Ref,
     Section,
+    argument_value,
     root_name,
     walk,
 )
@@ -51,7 +52,7 @@ def assumed_effect(call: Call, assumed: Assumed, scope: Scope) -> CallEffect | N
 
 def _reached(arg: Arg, scope: Scope) -> list[tuple[str, tuple[Subscript, ...] | None]]:
     """The storages, and the parts of them, that a procedure gets by an argument."""
-    value = arg.value if isinstance(arg, Keyword) else arg
+    value = argument_value(arg)
     match value:
         case Ref(name=name, args=args) if _is_variable(name, args is not None, scope):
             found: list[tuple[str, tuple[Subscript, ...] | None]]

@@ -49,6 +49,7 @@ from asphalt.ir.expr import (
     OpaqueExpr,
     Ref,
     Section,
+    argument_value,
     root_name,
 )
 from asphalt.ir.program import Located
@@ -254,7 +255,7 @@ class Effects:
 
     def writes_argument(self, call: Call, position: int, scope: Scope) -> bool:
         """Whether a call may change its actual argument at a position."""
-        arg = _value(call.args[position])
+        arg = argument_value(call.args[position])
         mpi = mpi_call(call, scope)
         if mpi is not None:
             return arg in mpi.defined(scope)
@@ -358,12 +359,8 @@ def _is_scalar(arg: Expr, scope: Scope) -> bool:
     return symbol is not None and symbol.dims is None
 
 
-def _value(arg: Arg) -> Arg:
-    return arg.value if isinstance(arg, Keyword) else arg
-
-
 def _whole(arg: Arg, mode: Mode, scope: Scope) -> list[CalledAccess]:
-    value = _value(arg)
+    value = argument_value(arg)
     match value:
         case Ref(name=name, args=args) if (
             name_kind(name, args is not None, scope) is NameKind.VARIABLE

@@ -11,7 +11,7 @@ from asphalt.analysis.call_graph.call_sites import is_bound_to_c
 from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.program import Located, Program
-from asphalt.ir.stmt import Call, Guarded, Plain
+from asphalt.ir.stmt import Call, Plain
 from asphalt.ir.tree import leaves
 
 
@@ -22,7 +22,7 @@ def called_from(scope: Scope) -> frozenset[str]:
     while waiting:
         here = waiting.pop()
         for leaf in (leaf for node in here.unit.body for leaf in leaves(node)):
-            what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+            what = leaf.action
             known = invoked(what, here) if isinstance(what, Call) else None
             if known is not None and known[0].unit.name not in found:
                 found.add(known[0].unit.name)

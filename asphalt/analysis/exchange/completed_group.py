@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from asphalt.analysis.exchange.privatisation import may_be_read_after
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.shapes import shape_of
-from asphalt.analysis.messages.loops import LoopMessage, called
-from asphalt.analysis.mpi.call import MpiCall, mpi_constant
+from asphalt.analysis.messages.loops import LoopMessage
+from asphalt.analysis.mpi.call import MpiCall, mpi_call_in, mpi_constant
 from asphalt.analysis.mpi.library_effects import Quantity, library_row
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.ir.expr import Expr, Lit, Ref, Section
@@ -158,7 +158,7 @@ def _defined(exchange: Exchange, nodes: Sequence[Node]) -> Iterator[tuple[str, L
             names.append(what.var)
         if isinstance(what, Assign):
             names.append(what.target)
-        call = called(leaf, exchange.scope)
+        call = mpi_call_in(leaf, exchange.scope)
         if call is not None:
             names += [
                 actual

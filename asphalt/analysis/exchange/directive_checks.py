@@ -15,13 +15,13 @@ from asphalt.analysis.directives.directives import (
     statements,
 )
 from asphalt.analysis.exchange.site_directives import refuse_contradictions
-from asphalt.analysis.mpi.call import MpiCall, mpi_call
+from asphalt.analysis.mpi.call import MpiCall, mpi_call_in
 from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.references import expressions_of
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import OpaqueExpr, Ref, names_in, walk
 from asphalt.ir.stmt import Call, Guarded, What
-from asphalt.ir.tree import File, Leaf, Unit, leaves
+from asphalt.ir.tree import File, Unit, leaves
 
 _STARTS = frozenset({Timing.NONBLOCKING, Timing.STARTING})
 
@@ -103,7 +103,7 @@ def _check_matches(found: tuple[Directive, ...], scope: Scope) -> None:
     for directive in found:
         if not isinstance(directive.clause, Match) or directive.leaf is None:
             continue
-        call = call_of(directive.leaf, scope)
+        call = mpi_call_in(directive.leaf, scope)
         if call is None:
             raise directive.error("match(...) belongs in front of an MPI call")
         ids.setdefault(directive.clause.id, []).append((directive, call))
@@ -119,12 +119,6 @@ def _check_matches(found: tuple[Directive, ...], scope: Scope) -> None:
                 f"match({name}): {first.file}:{first.line} starts a communication with this id "
                 "already; give each its own"
             )
-
-
-def call_of(leaf: Leaf, scope: Scope) -> MpiCall | None:
-    """The call of MPI that a statement is."""
-    what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
-    return mpi_call(what, scope) if isinstance(what, Call) else None
 
 
 def check_file(file: File) -> None:

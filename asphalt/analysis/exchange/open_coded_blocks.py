@@ -19,13 +19,12 @@ from asphalt.analysis.memory.shapes import Shape, shape_of
 from asphalt.analysis.messages.loops import (
     LoopMessage,
     Odd,
-    called,
     messages_of,
     replaced,
     starts_messages,
 )
 from asphalt.analysis.messages.messages import Way
-from asphalt.analysis.mpi.call import MpiCall
+from asphalt.analysis.mpi.call import MpiCall, mpi_call_in
 from asphalt.analysis.mpi.library_effects import tells_of_the_receive
 from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.designators import designator_name, symbol_named
@@ -60,7 +59,7 @@ def sorted_out(nodes: tuple[Node, ...], scope: Scope) -> OpenCodedGroup | NotAnE
             group.messages += found
             continue
         if isinstance(node, Leaf):
-            call = called(node, scope)
+            call = mpi_call_in(node, scope)
             if call is not None and call.procedure.timing is Timing.COMPLETING:
                 if isinstance(node.what, Guarded) and not _is_some(
                     node.what.condition, call.args.get("count")

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from functools import cache
 
 from asphalt.analysis.exchange.peers import is_over_ranks
-from asphalt.analysis.messages.loops import LoopMessage, Odd, called, messages_of, starts_messages
+from asphalt.analysis.messages.loops import LoopMessage, Odd, messages_of, starts_messages
 from asphalt.analysis.messages.messages import Way
+from asphalt.analysis.mpi.call import mpi_call_in
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.mpi.procedures import Timing, table
 from asphalt.analysis.names.designators import designator_name
@@ -76,7 +77,7 @@ def _last(nodes: tuple[Node, ...], start: int, scope: Scope) -> int | None:
     end: int | None = None
     waits = any(
         call is not None and call.procedure.timing is Timing.NONBLOCKING
-        for call in (called(leaf, scope) for leaf in leaves(nodes[start]))
+        for call in (mpi_call_in(leaf, scope) for leaf in leaves(nodes[start]))
     )
     if not waits:
         return start
@@ -84,7 +85,7 @@ def _last(nodes: tuple[Node, ...], start: int, scope: Scope) -> int | None:
         node = nodes[number]
         if starts_messages(node, scope) and end is not None:
             break
-        call = called(node, scope) if isinstance(node, Leaf) else None
+        call = mpi_call_in(node, scope) if isinstance(node, Leaf) else None
         if call is not None and call.procedure.timing is Timing.COMPLETING:
             end = number
     return end

@@ -11,9 +11,9 @@ from asphalt.analysis.exchange.open_coded_exchange import NotAnExchange, OpenCod
 from asphalt.analysis.exchange.open_coded_groups import groups_in, lists_in
 from asphalt.analysis.exchange.site import Exchange, at_calls, statements
 from asphalt.analysis.memory.forward_substitution import Values
-from asphalt.analysis.messages.loops import called, starts_messages
+from asphalt.analysis.messages.loops import starts_messages
 from asphalt.analysis.messages.messages import Way
-from asphalt.analysis.mpi.call import MpiCall
+from asphalt.analysis.mpi.call import MpiCall, mpi_call_in
 from asphalt.analysis.mpi.procedures import procedure
 from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.edit import rewrite_list
@@ -51,7 +51,7 @@ def _exchange(
         for node in group
         if starts_messages(node, scope)
         for leaf in leaves(node)
-        if called(leaf, scope) is not None
+        if mpi_call_in(leaf, scope) is not None
     )
     if anchor.span is None:
         return None
@@ -61,7 +61,7 @@ def _exchange(
         for node in group
         if starts_messages(node, scope)
         for leaf in leaves(node)
-        if (call := called(leaf, scope)) is not None
+        if (call := mpi_call_in(leaf, scope)) is not None
     )
     coded = OpenCoded(located, group, anchor, "/".join(operations))
     if isinstance(found, NotAnExchange):
@@ -97,7 +97,7 @@ def _call(
     row = procedure(_COLLECTIVE)
     assert row is not None
     name = Ref(row.name, row.spelled)
-    own = called(coded.anchor, scope)
+    own = mpi_call_in(coded.anchor, scope)
     assert own is not None
     if coded.blocks is None or isinstance(group, NotAnExchange):
         return MpiCall(row.name, {}, own.binding, None, row), Call(name, ())

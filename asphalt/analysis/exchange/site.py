@@ -181,7 +181,7 @@ def _walk(
 
 def statement_arguments(leaf: Leaf) -> tuple[Arg, ...]:
     """The actual arguments of a CALL statement, as they are written."""
-    what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+    what = leaf.action
     return what.args if isinstance(what, Call) else ()
 
 

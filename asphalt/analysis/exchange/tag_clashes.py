@@ -16,8 +16,8 @@ from asphalt.analysis.effects.whole_program import is_closed
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.messages.all_sends import operations
-from asphalt.analysis.messages.loops import called
 from asphalt.analysis.messages.messages import envelopes_of
+from asphalt.analysis.mpi.call import mpi_call_in
 from asphalt.analysis.mpi.library_effects import Store, probes
 from asphalt.analysis.mpi.procedures import procedure
 from asphalt.ir.tree import Leaf, leaves
@@ -64,7 +64,7 @@ def _apart(exchange: Exchange, tag: int | None, own: Collection[Place]) -> Count
         for located in scopes.program.mentions(name):
             scope = scopes.of(located)
             for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
-                call, place = called(leaf, scope), _place(leaf)
+                call, place = mpi_call_in(leaf, scope), _place(leaf)
                 if call is None or place is None or call.procedure.name not in transfers:
                     continue
                 envelopes = envelopes_of(call) or ()

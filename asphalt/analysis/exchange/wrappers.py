@@ -95,7 +95,7 @@ def _callers(inner: Exchange, effects: Effects) -> Iterator[Exchange]:
         calls = [
             (leaf, inner.call, isinstance(leaf.what, Guarded), place)
             for leaf, place in statements(caller.unit.body)
-            if (call := _call_in(leaf)) is not None
+            if (call := leaf.call) is not None
             and leaf.span is not None
             and isinstance(call.procedure, Ref)
             and _means(call.procedure, wrapper, generic, scope)
@@ -103,14 +103,9 @@ def _callers(inner: Exchange, effects: Effects) -> Iterator[Exchange]:
         found += at_calls(caller, effects, calls)
     sole = len(found) == 1 and _is_only_mention(found[0], wrapper, mentioning)
     for outer in found:
-        call = _call_in(outer.leaf)
+        call = outer.leaf.call
         assert call is not None
         yield _at_caller(inner, call, replace(outer, sole=sole))
-
-
-def _call_in(leaf: Leaf) -> Call | None:
-    what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
-    return what if isinstance(what, Call) else None
 
 
 def _is_only_mention(call: Exchange, wrapper: Located, mentioning: Mapping[int, Located]) -> bool:

@@ -196,7 +196,7 @@ def closes_a_loop(leaf: Leaf, unit: Unit) -> bool:
 def _may_be_jumped_to(leaf: Leaf, unit: Unit) -> bool:
     """Whether another statement may go on with a labelled one."""
     for own in (own for node in unit.body for own in leaves(node)):
-        what = own.what.action if isinstance(own.what, Guarded) else own.what
+        what = own.action
         if isinstance(what, Opaque | Raw | Include) or leaf.label in tuple(jump_targets(what)):
             return True
         if isinstance(what, Jump) and what.kind is JumpKind.ASSIGNED_GOTO and not what.labels:

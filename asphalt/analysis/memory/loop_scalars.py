@@ -48,7 +48,7 @@ def _has_gotos(nodes: tuple[Node, ...]) -> bool:
 def jumps_in(node: Node) -> Iterable[Jump]:
     """The jumps in a statement or construct, those under a one-line IF included."""
     for leaf in leaves(node):
-        what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+        what = leaf.action
         if isinstance(what, Jump):
             yield what
 
@@ -178,9 +178,7 @@ def live_after(
 def is_copy(loop: Do, names: NameSemantics) -> bool:
     """Whether a nest only copies: every assignment is ``array(...) = array(...)``, and nothing is
     called."""
-    actions = [
-        leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what for leaf in leaves(loop)
-    ]
+    actions = [leaf.action for leaf in leaves(loop)]
     assigns = [what for what in actions if isinstance(what, Assign)]
     if not assigns or any(isinstance(what, Call) for what in actions):
         return False

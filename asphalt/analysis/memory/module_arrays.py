@@ -12,7 +12,7 @@ from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.names.references import actions, expressions_of, use_renames
 from asphalt.analysis.names.scopes import Scope, Symbol
-from asphalt.ir.expr import Arg, Keyword, Op, Ref, walk
+from asphalt.ir.expr import Arg, Op, Ref, argument_value, walk
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Allocation, Assign, Call, Opaque, Raw, What
 from asphalt.ir.tree import leaves
@@ -73,7 +73,7 @@ def _shapes(what: What, name: str, scope: Scope) -> bool:
 
 
 def _is_whole(arg: Arg, name: str) -> bool:
-    value = arg.value if isinstance(arg, Keyword) else arg
+    value = argument_value(arg)
     return isinstance(value, Ref) and value.name == name and value.args is None
 
 

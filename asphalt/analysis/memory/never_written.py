@@ -11,7 +11,7 @@ from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.ir.expr import Arg, Component, Keyword, OpaqueExpr, Ref, walk
+from asphalt.ir.expr import Arg, Component, OpaqueExpr, Ref, argument_value, walk
 from asphalt.ir.stmt import (
     IO,
     Allocation,
@@ -66,7 +66,9 @@ def _may_write(what: What, name: str, scope: Scope, writes: WritesArgument) -> b
             return _given(condition, name, scope) or _may_write(action, name, scope, writes)
         case Call(args=args):
             return any(
-                writes(what, position) if _is(_value(arg), name) else _given(arg, name, scope)
+                writes(what, position)
+                if _is(argument_value(arg), name)
+                else _given(arg, name, scope)
                 for position, arg in enumerate(args)
             )
         case IO():
@@ -80,10 +82,6 @@ def _may_write(what: What, name: str, scope: Scope, writes: WritesArgument) -> b
         case Opaque() | Raw():
             return True
     return False
-
-
-def _value(arg: Arg) -> Arg:
-    return arg.value if isinstance(arg, Keyword) else arg
 
 
 def _is(expr: Arg, name: str) -> bool:
@@ -103,7 +101,7 @@ def _given(expr: Arg, name: str, scope: Scope) -> bool:
         if isinstance(part, OpaqueExpr) and name in part.names:
             return True
         if isinstance(part, Ref | Component) and part.args is not None:
-            if not any(_is(_value(arg), name) for arg in part.args):
+            if not any(_is(argument_value(arg), name) for arg in part.args):
                 continue
             if isinstance(part, Component):
                 return True

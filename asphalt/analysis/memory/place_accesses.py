@@ -30,6 +30,7 @@ from asphalt.ir.expr import (
     Op,
     OpaqueExpr,
     Ref,
+    argument_value,
     children,
     root_name,
 )
@@ -193,7 +194,7 @@ class RecordingPoint:
 
     def _inquire(self, args: Iterable[Arg]) -> None:
         for arg in args:
-            value = arg.value if isinstance(arg, Keyword) else arg
+            value = argument_value(arg)
             begun = len(self.record.accesses)
             match value:
                 case Ref(name=name) if self._is_variable(value):
@@ -270,7 +271,7 @@ class RecordingPoint:
     def call(self, call: Call) -> None:
         """Record what a procedure reference does."""
         for arg in call.args:
-            value = arg.value if isinstance(arg, Keyword) else arg
+            value = argument_value(arg)
             match value:
                 case Ref(args=args) if self._is_variable(value):
                     self.read(*(args or ()))  # the subscripts; the object by the summary

@@ -27,6 +27,7 @@ from asphalt.ir.expr import (
     Op,
     Ref,
     Section,
+    argument_value,
     names_in,
     walk,
 )
@@ -335,7 +336,7 @@ def _may_reallocate(array: str, leaf: Leaf, scope: Scope) -> bool:
 
 def _is_whole(arg: Arg, array: str) -> bool:
     """Whether an argument passes an array itself, or may do so."""
-    value = arg.value if isinstance(arg, Keyword) else arg
+    value = argument_value(arg)
     if isinstance(value, Ref) and value.name == array:
         return value.args is None
     return array in names_in(value) and not isinstance(value, Ref)

@@ -9,7 +9,7 @@ from asphalt.analysis.names.common_blocks import is_seen_twice
 from asphalt.analysis.names.designators import designator_name, designators_in, object_named
 from asphalt.analysis.names.intrinsics import is_inquiry, is_intrinsic, is_pure_function
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Ref
+from asphalt.ir.expr import Arg, Component, Expr, Lit, Ref, argument_value
 from asphalt.ir.mapped import mapped
 
 
@@ -56,7 +56,7 @@ def evaluated_designators(expr: Arg, scope: Scope) -> frozenset[str]:
     bounds, sizes or the like are asked."""
 
     def without(ref: Ref) -> Expr | None:
-        asked = [arg.value if isinstance(arg, Keyword) else arg for arg in ref.args or ()]
+        asked = [argument_value(arg) for arg in ref.args or ()]
         plain = all(isinstance(arg, Lit) or _has_no_subscripts(arg) for arg in asked)
         inquiry = ref.args is not None and name_kind(ref.name, True, scope) is NameKind.INQUIRY
         return Lit("integer", "0") if inquiry and plain else None

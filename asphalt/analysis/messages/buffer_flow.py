@@ -27,7 +27,7 @@ from asphalt.analysis.memory.shapes import Shape, shape_of
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.messages.full_messages import FullMessages
 from asphalt.analysis.messages.guarded_reads import guarded_reads
-from asphalt.analysis.messages.messages import Messages, called
+from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.call import MpiCall, predefined_type
 from asphalt.analysis.mpi.library_effects import BufferEffect, library_row
 from asphalt.analysis.names.constants import element_bytes
@@ -59,7 +59,7 @@ class BufferFlow:
 
     def _effects(self) -> dict[int, CallEffect]:
         """What is known of the calls that transfer messages from or to the array."""
-        calls = {id(called(leaf.what)): (leaf, call) for leaf, call in self.messages.own_calls()}
+        calls = {id(leaf.call): (leaf, call) for leaf, call in self.messages.own_calls()}
         return {
             key: found
             for key, (leaf, call) in calls.items()
@@ -125,7 +125,7 @@ class BufferFlow:
 
     def _effect(self, leaf: Leaf, call: MpiCall) -> CallEffect | None:
         """A call that transfers a message from or to the array; None: it is seen as usual."""
-        action = called(leaf.what)
+        action = leaf.call
         actuals = [(t, call.args.get(t.argument)) for t in library_row(call.procedure).transfers]
         own = [(t, a) for t, a in actuals if isinstance(a, Ref) and a.name == self.name]
         if action is None or len(own) != 1:

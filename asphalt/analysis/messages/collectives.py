@@ -11,7 +11,7 @@ from collections import Counter
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.uncalled import is_left_over
-from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant, predefined_type
+from asphalt.analysis.mpi.call import MpiCall, mpi_call_in, mpi_constant, predefined_type
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.mpi.procedures import MpiProcedure, Timing, procedure, table
 from asphalt.analysis.mpi.reductions import ORDER_FREE_REDUCTIONS, PREDEFINED_REDUCTIONS
@@ -20,7 +20,6 @@ from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.uniformity.uniformity import Level, Uniformity
 from asphalt.config.assumptions import UNIFORM
 from asphalt.ir.program import Program
-from asphalt.ir.stmt import Call, Guarded
 from asphalt.ir.tree import Leaf, leaves
 
 
@@ -57,7 +56,7 @@ def why_not_together(facts: UnitFacts, call: MpiCall) -> str | None:
         for located in program.mentions(name):
             scope = effects.scopes.of(located)
             for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
-                found = _called(leaf, scope)
+                found = mpi_call_in(leaf, scope)
                 if found is None or found.operation != call.operation or leaf.span is None:
                     continue
                 seen.add((located.path, leaf.span.first, leaf.span.first_col))
@@ -79,11 +78,6 @@ def _why_not_all(uniformity: Uniformity, scope: Scope, leaf: Leaf, call: MpiCall
         return f"it is not proved that all ranks come here ({judgement.evidence})"
     open_ones = [a for a in judgement.assumptions if a.partition(":")[0] != UNIFORM.word]
     return f"all ranks come here only with {', '.join(open_ones)}" if open_ones else None
-
-
-def _called(leaf: Leaf, scope: Scope) -> MpiCall | None:
-    what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
-    return mpi_call(what, scope) if isinstance(what, Call) else None
 
 
 def _is(operation: str, wanted: MpiProcedure) -> bool:

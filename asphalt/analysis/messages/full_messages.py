@@ -24,7 +24,7 @@ from asphalt.analysis.names.references import passed_on
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.source import Span
-from asphalt.ir.stmt import Call, Guarded, Opaque, Raw
+from asphalt.ir.stmt import Call, Opaque, Raw
 from asphalt.ir.tree import leaves
 
 
@@ -123,7 +123,7 @@ class FullMessages:
             if passed_on(located, name):
                 yield None
             for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
-                what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+                what = leaf.action
                 if isinstance(what, Raw | Opaque) and name in what.code.lower():
                     yield None
                 if not isinstance(what, Call) or not isinstance(what.procedure, Ref):

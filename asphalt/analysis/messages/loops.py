@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.memory.forward_substitution import is_integer
 from asphalt.analysis.messages.messages import Envelope, Way, envelopes_of
-from asphalt.analysis.mpi.call import MpiCall, mpi_call
+from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_call_in
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.constants import element_bytes
@@ -66,14 +66,9 @@ class _Path:
 def starts_messages(node: Node, scope: Scope) -> bool:
     """Whether a loop holds calls that exchange messages with another rank."""
     return isinstance(node, Do) and any(
-        call is not None and _is_transfer(call) for call in (called(n, scope) for n in leaves(node))
+        call is not None and _is_transfer(call)
+        for call in (mpi_call_in(n, scope) for n in leaves(node))
     )
-
-
-def called(leaf: Leaf, scope: Scope) -> MpiCall | None:
-    """The MPI call that a statement is, or makes under a one-line IF."""
-    what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
-    return mpi_call(what, scope) if isinstance(what, Call) else None
 
 
 def _is_transfer(call: MpiCall) -> bool:

@@ -27,13 +27,14 @@ from asphalt.analysis.mpi.library_effects import (
     Until,
     library_row,
     needs_the_receive,
+    receives,
 )
 from asphalt.analysis.mpi.procedures import MpiProcedure, Timing
 from asphalt.analysis.requests.local import OwnRequests
 from asphalt.analysis.requests.matching import Match, Matched, is_blocking_transfer, matching
 from asphalt.analysis.requests.operations import operations
 from asphalt.ir.expr import Expr, names_in
-from asphalt.ir.stmt import ArmHead, Call, DoHead, Guarded, Jump, Plain, What
+from asphalt.ir.stmt import ArmHead, Call, DoHead, Jump, Plain
 from asphalt.ir.tree import Do, Leaf, Node, leaves
 
 
@@ -62,13 +63,6 @@ class Envelope:
     peer: Expr
     tag: Expr
     communicator: Expr
-
-
-def called(what: What) -> Call | None:
-    """The call that a statement is, or makes under a one-line IF."""
-    if isinstance(what, Guarded):
-        what = what.action
-    return what if isinstance(what, Call) else None
 
 
 def part_of(call: MpiCall) -> Stage:
@@ -127,7 +121,7 @@ class Messages:
 
     def call(self, leaf: Leaf) -> MpiCall | None:
         """The MPI call that a statement makes."""
-        call = called(leaf.what)
+        call = leaf.call
         if call is None:
             return None
         if id(call) not in self._called:  # the call is kept, so that no other gets its identity
@@ -137,6 +131,10 @@ class Messages:
     @cached_property
     def _called(self) -> dict[int, tuple[Call, MpiCall | None]]:
         return {}
+
+    def receives(self, node: Node) -> bool:
+        """Whether a statement or construct starts a receive or a probe, or is one."""
+        return any(receives(call.procedure) for _, call in self.calls(node))
 
     def own_calls(self) -> Iterator[tuple[Leaf, MpiCall]]:
         """All MPI calls of the unit, without those of procedures that it contains."""
@@ -154,7 +152,7 @@ class Messages:
         """Whether a statement or construct does nothing but start transfers."""
         starts = False
         for leaf in leaves(node):
-            what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+            what = leaf.action
             call = self.call(leaf)
             if call is not None and part_of(call) is Stage.START:
                 starts = True

@@ -8,6 +8,7 @@ cannot deadlock under any buffering stays so.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
@@ -22,12 +23,12 @@ from asphalt.ir.tree import Node
 _WILDCARDS = frozenset({"mpi_any_source", "mpi_any_tag"})
 
 
+@dataclass(eq=False)
 class MessageOrder:
     """Answers for one unit."""
 
-    def __init__(self, facts: UnitFacts, messages: Messages) -> None:
-        self.facts = facts
-        self.messages = messages
+    facts: UnitFacts
+    messages: Messages
 
     def why_not(self, first: Node, second: Node) -> str | None:
         """Why the MPI calls of two statements keep their order; None: they need not."""

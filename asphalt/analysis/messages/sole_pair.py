@@ -23,7 +23,7 @@ from asphalt.analysis.names.references import passed_on
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.ir.expr import Expr, names_in
 from asphalt.ir.program import Located, Program
-from asphalt.ir.stmt import Call, Guarded, Opaque, Raw
+from asphalt.ir.stmt import Call, Opaque, Raw
 from asphalt.ir.tree import Leaf, leaves
 
 _TRAFFIC = frozenset({Store.INCOMING, Store.OUTGOING})
@@ -117,7 +117,7 @@ class SolePair:
         if passed_on(located, name):
             yield None, None
         for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
-            what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+            what = leaf.action
             if isinstance(what, Raw | Opaque) and name in what.code.lower():
                 yield leaf, None
             if not isinstance(what, Call):

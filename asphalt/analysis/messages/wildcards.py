@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant
-from asphalt.analysis.mpi.library_effects import Store, library_row
+from asphalt.analysis.mpi.call import MpiCall, mpi_call_in, mpi_constant
+from asphalt.analysis.mpi.library_effects import Store, library_row, receives
 from asphalt.analysis.mpi.procedures import table
 from asphalt.analysis.mpi.runtime_module import RUNTIME_CALLS
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.ir.expr import Expr
 from asphalt.ir.program import Program
-from asphalt.ir.stmt import Call, Guarded
 from asphalt.ir.tree import leaves
 
 _NONE = frozenset({"mpi_proc_null"})
@@ -55,15 +54,12 @@ def _received(program: Program) -> Iterator[tuple[tuple[Expr, Expr], Scope]]:
     scopes = Scopes(program)
     for name, operation in sorted(names.items()):
         procedure = table().get(operation)
-        if procedure is None or not any(
-            access.store is Store.INCOMING for access in library_row(procedure).accesses
-        ):
+        if procedure is None or not receives(procedure):
             continue
         for located in program.mentions(name):
             scope = scopes.of(located)
             for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
-                what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
-                call = mpi_call(what, scope) if isinstance(what, Call) else None
+                call = mpi_call_in(leaf, scope)
                 for given in () if call is None else _given(call):
                     yield given, scope
 

@@ -22,7 +22,7 @@ from asphalt.analysis.names.symbol import Origin, Symbol
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section
 from asphalt.ir.program import Program
 from asphalt.ir.stmt import Call, Use
-from asphalt.ir.tree import leaves
+from asphalt.ir.tree import Leaf, leaves
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +112,12 @@ def mpi_call(call: Call, scope: Scope) -> MpiCall | None:
     if args is None:
         return None
     return MpiCall(target.name, args, binding, args.get("ierror"), target, name.startswith("pmpi_"))
+
+
+def mpi_call_in(leaf: Leaf, scope: Scope) -> MpiCall | None:
+    """The MPI operation that a statement, or the action of a one-line IF, is (``mpi_call``)."""
+    call = leaf.call
+    return None if call is None else mpi_call(call, scope)
 
 
 def runtime_call(call: Call) -> MpiCall | None:

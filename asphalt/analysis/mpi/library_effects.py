@@ -101,7 +101,6 @@ class LibraryRow:
     transfers: tuple[BufferEffect, ...]
     completion: Completion | None
     ends_access: bool
-
     quiet: bool
 
 

@@ -23,7 +23,7 @@ from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.requests.elements import RequestElements
 from asphalt.analysis.requests.operations import Does, Operation
 from asphalt.ir.expr import Ref
-from asphalt.ir.stmt import Assign, Guarded
+from asphalt.ir.stmt import Assign
 from asphalt.ir.tree import Leaf
 
 
@@ -192,7 +192,7 @@ class OwnRequests:
 
     def _is_null(self, leaf: Leaf) -> bool:
         """Whether a statement only says that there is no operation."""
-        what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+        what = leaf.action
         if not isinstance(what, Assign) or not isinstance(what.value, Ref):
             return False
         return mpi_constant(what.value, self.scope) == "mpi_request_null"

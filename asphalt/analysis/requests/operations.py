@@ -55,7 +55,7 @@ class Operation:
     @property
     def line(self) -> int:
         """The line of the call."""
-        return self.leaf.span.first if self.leaf.span is not None else 0
+        return self.leaf.line
 
     @property
     def root(self) -> str | None:

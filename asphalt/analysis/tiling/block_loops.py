@@ -8,13 +8,12 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.permutable_loops import effect_of, region_of, why_ordered
 from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.memory.shapes import is_scalar
-from asphalt.analysis.messages.messages import called
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.tiling.rank_blocks import RankBlocks, iteration_rank
 from asphalt.analysis.verdicts.block_codes import BESIDE, LOOP, ORDER, Obstacle
 from asphalt.ir.expr import Lit, Ref, names_in, walk
-from asphalt.ir.stmt import Assign, DoHead, Guarded
+from asphalt.ir.stmt import Assign, DoHead
 from asphalt.ir.tree import Do, Leaf, Node, leaves
 
 
@@ -91,10 +90,10 @@ def _works(loop: Do, facts: UnitFacts) -> bool:
 
 
 def _takes_time(leaf: Leaf, facts: UnitFacts) -> bool:
-    what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+    what = leaf.action
     if isinstance(what, Assign):
         return not is_scalar(what.target, facts.scope)
-    return isinstance(what, DoHead) or called(what) is not None
+    return isinstance(what, DoHead) or leaf.call is not None
 
 
 def _is_plain(loop: Do, facts: UnitFacts) -> bool:

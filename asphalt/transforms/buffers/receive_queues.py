@@ -39,7 +39,7 @@ from asphalt.analysis.dependence.receive_schedule import (
     posted_ahead,
 )
 from asphalt.analysis.memory.shapes import is_scalar
-from asphalt.analysis.messages.messages import Messages, called
+from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.verdicts.block_codes import COPIES, Obstacle, refused_at
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.passes import Pass
@@ -195,10 +195,10 @@ def _gainless(loop: Do, messages: Messages, facts: UnitFacts) -> str | None:
     """Why nothing could overlap with the messages: the loop only receives them."""
     for node in loop.body:
         for leaf in leaves(node):
-            what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+            what = leaf.action
             if isinstance(what, DoHead):
                 return None
-            if called(what) is not None and messages.call(leaf) is None:
+            if leaf.call is not None and messages.call(leaf) is None:
                 return None
             if isinstance(what, Assign) and not is_scalar(what.target, facts.scope):
                 return None

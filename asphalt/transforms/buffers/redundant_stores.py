@@ -37,7 +37,7 @@ from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.messages.buffer_flow import BufferFlow
 from asphalt.analysis.messages.full_messages import FullMessages
-from asphalt.analysis.messages.messages import Messages, called
+from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.call import MpiCall, predefined_type
 from asphalt.analysis.mpi.library_effects import Store, library_row, receives
 from asphalt.analysis.mpi.procedures import table
@@ -186,7 +186,7 @@ class _Stores:
         for leaf in leaves(node):
             if id(leaf) in ends or id(leaf) in heads:
                 continue
-            what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+            what = leaf.action
             if not isinstance(what, Assign) or not isinstance(what.target, Ref):
                 return None
             names.add(what.target.name)
@@ -220,7 +220,7 @@ class _Stores:
             changing |= self.facts.footprint(following).written()
             behind += self._under(following, conditions, changing)
             for leaf, call in own_receives:
-                action = called(leaf.what)
+                action = leaf.call
                 if action is not None and not flow.moves(action):
                     return self._unfilled(first, buffer, leaf, call)
             unseen = self._unseen(following, flow)
@@ -287,7 +287,7 @@ class _Stores:
             return bound
         for leaf, call in self.messages.calls(node):
             where = f"line {line_of(leaf)}"
-            action = called(leaf.what)
+            action = leaf.call
             if action is not None and flow.moves(action):
                 continue
             buffers = self.messages.buffers(leaf, call)
@@ -412,7 +412,7 @@ def _are_apart(one: Elements, other: Elements) -> bool:
 def _spelled(node: Node, buffer: str) -> str:
     """A buffer as a statement spells it."""
     for leaf in leaves(node):
-        what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+        what = leaf.action
         if isinstance(what, Assign) and isinstance(what.target, Ref) and what.target.name == buffer:
             return what.target.spelled
     return buffer

@@ -11,7 +11,7 @@ from asphalt.analysis.cost.recurrences import waits
 from asphalt.analysis.cost.scalar_replacement import defined_in, kept_in_registers
 from asphalt.analysis.cost.trip_counts import TripCount, is_repeatable, loop_trips
 from asphalt.ir.expr import Ref
-from asphalt.ir.stmt import IO, Call, DoHead, Guarded, Jump, JumpKind, Opaque
+from asphalt.ir.stmt import IO, Call, DoHead, Jump, JumpKind, Opaque
 from asphalt.ir.tree import Do, Node, leaves
 from asphalt.transforms.charging.concurrent import concurrent
 from asphalt.transforms.charging.edit import Charge
@@ -100,7 +100,7 @@ def _is_closed(state: ChargerState, do: Do, placed: Placed) -> bool:
         return True
     for node in do.body:
         for leaf in leaves(node):
-            what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+            what = leaf.action
             match what:
                 case Jump(kind=JumpKind.CYCLE | JumpKind.EXIT, construct=None):
                     continue

@@ -47,7 +47,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.dependence.permutable_loops import region_of
 from asphalt.analysis.dependence.vector_rounding import why_other_digits
-from asphalt.analysis.messages.messages import Messages, called
+from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.runtime_module import BLOCKS
 from asphalt.analysis.schedule.blocks import Pattern
 from asphalt.analysis.schedule.check import ProtocolError
@@ -136,7 +136,7 @@ def hidden_work(facts: UnitFacts) -> int:
     for _, siblings in lists_in(facts.unit.body):
         begins: dict[str, int] = {}
         for place, node in enumerate(siblings):
-            call = called(node.what) if isinstance(node, Leaf) else None
+            call = node.call if isinstance(node, Leaf) else None
             if call is None or not isinstance(call.procedure, Ref):
                 continue
             names = [a.name for a in call.args if isinstance(a, Ref)]
@@ -150,7 +150,7 @@ def hidden_work(facts: UnitFacts) -> int:
 
 
 def _is_work(leaf: Leaf, messages: Messages) -> bool:
-    call = called(leaf.what)
+    call = leaf.call
     callee = None if call is None else call.procedure
     own = isinstance(callee, Ref) and callee.name.startswith(_OWN)
     return takes_time(leaf, messages) and not own

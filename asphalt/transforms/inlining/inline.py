@@ -32,7 +32,6 @@ from asphalt.analysis.inlining.codes import TEXT, RefusedError
 from asphalt.analysis.inlining.plan import Inlining, closes_a_loop, planned
 from asphalt.analysis.inlining.procedure import communicates
 from asphalt.analysis.memory.shapes import is_scalar
-from asphalt.analysis.messages.messages import called
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Refused
@@ -96,7 +95,7 @@ def _judged(facts: UnitFacts) -> Iterator[tuple[Located, Inline | Refused]]:
     scopes = facts.effects.scopes
     sites = CallSites(scopes)
     for leaf, place in statements(facts.unit.body):
-        what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+        what = leaf.action
         target = invoked(what, facts.scope) if isinstance(what, Call) else None
         if target is None or not communicates(target[0], scopes):
             continue
@@ -110,10 +109,9 @@ def _repeated(nodes: Iterable[Node], scope: Scope, repeated: bool) -> Iterator[L
     all of them are in one."""
     for node in nodes:
         match node:
-            case Leaf(what=what):
-                action = what.action if isinstance(what, Guarded) else what
+            case Leaf(action=action):
                 array = isinstance(action, Assign) and not is_scalar(action.target, scope)
-                if called(what) is None and (repeated or array):
+                if node.call is None and (repeated or array):
                     yield node
             case Do(body=body):
                 yield node.head
@@ -418,7 +416,7 @@ def _deallocated(nodes: tuple[Node, ...], name: str) -> bool:
     done = False
     for node in nodes:
         for leaf in leaves(node):
-            what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+            what = leaf.action
             if isinstance(what, Allocation) and any(
                 isinstance(o, Ref) and o.name == name for o in what.objects
             ):

@@ -29,12 +29,11 @@ from asphalt.analysis.exchange.site import StatementPosition, statements
 from asphalt.analysis.inlining.plan import planned
 from asphalt.analysis.inlining.procedure import communicates
 from asphalt.analysis.messages.messages import Messages
-from asphalt.analysis.mpi.library_effects import receives
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.passes import Pass
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import Call, Guarded
-from asphalt.ir.tree import Do, Leaf, Node, leaves
+from asphalt.ir.stmt import Call
+from asphalt.ir.tree import Do, Leaf, leaves
 from asphalt.transforms.inlining import inline
 from asphalt.transforms.loops.index_set_splitting import MOST_STATEMENTS
 from asphalt.transforms.rewriting.step import Found, Phase, Transformation
@@ -47,7 +46,7 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
     sites = CallSites(scopes)
     found: list[Found] = []
     for leaf, place in statements(facts.unit.body):
-        what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+        what = leaf.action
         target = invoked(what, facts.scope) if isinstance(what, Call) else None
         if target is None or not _is_nest(target[0]) or not _has_to_wait(leaf, place, facts):
             continue
@@ -76,14 +75,10 @@ def _has_to_wait(leaf: Leaf, place: StatementPosition, facts: UnitFacts) -> bool
     order = facts.once(Independence.of)
     level = place.levels[-1]
     before = level.nodes[: level.position]
-    first = next((n for n, node in enumerate(before) if _receives(node, messages)), None)
+    first = next((n for n, node in enumerate(before) if messages.receives(node)), None)
     if first is None:
         return False
     return any(order.why_not(node, leaf) is not None for node in before[first:])
-
-
-def _receives(node: Node, messages: Messages) -> bool:
-    return any(receives(call.procedure) for _, call in messages.calls(node))
 
 
 TRANSFORMATION = Transformation(

@@ -40,7 +40,6 @@ from asphalt.analysis.dependence.permutable_loops import region_of
 from asphalt.analysis.dependence.vector_rounding import inexact
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.messages.messages import Messages, Way, envelopes_of
-from asphalt.analysis.mpi.library_effects import receives
 from asphalt.analysis.names.constant_places import is_constant, may_fail
 from asphalt.analysis.symbolic.polynomials import poly
 from asphalt.config.passes import Pass
@@ -185,11 +184,7 @@ def _work_first(loop: Do, facts: UnitFacts) -> int:
     there is no work behind the last receive of the loop; else 0."""
     messages = facts.once(Messages)
     talks = [n for n, node in enumerate(loop.body) if any(messages.calls(node))]
-    receiving = [
-        n
-        for n in talks
-        if any(receives(call.procedure) for _, call in messages.calls(loop.body[n]))
-    ]
+    receiving = [n for n in talks if messages.receives(loop.body[n])]
     if not receiving or not any(is_work(node, messages) for node in loop.body[: talks[0]]):
         return 0
     behind = loop.body[receiving[-1] + 1 :]

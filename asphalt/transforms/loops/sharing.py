@@ -42,7 +42,7 @@ from asphalt.analysis.dependence.permutable_loops import region_of
 from asphalt.analysis.dependence.vector_rounding import why_other_digits
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.messages.messages import Messages
-from asphalt.analysis.mpi.library_effects import Store, library_row
+from asphalt.analysis.mpi.library_effects import receives
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.config.assumptions import BITS
 from asphalt.config.passes import Pass
@@ -117,8 +117,7 @@ def _receives(window: OverlapWindow) -> bool:
     """Whether a window is that of a receive; a queue of several has work in its own loop."""
     if window.call.queue is not None:
         return False
-    row = library_row(window.call.procedure)
-    return any(access.store is Store.INCOMING for access in row.accesses)
+    return receives(window.call.procedure)
 
 
 def _targets(

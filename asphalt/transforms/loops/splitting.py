@@ -29,8 +29,7 @@ so that code motion can bring it into the window of the transfer (Danalis et al.
 from __future__ import annotations
 
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.mpi.call import MpiCall
-from asphalt.analysis.mpi.library_effects import Store, library_row
+from asphalt.analysis.mpi.library_effects import receives
 from asphalt.config.passes import Pass
 from asphalt.ir.tree import Unit
 from asphalt.transforms.loops.index_set_splitting import Run, in_parts, nests
@@ -52,13 +51,8 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
 
 def from_waits(siblings: Run, windows: tuple[OverlapWindow, ...], position: int) -> list[Run]:
     """From each wait for a receive to the nest, the earliest wait first."""
-    waits = sorted({w.last for w in windows if _receives(w.call)})
+    waits = sorted({w.last for w in windows if receives(w.call.procedure)})
     return [siblings[wait:position] for wait in waits if wait < position]
-
-
-def _receives(call: MpiCall) -> bool:
-    """Whether a call starts a receive."""
-    return any(access.store is Store.INCOMING for access in library_row(call.procedure).accesses)
 
 
 TRANSFORMATION = Transformation(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from asphalt.analysis.cost.array_work import ArrayWork
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.messages.messages import Messages, Stage, called, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, part_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
@@ -112,7 +112,7 @@ def takes_time(leaf: Leaf, messages: Messages) -> bool:
         return False
     if isinstance(leaf.what, DoHead):
         return True
-    if called(leaf.what) is not None:
+    if leaf.call is not None:
         return messages.call(leaf) is None
     return messages.facts.once(ArrayWork).in_line(leaf)
 

@@ -195,7 +195,7 @@ def _are_predefined(types: Expr, facts: UnitFacts) -> bool:
     storage = storage_of(types.name, facts.scope)
     for node in facts.unit.body:
         for leaf in leaves(node):
-            what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+            what = leaf.action
             if isinstance(what, Allocation) and what.kind == "allocate" and not what.options:
                 continue
             if not any(a.writes and a.storage == storage for a in facts.footprint(leaf).accesses):

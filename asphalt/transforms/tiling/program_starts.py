@@ -160,7 +160,7 @@ class OwnStarts:
 
     def _is_null(self, leaf: Leaf) -> bool:
         """Whether a statement only says that nothing is under way."""
-        what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+        what = leaf.action
         if not isinstance(what, Assign) or not isinstance(what.value, Ref):
             return False
         return mpi_constant(what.value, self.facts.scope) == "mpi_request_null"

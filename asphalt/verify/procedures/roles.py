@@ -15,7 +15,7 @@ from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.expr import Component, Expr, Ref, names_in
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import Allocation, Call, Guarded, UnitHead
+from asphalt.ir.stmt import Allocation, Call, UnitHead
 from asphalt.ir.tree import leaves
 
 _HANDLES = HANDLES | {"REQUEST", "MESSAGE"}
@@ -87,7 +87,7 @@ def _dummies(scope: Scope) -> tuple[str, ...]:
 def _calls(scope: Scope) -> Iterator[Call]:
     for node in scope.unit.body:
         for leaf in leaves(node):
-            what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+            what = leaf.action
             if isinstance(what, Call):
                 yield what
 
