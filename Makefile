@@ -10,7 +10,11 @@
 # make docs    writes the pages of all verdicts, of all passes, and of the rules of safety
 # make clean   removes what was built, not .venv
 
-PYTHON ?= python3.11
+# The first of these that is Python 3.11 or later makes .venv; `make PYTHON=...` names another one.
+PYTHONS = python3.13 python3.12 python3.11 python3
+NEW_ENOUGH = import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for python in $(PYTHONS); do \
+  $$python -c '$(NEW_ENOUGH)' >/dev/null 2>&1 && echo $$python && break; done)
 BIN = .venv/bin
 # What bench/packages.sh looks for by name may stand in the administrator's directories.
 export PATH := $(PATH):/usr/sbin:/sbin
@@ -24,7 +28,8 @@ SEED ?= 1
 setup: .venv/.installed
 
 .venv/.packages: bench/packages.sh
-	@command -v $(PYTHON) >/dev/null || { echo "asphalt needs $(PYTHON)" >&2; exit 1; }
+	@$(or $(PYTHON),false) -c '$(NEW_ENOUGH)' 2>/dev/null || { echo "asphalt needs Python 3.11 or" \
+	  "later; tried: $(or $(PYTHON),$(PYTHONS)); install one, or name one: make PYTHON=FILE" >&2; exit 1; }
 	@sh bench/packages.sh $(PYTHON)
 	@mkdir -p .venv && touch $@
 

@@ -1,6 +1,8 @@
 #!/bin/sh
-# Sees to it that the compilers, MPI libraries and tools are there: installs the Debian packages
-# that are missing where it may (as root, or with a sudo that asks nothing), else says how.
+# packages.sh [PYTHON]: sees to it that the compilers, MPI libraries and tools are there, and that
+# PYTHON (3.11 or later; python3 if none is given) can make a virtual environment.  It installs the
+# Debian packages that are missing where it may (as root, or with a sudo that asks nothing), and
+# otherwise says how.
 set -eu
 
 missing=''
@@ -25,10 +27,10 @@ need libsimgrid-dev smpif90 smpiff smpirun
 need iproute2 ip tc
 need dpkg-dev dpkg-source
 need gdb gdb
-python=${1:-python3.11}
+python=${1:-python3}
 if command -v "$python" >/dev/null 2>&1 &&
   ! "$python" -c 'import ensurepip, venv' >/dev/null 2>&1; then
-  missing="$missing python3-venv"
+  missing="$missing $("$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')"
 fi
 if [ -z "$missing" ]; then
   echo "setup: compilers, MPI libraries and tools are all there"
