@@ -179,17 +179,16 @@ def _page(done: Sequence[Scanned]) -> str:
     lines = [
         "# Coverage: what asphalt makes of real programs",
         "",
-        "Written by `make corpus`, which fetches the sources of these Debian packages, runs",
-        "`asphalt scan` over each tree in the configuration of its build, and checks that every",
-        "procedure with an MPI call is either analysed or reported with the reason why it was not.",
+        "`make corpus` writes this page.  It fetches the sources of these Debian packages, runs",
+        "`asphalt scan` over each tree in the configuration of its build, and checks that asphalt",
+        "analyses every procedure with an MPI call, or reports why it does not.",
         "",
         *(f"- `{s.package.name}` {s.version}: {s.package.about}." for s in done),
         "",
         *_table(["", *names], _figures(done)),
         "",
         "A call counts wherever it stands: split over continuation lines, behind a rename, in text",
-        "that the preprocessor brings in or removes.  A plain search of every line finds none that",
-        "is missing here.",
+        "that the preprocessor brings in or removes.  A plain search of every line finds no other.",
         "",
         "## Verdicts",
         "",
@@ -197,13 +196,12 @@ def _page(done: Sequence[Scanned]) -> str:
     rows = verdict_rows({f"{s.package.name}-{s.version}": s.sites for s in done})
     table = [[r.label, r.title, *map(str, r.counts), f"`{r.example}`"] for r in rows]
     lines += _table(["verdict", "meaning", *names, "for example"], table)
-    lines += ["", "The codes lead to what they mean, with a program that gets each and one that is"]
-    lines += ["transformed.  `asphalt explain FILE:LINE` draws the evidence over the source."]
+    lines += ["", "Each code links to its meaning, a program that gets it, and the same program"]
+    lines += ["mended.  `asphalt explain FILE:LINE` draws the evidence over the source."]
     lines += ["", "## The three refusals most worth lifting", ""]
     lines += [
-        "By the number of sites.  Routines that differ only in the type they are written for count",
-        "once, and exchanges of a single element for each rank do not count: there is nothing to",
-        "overlap.",
+        "These refuse most sites.  Routines that differ only in their type count once.  Exchanges",
+        "of a single element for each rank do not count: there is nothing to overlap.",
         "",
     ]
     sites = [replace(s, file=f"{d.package.name}/{s.file}") for d in done for s in d.sites]
