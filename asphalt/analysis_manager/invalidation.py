@@ -10,15 +10,12 @@ a unit counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from asphalt.frontend.source_tree.includes import find_include, included_names, is_mpi_header
 from asphalt.frontend.source_tree.mentions import Position
 from asphalt.frontend.source_tree.outline import Outline
 from asphalt.frontend.source_tree.tree import Tree
 
-_WORD = re.compile(r"[a-z_$][\w$]*")
 _INTERFACE = re.compile(rb"interface", re.I)
 _LINE_NUMBER = b"__line__"  # the preprocessor's: it changes where the text does not
 _MODULES = ("module", "submodule")
@@ -113,20 +110,9 @@ class Sight:
                 return None
             names = self._names.intersection(words[number].split("\n"))
             includes = self.tree.outline(path).units[number].includes
-            brought = (w for place in includes for w in self._words_in(path, place.name, set()))
-            self._used[key] = names.union(self._names.intersection(brought))
+            brought = (self.tree.included_words(path, place.name) for place in includes)
+            self._used[key] = names.union(*(self._names & found for found in brought))
         return self._used[key]
-
-    def _words_in(self, path: str, name: str, seen: set[str]) -> Iterator[str]:
-        """The words of an included file, and of those that it includes."""
-        found = find_include(path, name, self.tree.settings.include_dirs)
-        if found is None or is_mpi_header(name) or found in seen:
-            return
-        seen.add(found)
-        content = self.tree.included_bytes(path, name)
-        yield from _WORD.findall(content.lower().decode("latin-1"))
-        for inner in included_names(content):
-            yield from self._words_in(found, inner, seen)
 
 
 class Unaffected:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from asphalt.frontend.source_tree.includes import find_include, is_mpi_header
 from asphalt.frontend.source_tree.reading import Reader
 
 _NO_UNIT = -1
@@ -100,17 +98,8 @@ class Mentions:
         return True
 
     def _in_includes(self, name: str, paths: Iterable[str]) -> Iterator[tuple[str, int]]:
-        word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])", re.I)
-        holds: dict[str, bool] = {}
         reader = self._reader
         for path in paths:
             for number, unit in enumerate(reader.outline(path).units):
-                for include in unit.includes:
-                    found = find_include(path, include.name, reader.settings.include_dirs)
-                    if found is None or is_mpi_header(include.name):
-                        continue
-                    if found not in holds:
-                        text = reader.included_bytes(path, include.name)
-                        holds[found] = word.search(text.decode("latin-1")) is not None
-                    if holds[found]:
-                        yield path, number
+                if any(name in reader.included_words(path, i.name) for i in unit.includes):
+                    yield path, number

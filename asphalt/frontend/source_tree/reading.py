@@ -6,6 +6,7 @@ The steps after the bytes run in worker processes and are kept in the cache.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +46,7 @@ TIME_LIMIT = 30.0
 _BATCH = 300_000
 """Bytes of source that are outlined in one piece of work."""
 _FILE, _PARTS = "file", "parts"
+_WORD = re.compile(r"[a-z_$][\w$]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +89,10 @@ class Reader:
         self.failed = False  # what some work made of a file is not known: another run may know
         self.included: set[tuple[str, str]] = set()  # INCLUDE lines that were asked for
         self._declared: dict[tuple[str, Form], tuple[tuple[Node, ...], ...]] = {}
-        if origin is not None:
-            self._declared = origin._declared  # by what stands in files that nobody edits
+        self._included_words: dict[str, frozenset[str]] = {}
+        if origin is not None:  # what stands in files that nobody edits
+            self._declared = origin._declared
+            self._included_words = origin._included_words
             return
         for path in sources:
             self._enter(path)
@@ -331,6 +335,24 @@ class Reader:
             return Path(found).read_bytes() if found else b""
         except OSError:
             return b""
+
+    def included_words(self, path: str, name: str) -> frozenset[str]:
+        """The folded words of a file that ``path`` includes, and of those that this one includes;
+        none of the header of an MPI library."""
+        return frozenset().union(*self._words_below(path, name, set()))
+
+    def _words_below(self, path: str, name: str, seen: set[str]) -> Iterator[frozenset[str]]:
+        found = find_include(path, name, self.settings.include_dirs)
+        if found is None or is_mpi_header(name) or found in seen:
+            return
+        seen.add(found)
+        content = self.included_bytes(path, name)
+        if found not in self._included_words:
+            words = _WORD.findall(content.decode("latin-1").lower())
+            self._included_words[found] = frozenset(words)
+        yield self._included_words[found]
+        for inner in included_names(content):
+            yield from self._words_below(found, inner, seen)
 
     def _enter(self, path: Path) -> None:
         """Notes a file as it stands on the disk."""

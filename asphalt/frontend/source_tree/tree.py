@@ -157,9 +157,9 @@ class Tree:
         parts = self._reader.parts(path)
         return None if parts is None else parts.loose
 
-    def included_bytes(self, path: str, name: str) -> bytes:
-        """The bytes of a file that another one includes; empty where it is not found."""
-        return self._reader.included_bytes(path, name)
+    def included_words(self, path: str, name: str) -> frozenset[str]:
+        """The folded words of a file that another one includes, and of those that it includes."""
+        return self._reader.included_words(path, name)
 
     def unit_at(self, position: Position) -> Located:
         """A unit by its file and its number in it."""

@@ -194,6 +194,12 @@ def test_lines_for_openmp_compilers_count(load: Load) -> None:
     assert [(call.operation, call.live) for call in tree.mpi_calls()] == [("mpi_send", False)]
 
 
+def test_an_included_file_mentions_what_it_includes(load: Load) -> None:
+    files = {"a.f90": "subroutine a\ninclude 'outer.inc'\nend\n"}
+    files |= {"outer.inc": "x = 1\ninclude 'inner.inc'\n", "inner.inc": "Call Helper\n"}
+    assert [one.unit.name for one in load(dict(files)).mentions("helper")] == ["a"]
+
+
 def test_a_file_that_cannot_be_read_mentions_what_it_holds(load: Load, tmp_path: Path) -> None:
     tree = load({"bad.f90": "subroutine a\nif (x) then\nb = 1\nend subroutine\n"})
     (located,) = tree.mentions("b")
