@@ -92,15 +92,16 @@ def apply(
         written = write_in_place(paths, changes, force=force)
     else:
         written = write_tree(paths, changes, output, root=root, force=force)
-    warn_of(written.problems)
+    warn_of((*written.problems, *outcome.notes))
     changed = {str(change.path) for change in changes}
     if makefile is not None and output is not None:
         include_dirs = project.settings.include_dirs
         fragment = makefile_fragment(written, output, project.files, include_dirs)
         write_atomically(makefile, fragment.encode(), 0o644)
     if report is not None:
-        write_atomically(report, report_of(project, sites, changed).encode(), 0o644)
-    tell(common, project, sites, changed)
+        text = report_of(project, sites, changed, outcome.notes)
+        write_atomically(report, text.encode(), 0o644)
+    tell(common, project, sites, changed, outcome.notes)
     _tell_what_was_tried(not_kept(outcome.procedures))
     if not changes and common.format == "text":
         advised = not sites and project.has_messages

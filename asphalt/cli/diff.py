@@ -65,6 +65,7 @@ def diff(
             _print_diff(text)
         for line in procedure_lines(outcome.procedures):
             note(line)
+        warn_of(outcome.notes)
         if changes:
             note(f"apply would also write {RUNTIME}, the runtime of new code")
         else:
@@ -74,7 +75,8 @@ def diff(
                 note(why)
     else:
         changed = {str(change.path) for change in changes}
-        tell(common, project, (*reports_of(project), *project.findings), changed)
+        sites = (*reports_of(project), *project.findings)
+        tell(common, project, sites, changed, outcome.notes)
     return int(check and bool(changes))
 
 

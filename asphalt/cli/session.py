@@ -150,15 +150,18 @@ def tell(
     project: Project,
     sites: Sequence[SiteReport],
     changed: Collection[str] = (),
+    notes: Sequence[ProblemReport] = (),
 ) -> None:
-    """Tell about the sites in the format that was asked for."""
+    """Tell about the sites in the format that was asked for; ``notes``: what else is to be told
+    besides the problems, of which a person has read on stderr."""
+    problems = (*project.problems, *notes)
     match common.format:
         case "json":
-            print(report_of(project, sites, changed), end="")
+            print(report_of(project, sites, changed, notes), end="")
         case "sarif":
-            print(sarif_text(sites, project.problems, sources_of(project, sites)), end="")
+            print(sarif_text(sites, problems, sources_of(project, sites)), end="")
         case "github":
-            for line in annotation_lines(sites, project.problems):
+            for line in annotation_lines(sites, problems):
                 print(line)
         case _:
             show(site_lines(sites))
@@ -211,7 +214,12 @@ def strokes() -> Strokes:
     return BOXES
 
 
-def report_of(project: Project, sites: Sequence[SiteReport], changed: Collection[str] = ()) -> str:
-    """The JSON report on a whole project."""
+def report_of(
+    project: Project,
+    sites: Sequence[SiteReport],
+    changed: Collection[str] = (),
+    notes: Sequence[ProblemReport] = (),
+) -> str:
+    """The JSON report on a whole project, with ``notes`` beside its problems."""
     files = [str(file) for file in project.files]
-    return report_text(files, sites, project.problems, changed)
+    return report_text(files, sites, (*project.problems, *notes), changed)

@@ -149,7 +149,8 @@ class SiteReport:
 class ProblemReport:
     """A file, or a part of one, that could not be used; ``line`` None: the whole file.
 
-    A ``note`` kept nothing from being analysed: it says what the analysis did without.
+    A ``note`` kept nothing from being analysed: it says what the analysis did without, or which
+    procedure stays as it is because nothing calls it any more.
     """
 
     file: str

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from asphalt.config.passes import Pass
 from asphalt.diagnostics.change import Change
-from asphalt.diagnostics.model import DroppedReport, ProcedureReport, SiteReport
+from asphalt.diagnostics.model import DroppedReport, ProblemReport, ProcedureReport, SiteReport
 from asphalt.optimiser.acceptance import Key
 from asphalt.optimiser.outcome import Tried
 
@@ -17,12 +17,14 @@ class Outcome:
     """What becomes of a tree: its changed files, and what was tried for each procedure with
     transfers between ranks.  ``own``: the reports on operations that the program starts itself and
     that get no more work beside them.  ``tries``: what was tried for each unit that was looked at,
-    as the optimiser has it."""
+    as the optimiser has it.  ``notes``: one on each procedure that stays as it is because nothing
+    calls it any more."""
 
     changes: tuple[Change, ...]
     procedures: tuple[ProcedureReport, ...] = ()
     own: tuple[SiteReport, ...] = ()
     tries: Mapping[Key, Tried] = field(default_factory=dict)
+    notes: tuple[ProblemReport, ...] = ()
 
     def tried(self, site: SiteReport) -> SiteReport:
         """The report on a transfer that stays as it is, with what was tried for its procedure."""

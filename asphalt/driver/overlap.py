@@ -22,12 +22,14 @@ from asphalt.diagnostics.model import (
     GainReport,
     MarkReport,
     PriceReport,
+    ProblemReport,
     ProcedureReport,
     SiteReport,
     StepReport,
     store_before,
 )
 from asphalt.driver.given_lines import accepted_now, as_given, given_place
+from asphalt.driver.left_behind import left_behind
 from asphalt.driver.outcome import Outcome as Outcome
 from asphalt.driver.program_starts import own_report
 from asphalt.driver.transfers import (
@@ -46,7 +48,6 @@ from asphalt.optimiser.optimise import Done, Dropped, Optimised, optimise
 from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import Transfer, Tried
 from asphalt.support.garbage_collection import collected_seldom, not_looked_through
-from asphalt.transforms.inlining import inline
 from asphalt.unparse.params import HeaderEntry
 
 DEFAULT_TILE = 0
@@ -126,7 +127,8 @@ def _optimised(
     own: dict[tuple[str, int, str], SiteReport] = {}
     tries: dict[Key, Tried] = {}
     by_path = {str(change.path): change for change in changes}
-    tree = analyses.tree
+    left: dict[Key, ProblemReport] = {}
+    first, tree = analyses, analyses.tree
     now = tree
     if by_path:
         now = tree.edited({path: change.after for path, change in by_path.items()})
@@ -136,7 +138,10 @@ def _optimised(
         located = next(
             (one for one in now.units_of(path) if tuple(u.name for u in one.chain) == chain), None
         )
-        if located is None or _is_left_behind(located, tree, now):
+        if located is None:
+            continue
+        if (why := left_behind(located, first, analyses, left)) is not None:
+            left[path, chain] = ProblemReport(path, _lines(tree, path, chain)[0], why, note=True)
             continue
         if TransferDirectives(located).all_skipped is not None:
             continue
@@ -173,7 +178,8 @@ def _optimised(
             parameters=(*change.parameters, *new),
         )
     changed = tuple(by_path[path] for path in sorted(by_path))
-    return Outcome(changed, tuple(procedures), tuple(own.values()), tries)
+    notes = tuple(left.values())
+    return Outcome(changed, tuple(procedures), tuple(own.values()), tries, notes)
 
 
 def _places(
@@ -210,23 +216,6 @@ def _asked_about(tree: Tree, units: Collection[tuple[str, str]] | None) -> Itera
     for located in user_units(tree, nonblocking_operations()):
         if units is None or (located.path, located.unit.name) in units:
             yield located
-
-
-def _is_left_behind(located: Located, given: Tree, now: Tree) -> bool:
-    """Whether all calls of a subroutine have been inlined, now or when asphalt was applied before:
-    nobody comes there any more."""
-    name = located.unit.name
-    if located.unit.kind != "subroutine":
-        return False
-    before, after = (
-        [one for one in tree.mentions(name) if one.unit.kind != "module" and one.unit.name != name]
-        for tree in (given, now)
-    )
-    if after:
-        return False
-    return bool(before) or any(
-        inline.stands_in(given.content(entry.path), located) for entry in given.files
-    )
 
 
 def kept_blocking(
