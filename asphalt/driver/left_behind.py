@@ -37,7 +37,8 @@ def left_behind(
     located: Located, given: Analyses, now: Analyses, left: Collection[Key] = ()
 ) -> str | None:
     """Why a subroutine is not worth a change: all its calls have been inlined since the tree was
-    ``given``, or when asphalt was applied before.  None: something may call it, or did never.
+    ``given``, or when asphalt was applied before.  None: something may call it, or nothing ever
+    did.
 
     ``left``: other procedures of which that is known.
     """
@@ -60,9 +61,11 @@ def left_behind(
 def _inlined(located: Located, before: _Callers, still: _Callers) -> str:
     """What became of the calls of a procedure; ``still``: without callers that are not called."""
     calls = list(still.of(located))
-    names = " and ".join(dict.fromkeys(calls or before.of(located)))
+    units = list(dict.fromkeys(calls or before.of(located)))
+    names = " and ".join(units)
     if not calls:
-        return f"only {names} calls it, which nothing calls either"
+        call = "calls" if len(units) == 1 else "call"
+        return f"only {names} {call} it, which nothing calls either"
     if len(calls) == 1:
         return f"its only call, in {names}, was inlined"
     return f"its {len(calls)} calls, in {names}, were inlined"
@@ -190,7 +193,7 @@ class _Uses:
             return key_of(found) == key_of(self.procedure)
         if symbol is None or symbol.home is None or symbol.origin is Origin.PROCEDURE:
             return True
-        return "implicit" in symbol.attrs
+        return symbol.origin is Origin.LOCAL and "implicit" in symbol.attrs
 
     def _declarations(self) -> Iterator[Node]:
         """The declarations of the unit, with those that are included."""
