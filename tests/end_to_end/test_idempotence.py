@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from asphalt.config.passes import PASSES, TRANSFERS, Pass
-from asphalt.config.settings import Settings
 from asphalt.optimiser.outcome import FIXPOINT
-from asphalt.output.write import write_tree
-from asphalt.project import Outcome, Project
 from asphalt.running.mpi import OPENMPI
 from bench.lab.build import Recipe, sources_of
 from bench.lab.case import Case, load_cases
 from fuzz.batch import _MAIN, SUPPORT
 from fuzz.transfers import KINDS
 from support.code_examples import ACCEPTED, OF_STEPS
+from support.idempotence import stays
 
 QUICK = frozenset({"alltoalls", "exchanges", "halos", "shifts", "waves"})
 """The kinds of procedures of which the quick suite transforms one."""
@@ -31,26 +28,6 @@ EXAMPLES = tuple(
     pytest.param(path, marks=() if path in OF_STEPS else pytest.mark.wide, id=path.stem)
     for path in ACCEPTED
 )
-
-
-def _applied(source: Path, passes: tuple[str, ...]) -> Outcome:
-    return Project(source, settings=Settings(passes=passes, jobs=1, cache=False)).outcome()
-
-
-def stays(folder: Path, files: Mapping[str, bytes], passes: tuple[str, ...] = TRANSFERS) -> Outcome:
-    """What becomes of some files, after the proof that nothing more becomes of that."""
-    source = folder / "given"
-    source.mkdir(parents=True)
-    for name, content in files.items():
-        (source / name).write_bytes(content)
-    once = _applied(source, passes)
-    if once.changes:
-        write_tree([source], once.changes, folder / "once")
-        twice = _applied(folder / "once", passes)
-        after = {change.path.name: change.after.decode("latin-1") for change in twice.changes}
-        before = {change.path.name: change.before.decode("latin-1") for change in twice.changes}
-        assert after == before
-    return once
 
 
 _PROGRAM = """\

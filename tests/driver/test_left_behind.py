@@ -6,15 +6,15 @@ import json
 from pathlib import Path
 
 import pytest
-from test_again import stays
 
 from asphalt.cli.main import main
-from asphalt.passes import TRANSFERS
+from asphalt.config.passes import TRANSFERS
+from asphalt.config.settings import Settings
 from asphalt.project import Outcome, Project
 from asphalt.running.mpi import OPENMPI
-from asphalt.settings import Settings
 from bench.lab.build import Recipe, sources_of
 from bench.lab.case import load_cases
+from support.idempotence import stays
 
 _PROCEDURE = """\
 subroutine exchange(g, n, me, np)
