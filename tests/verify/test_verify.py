@@ -104,7 +104,7 @@ def test_what_hangs_is_stopped_with_all_it_started(tmp_path: Path) -> None:
         "os.write(1, b'%d\\n' % os.getpid())\n"  # in one piece, beside the other's
         "signal.pause()\n"
     )
-    outcome = run([sys.executable, "-c", program], tmp_path, 3)
+    outcome = run([sys.executable, "-c", program], tmp_path, 10)
     assert outcome.status is None
     pids = [int(word) for word in outcome.stdout.split()]
     assert len(pids) == 2
