@@ -126,6 +126,11 @@ def walk(expr: Arg) -> Iterator[Arg]:
         yield from walk(child)
 
 
+def num(value: int) -> Expr:
+    """The expression for an integer value."""
+    return Lit("integer", str(value)) if value >= 0 else Op("-", (Lit("integer", str(-value)),))
+
+
 def names_in(expr: Arg) -> frozenset[str]:
     """All variable, array and function names that occur in an expression (folded)."""
     found: set[str] = set()

@@ -229,6 +229,17 @@ class Use:
     items: tuple[UseItem, ...] = ()
     intrinsic: bool = False
 
+    def original_name(self, local: str) -> str | None:
+        """The module's name for what this statement makes accessible as ``local``; None: nothing.
+
+        Without ONLY, a name that an item renames is not accessible itself (F2018 14.2.2).
+        """
+        for item in self.items:
+            if item.local == local:
+                return item.name
+        renamed = any(item.name == local for item in self.items)
+        return None if self.only or renamed else local
+
 
 @dataclass(frozen=True, slots=True)
 class Include:

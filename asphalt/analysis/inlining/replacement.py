@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.inlining.codes import ARGUMENT, RefusedError
 from asphalt.analysis.symbolic.polynomials import Poly, folded
-from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Lit, Op, Ref, Section
+from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, num
 
 _UNIT = Poly.constant(1)
 
@@ -94,7 +94,7 @@ def plus(expr: Expr, shift: Poly) -> Expr:
         return Op("+", (expr, _closed(shift.expression())))
     match expr:
         case Lit() if expr.integer is not None and "_" not in expr.text:
-            return number(expr.integer + value)
+            return num(expr.integer + value)
         case Op(op="+" | "-" as op, operands=(left, Lit() as right)) if (
             right.integer is not None and "_" not in right.text
         ):
@@ -106,11 +106,6 @@ def _sum(left: Expr, value: int) -> Expr:
     if value == 0:
         return left
     return Op("+" if value > 0 else "-", (left, Lit("integer", str(abs(value)))))
-
-
-def number(value: int) -> Expr:
-    """An integer constant."""
-    return Lit("integer", str(value)) if value >= 0 else Op("-", (Lit("integer", str(-value)),))
 
 
 def _closed(expr: Expr) -> Expr:

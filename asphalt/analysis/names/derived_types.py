@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from asphalt.analysis.names.scopes import Scope, Symbol
-from asphalt.ir.stmt import Decl, Dim, Entity, Include, TypeSpec, UnitHead, Use
+from asphalt.ir.stmt import Decl, Dim, Entity, Include, TypeSpec, UnitHead
 from asphalt.ir.tree import Block, Leaf, Node, leaves
 
 _DEPTH = 8  # modules that give a type on to each other
@@ -127,7 +127,7 @@ def _definition(name: str, scope: Scope, depth: int) -> tuple[Block, Scope] | No
     if depth == 0:
         return None
     for use in scope.declared.uses:
-        original = _original(use, name)
+        original = use.original_name(name)
         module = scope.scopes.module(use.module) if original is not None else None
         if module is not None and original is not None:
             found = _definition(original, module, depth - 1)
@@ -146,10 +146,3 @@ def _specification(scope: Scope) -> Iterator[Node]:
         what = node.what if isinstance(node, Leaf) else None
         if isinstance(what, Include):
             yield from scope.program.include(scope.located, what.path) or ()
-
-
-def _original(use: Use, name: str) -> str | None:
-    for item in use.items:
-        if item.local == name:
-            return item.name
-    return None if use.only else name

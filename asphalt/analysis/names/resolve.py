@@ -63,15 +63,8 @@ def gives(use: Use, name: str) -> bool:
     return not use.only or any(item.local == name for item in use.items)
 
 
-def _original(use: Use, name: str) -> str | None:
-    for item in use.items:
-        if item.local == name:
-            return item.name
-    return None if use.only else name
-
-
 def _from_module(use: Use, name: str, scope: Scope, depth: int) -> list[Located]:
-    original = _original(use, name)
+    original = use.original_name(name)
     module = scope.scopes.module(use.module)
     if original is None or module is None or depth > 8:
         return []

@@ -31,7 +31,6 @@ from asphalt.ir.stmt import (
     Entity,
     TypeSpec,
     Use,
-    UseItem,
 )
 from asphalt.ir.tree import Node, leaves
 from asphalt.support.may_must import MayMustAnswer
@@ -200,7 +199,7 @@ class Scope:
         return Absence.UNKNOWN if Absence.UNKNOWN in answers else Absence.ABSENT
 
     def _through(self, use: Use, name: str, visiting: frozenset[str]) -> Answer:
-        original = _original_name(use, name)
+        original = use.original_name(name)
         if original is None:
             return Absence.ABSENT
         module = None if use.intrinsic else self.scopes.module(use.module)
@@ -292,16 +291,6 @@ class Scope:
                     found |= defined_plainly(leaf.what)
             self._plain = frozenset(found)
         return self._plain
-
-
-def _original_name(use: Use, name: str) -> str | None:
-    """The module's name for what this USE statement makes accessible as ``name``."""
-    for item in use.items:
-        if item.local == name:
-            return item.name
-    if use.only or UseItem(name, name) in use.items:
-        return None
-    return None if any(item.name == name for item in use.items) else name
 
 
 def _seen_from_inside(symbol: Symbol, host: Scope) -> Symbol:

@@ -9,6 +9,7 @@ from itertools import accumulate, product
 
 from asphalt.analysis.schedule.check import ProtocolError, check
 from asphalt.analysis.schedule.packed import PackedRank, PackedSizes, packed_schedule
+from asphalt.analysis.schedule.uneven import origins_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +32,7 @@ class PackedExchange:
 
     def origins(self, rank: int, ranks: int) -> Mapping[int, tuple[int, int]]:
         """Element j of the block from rank p is element j of the block for this rank there."""
-        return {
-            self.sizes.ranks[rank].landing[peer] + inside: (
-                peer,
-                self.sizes.ranks[peer].displs[rank] + inside,
-            )
-            for peer in range(ranks)
-            for inside in range(self.sizes.ranks[peer].counts[rank])
-        }
+        return origins_in(self.sizes.ranks[:ranks], rank)
 
 
 def check_packed_sizes(sizes: PackedSizes) -> ProtocolError | None:
@@ -73,7 +67,7 @@ def packed_sizes(
         displs = tuple(accumulate([0, *(unit * trips[rank] for unit in row[:-1])]))
         into = [counts[source][rank] for source in range(number)]
         landing = tuple(accumulate([1, *into[:-1]]))
-        ranks.append(PackedRank(row, counts[rank], displs, landing, trips[rank]))
+        ranks.append(PackedRank(counts[rank], displs, landing, row, trips[rank]))
     return PackedSizes(tuple(ranks), tile, depth)
 
 

@@ -18,12 +18,12 @@ from asphalt.analysis.schedule.exchange import Compute, Event, Post, RankProgram
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
-    """The sizes of one execution.
+class TiledMessages:
+    """The sizes of one execution of a nest whose message is sent in parts, one for each tile.
 
     ``trips``: iterations of the nest; ``elements``: of the message for each of them; ``turns``: how
-    often the nest is executed; ``tile``, ``depth``: K and D; ``paced``: a part is sent when that of
-    D tiles before it is complete, else all waits come behind the nest.
+    often the nest is executed; ``tile``, ``depth``: K and D; ``paced``: a part is sent when the one
+    D tiles before it is complete, else all waits follow the nest.
     """
 
     ranks: int
@@ -34,15 +34,30 @@ class Chain:
     turns: int
     paced: bool
 
-    def trips_of(self, rank: int) -> int:
-        """The iterations of all turns, the same on all ranks."""
-        del rank
-        return self.turns * self.trips
-
     def final_in(self, rank: int, element: int) -> int:
         """Each iteration defines its own elements of what is sent."""
         del rank
         return element // self.elements
+
+    def iterations(self, turn: int, lo: int) -> range:
+        """The iterations, over all turns, of the tile that begins with iteration ``lo``."""
+        first = turn * self.trips
+        return range(first + lo, first + min(lo + self.tile, self.trips))
+
+    def part(self, turn: int, lo: int) -> tuple[int, int]:
+        """Offset and length of the part of the message for that tile."""
+        own = self.iterations(turn, lo)
+        return own.start * self.elements, len(own) * self.elements
+
+
+@dataclass(frozen=True, slots=True)
+class Chain(TiledMessages):
+    """A chain of ranks: each receives from the one before it and sends to the next."""
+
+    def trips_of(self, rank: int) -> int:
+        """The iterations of all turns, the same on all ranks."""
+        del rank
+        return self.turns * self.trips
 
     def origins(self, rank: int, ranks: int) -> Mapping[int, tuple[int, int]]:
         """All ranks but the first one get what the rank before them has."""
@@ -59,22 +74,16 @@ def pipeline_schedule(rank: int, sizes: Chain) -> RankProgram:
 def _turn(rank: int, turn: int, sizes: Chain) -> Iterator[Event]:
     receives, sends = rank > 0, rank < sizes.ranks - 1
     tiles = range(0, sizes.trips, sizes.tile)
-    first = turn * sizes.trips
-
-    def part(lo: int) -> tuple[int, int]:
-        number = min(sizes.tile, sizes.trips - lo)
-        return (first + lo) * sizes.elements, number * sizes.elements
-
     for step, lo in enumerate(tiles if receives else ()):
-        yield Post(step, rank - 1, *part(lo), slot=lo)
+        yield Post(step, rank - 1, *sizes.part(turn, lo), slot=lo)
     for step, lo in enumerate(tiles):
         if receives:
             yield Wait(step, (lo,))
-        yield Compute(step, range(first + lo, first + min(lo + sizes.tile, sizes.trips)))
+        yield Compute(step, sizes.iterations(turn, lo))
         if sends:
             if sizes.paced and step >= sizes.depth:
                 yield Wait(step, (sizes.trips + lo - sizes.depth * sizes.tile,))
-            yield Send(step, rank + 1, *part(lo), slot=sizes.trips + lo)
+            yield Send(step, rank + 1, *sizes.part(turn, lo), slot=sizes.trips + lo)
     for step, lo in enumerate(tiles if sends else ()):
         yield Wait(step, (sizes.trips + lo,))
 

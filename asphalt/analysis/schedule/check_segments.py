@@ -13,7 +13,7 @@ from enum import Enum
 from functools import cache
 
 from asphalt.analysis.schedule.check import ProtocolError, check
-from asphalt.analysis.schedule.check_pipeline import need_fault, small_sizes
+from asphalt.analysis.schedule.check_pipeline import TiledMessages, need_fault, small_sizes
 from asphalt.analysis.schedule.exchange import Compute, Event, Post, RankProgram, Send, Wait
 
 
@@ -36,22 +36,13 @@ class Posted(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Shift:
-    """The sizes of one execution.
+class Shift(TiledMessages):
+    """Each rank sends to the next one and receives from the one before it, with a nest for either.
 
-    ``trips``: iterations of either nest; ``elements``: of the message for each of them; ``turns``:
-    how often all of it is executed; ``tile``, ``depth``: K and D; ``paced``: a segment is sent when
-    that of D tiles before it is complete, else all waits come behind.  ``posted``: where receives
-    are.  ``ring``: the last rank sends to the first one.
+    ``trips``: iterations of either nest.  ``posted``: where the receives are posted.  ``ring``: the
+    last rank sends to the first one.
     """
 
-    ranks: int
-    trips: int
-    elements: int
-    tile: int
-    depth: int
-    turns: int
-    paced: bool
     posted: Posted
     ring: bool
 
@@ -66,11 +57,6 @@ class Shift:
     def target(self, rank: int) -> int | None:
         """Whom a rank sends to."""
         return (rank + 1) % self.ranks if rank < self.ranks - 1 or self.ring else None
-
-    def final_in(self, rank: int, element: int) -> int:
-        """Each iteration defines its own elements of what is sent."""
-        del rank
-        return element // self.elements
 
     def origins(self, rank: int, ranks: int) -> Mapping[int, tuple[int, int]]:
         """What the rank before has; the first one of a chain gets nothing."""
@@ -90,20 +76,12 @@ def shift_schedule(rank: int, sizes: Shift) -> RankProgram:
 def _turn(rank: int, turn: int, sizes: Shift) -> Iterator[Event]:
     source, target = sizes.source(rank), sizes.target(rank)
     tiles = range(0, sizes.trips, sizes.tile)
-    first = turn * sizes.trips
     all_first = sizes.turns * sizes.trips  # of the iterations that use what is received
-
-    def part(lo: int) -> tuple[int, int]:
-        number = min(sizes.tile, sizes.trips - lo)
-        return (first + lo) * sizes.elements, number * sizes.elements
-
-    def iterations(lo: int) -> range:
-        return range(first + lo, first + min(lo + sizes.tile, sizes.trips))
 
     def posted() -> Iterator[Event]:
         for step, lo in enumerate(tiles):
             if source is not None:
-                yield Post(step, source, *part(lo), slot=lo)
+                yield Post(step, source, *sizes.part(turn, lo), slot=lo)
 
     def waited() -> Iterator[Event]:
         for step, lo in enumerate(tiles):
@@ -113,11 +91,11 @@ def _turn(rank: int, turn: int, sizes: Shift) -> Iterator[Event]:
     if sizes.posted is Posted.AHEAD:
         yield from posted()
     for step, lo in enumerate(tiles):
-        yield Compute(step, iterations(lo))
+        yield Compute(step, sizes.iterations(turn, lo))
         if target is not None:
             if sizes.paced and step >= sizes.depth:
                 yield Wait(step, (sizes.trips + lo - sizes.depth * sizes.tile,))
-            yield Send(step, target, *part(lo), slot=sizes.trips + lo)
+            yield Send(step, target, *sizes.part(turn, lo), slot=sizes.trips + lo)
     if sizes.posted is Posted.BEHIND:
         yield from waited()
     if sizes.posted is not Posted.AHEAD:
@@ -125,7 +103,7 @@ def _turn(rank: int, turn: int, sizes: Shift) -> Iterator[Event]:
     for step, lo in enumerate(tiles):
         if source is not None:
             yield Wait(step, (lo,))
-            own = iterations(lo)
+            own = sizes.iterations(turn, lo)
             yield Compute(step, range(all_first + own.start, all_first + own.stop))
     if sizes.posted is not Posted.BEHIND:
         yield from waited()

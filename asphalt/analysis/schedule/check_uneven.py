@@ -9,7 +9,7 @@ from itertools import accumulate, product
 
 from asphalt.analysis.schedule.check import ProtocolError, check
 from asphalt.analysis.schedule.exchange import TileShape
-from asphalt.analysis.schedule.uneven import RankSizes, UnevenSizes, uneven_schedule
+from asphalt.analysis.schedule.uneven import RankSizes, UnevenSizes, origins_in, uneven_schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,7 @@ class Alltoallv:
 
     def origins(self, rank: int, ranks: int) -> Mapping[int, tuple[int, int]]:
         """Element j of the block from rank p is element j of the block for this rank there."""
-        return {
-            self.sizes.ranks[rank].landing[peer] + inside: (
-                peer,
-                self.sizes.ranks[peer].displs[rank] + inside,
-            )
-            for peer in range(ranks)
-            for inside in range(self.sizes.ranks[peer].counts[rank])
-        }
+        return origins_in(self.sizes.ranks[:ranks], rank)
 
 
 def check_uneven_sizes(shape: TileShape, sizes: UnevenSizes) -> ProtocolError | None:

@@ -32,10 +32,10 @@ class Compute:
 
 
 @dataclass(frozen=True, slots=True)
-class Post:
-    """A receive from ``peer`` is posted; its request goes to ``slot``.
+class Message:
+    """One side of a message: its request goes to ``slot``.
 
-    ``dims``: how its ``length`` elements lie where they are not one contiguous run.
+    ``dims``: extents and strides of its ``length`` elements where they are not contiguous.
     """
 
     step: int
@@ -54,25 +54,13 @@ class Post:
 
 
 @dataclass(frozen=True, slots=True)
-class Send:
-    """A send to ``peer`` is started; its request goes to ``slot``.
+class Post(Message):
+    """A receive from ``peer`` is posted."""
 
-    ``dims``: how its ``length`` elements lie where they are not one contiguous run.
-    """
 
-    step: int
-    peer: int
-    offset: int
-    length: int
-    slot: int
-    dims: Dims | None = None
-
-    @property
-    def elements(self) -> Sequence[int]:
-        """The elements, in the order of the message."""
-        if self.dims is None:
-            return range(self.offset, self.offset + self.length)
-        return section(self.offset, self.dims)
+@dataclass(frozen=True, slots=True)
+class Send(Message):
+    """A send to ``peer`` is started."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,20 +18,14 @@ from asphalt.analysis.schedule.exchange import (
     Send,
     Wait,
 )
-from asphalt.analysis.schedule.uneven import cuts
+from asphalt.analysis.schedule.uneven import RankBlocks, cuts
 
 
 @dataclass(frozen=True, slots=True)
-class PackedRank:
-    """What one rank has.  ``units``: elements that an iteration adds to the block for each rank;
-    ``counts``: elements that are sent to each, ``displs``: where the blocks begin; ``landing``:
-    where those of each rank begin in the receive buffer.  ``trips``: iterations.
-    """
+class PackedRank(RankBlocks):
+    """``units``: elements that an iteration adds to the block for each; ``trips``: iterations."""
 
     units: tuple[int, ...]
-    counts: tuple[int, ...]
-    displs: tuple[int, ...]
-    landing: tuple[int, ...]
     trips: int
 
 

@@ -13,6 +13,7 @@ call the collective.  The sender sends a piece as soon as the iterations that wr
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from asphalt.analysis.schedule.exchange import (
@@ -28,15 +29,22 @@ from asphalt.analysis.schedule.exchange import (
 
 
 @dataclass(frozen=True, slots=True)
-class RankSizes:
-    """What one rank has.  ``counts``: elements for each rank, ``displs``: where they begin in the
-    send buffer; ``landing``: where the blocks of each rank begin in the receive buffer.
-    ``unit``: elements that one iteration adds to a block (or slab); ``trips``: iterations.
+class RankBlocks:
+    """The blocks of one rank.
+
+    ``counts``: elements for each rank; ``displs``: their first elements in the send buffer;
+    ``landing``: the first elements of the blocks from each rank in the receive buffer.
     """
 
     counts: tuple[int, ...]
     displs: tuple[int, ...]
     landing: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RankSizes(RankBlocks):
+    """``unit``: elements that one iteration adds to a block (or slab); ``trips``: iterations."""
+
     unit: int
     trips: int
 
@@ -49,6 +57,18 @@ class UnevenSizes:
     ranks: tuple[RankSizes, ...]
     pieces: tuple[int, ...]
     depth: int
+
+
+def origins_in(blocks: Sequence[RankBlocks], rank: int) -> Mapping[int, tuple[int, int]]:
+    """For each element that ``rank`` receives: the rank that it comes from, and its element there.
+
+    Element j of the block from rank p is element j of the block for ``rank`` on p.
+    """
+    return {
+        blocks[rank].landing[peer] + inside: (peer, own.displs[rank] + inside)
+        for peer, own in enumerate(blocks)
+        for inside in range(own.counts[rank])
+    }
 
 
 def cuts(length: int, piece: int) -> tuple[range, ...]:

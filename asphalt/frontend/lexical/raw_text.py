@@ -65,7 +65,7 @@ def compiled_comments(of: Iterable[Leaf]) -> Iterator[tuple[str, int]]:
         for trivia in leaf.lead:
             if trivia.kind in (TriviaKind.DIRECTIVE, TriviaKind.CONDITIONAL):
                 text = trivia.text.lstrip().lower()[1:].lstrip("$")
-                yield text, leaf.span.first if leaf.span else 0
+                yield text, leaf.line
 
 
 def used_in(of: Iterable[Leaf], form: Form) -> Iterator[str]:
@@ -82,7 +82,7 @@ def calls_in(of: Iterable[Leaf], form: Form) -> Iterator[NameOccurrence]:
     """The procedures that statements call by CALL, folded, with their lines."""
     for leaf in of:
         for name in called_names(code_of(leaf), form):
-            yield NameOccurrence(name, leaf.span.first if leaf.span else 0)
+            yield NameOccurrence(name, leaf.line)
 
 
 def called_names(code: str, form: Form) -> Iterator[str]:
@@ -109,7 +109,7 @@ def bound_in(of: Iterable[Leaf]) -> Iterator[NameOccurrence]:
     for leaf in of:
         code = code_of(leaf)
         folded = code.lower()
-        line = leaf.span.first if leaf.span else 0
+        line = leaf.line
         for label in _LABEL.findall(code) if "bind" in folded else ():
             parts = _STRING.findall(label)
             hidden |= not parts or _STRING.sub("", label).strip(" \t/") != ""

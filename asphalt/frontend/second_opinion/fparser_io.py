@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import MappingProxyType
 
 from asphalt.frontend.second_opinion.fparser_tree import Tree, class_of, expression, parts, ref
+from asphalt.frontend.statements.io_statements import IoEffects
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, OpaqueExpr, Ref
 from asphalt.ir.stmt import IO
 
@@ -19,16 +20,8 @@ _ASKED_ABOUT = frozenset(("unit", "file", "id"))
 _STARS = frozenset(("Format", "Io_Unit"))
 
 
-class _Effects:
-    """What a statement has been found to do so far."""
-
-    def __init__(self) -> None:
-        self.reads: list[Arg] = []
-        self.writes: list[Arg] = []
-        self.labels: list[int] = []
-
-    def io(self, kind: str) -> IO:
-        return IO(kind, tuple(self.reads), tuple(self.writes), tuple(self.labels))
+class _Effects(IoEffects):
+    """The effects of a statement in fparser's tree."""
 
     def items(self, nodes: Iterable[Tree], into: list[Arg]) -> None:
         """Items of a transfer; the variable of an implied DO is defined, its bounds are read."""

@@ -157,7 +157,7 @@ def _unit_outlines(file: File) -> Iterator[UnitOutline]:
         first, last = _lines(unit)
         own = list(own_leaves(unit))
         includes = tuple(
-            NameOccurrence(match[2], leaf.span.first if leaf.span else 0)
+            NameOccurrence(match[2], leaf.line)
             for leaf in own
             if (match := _INCLUDE_LINE.match(code_of(leaf).strip()))
         )

@@ -14,10 +14,8 @@ _DEFINED = frozenset(("iostat", "iomsg", "size", "newunit", "id"))
 _INQUIRE_INPUTS = frozenset(("unit", "file", "id"))
 
 
-class _Transfer:
-    """What an I/O statement has been found to do so far."""
-
-    __slots__ = ("labels", "reads", "writes")
+class IoEffects:
+    """What an I/O statement has been found to read, to define and to branch to so far."""
 
     def __init__(self) -> None:
         self.reads: list[Arg] = []
@@ -25,6 +23,7 @@ class _Transfer:
         self.labels: list[int] = []
 
     def io(self, kind: str) -> IO:
+        """The statement with these effects."""
         return IO(kind, tuple(self.reads), tuple(self.writes), tuple(self.labels))
 
 
@@ -48,7 +47,7 @@ def _control_list(cursor: Cursor) -> list[tuple[str, Expr | None]]:
     return found
 
 
-def _items(cursor: Cursor, into: list[Arg], transfer: _Transfer) -> None:
+def _items(cursor: Cursor, into: list[Arg], transfer: IoEffects) -> None:
     """The items of a data transfer; the variable of an implied DO is defined, its bounds read."""
     while not cursor.at_end:
         _item(cursor, into, transfer)
@@ -56,7 +55,7 @@ def _items(cursor: Cursor, into: list[Arg], transfer: _Transfer) -> None:
             break
 
 
-def _item(cursor: Cursor, into: list[Arg], transfer: _Transfer) -> None:
+def _item(cursor: Cursor, into: list[Arg], transfer: IoEffects) -> None:
     if cursor.low != "(" or not _is_implied_do(cursor):
         into.append(expression(cursor))
         return
@@ -91,7 +90,7 @@ def _data_transfer(cursor: Cursor, kind: str) -> IO:
     """READ or WRITE with a control list."""
     control = _control_list(cursor)
     cursor.accept(",")
-    transfer = _Transfer()
+    transfer = IoEffects()
     reading = kind == "read"
     no_items = cursor.at_end
     for position, (given, value) in enumerate(control):
@@ -111,7 +110,7 @@ def _data_transfer(cursor: Cursor, kind: str) -> IO:
     return transfer.io(kind)
 
 
-def _input(transfer: _Transfer, keyword: str, value: Expr, reading: bool, no_items: bool) -> None:
+def _input(transfer: IoEffects, keyword: str, value: Expr, reading: bool, no_items: bool) -> None:
     """A control that is read; what it may also define or stand for is marked by a keyword."""
     transfer.reads.append(value)
     if not isinstance(value, Ref | Component | OpaqueExpr):
@@ -122,12 +121,12 @@ def _input(transfer: _Transfer, keyword: str, value: Expr, reading: bool, no_ite
         _namelist(transfer, value, reading)
 
 
-def _namelist(transfer: _Transfer, group: Expr, reading: bool) -> None:
+def _namelist(transfer: IoEffects, group: Expr, reading: bool) -> None:
     """``group`` may be a namelist: its members are read, or defined."""
     (transfer.writes if reading else transfer.reads).append(Keyword("nml", "nml", group))
 
 
-def _branch(keyword: str, value: Expr, transfer: _Transfer) -> None:
+def _branch(keyword: str, value: Expr, transfer: IoEffects) -> None:
     """A label to go to; the label of a FORMAT is none, and a literal format reads nothing."""
     if keyword not in _BRANCHES:
         return
@@ -164,7 +163,7 @@ def print_statement(cursor: Cursor) -> IO:
 
 
 def _formatted(cursor: Cursor, kind: str) -> IO:
-    transfer = _Transfer()
+    transfer = IoEffects()
     if not cursor.accept("*"):
         form = expression(cursor)
         if not isinstance(form, Lit):
@@ -183,7 +182,7 @@ def file_statement(kind: str) -> Callable[[Cursor], IO]:
 
     def parse(cursor: Cursor) -> IO:
         cursor.take()
-        transfer = _Transfer()
+        transfer = IoEffects()
         if cursor.low != "(":
             if not cursor.at_end:
                 transfer.reads.append(expression(cursor))
@@ -207,7 +206,7 @@ def file_statement(kind: str) -> Callable[[Cursor], IO]:
 def inquire_statement(cursor: Cursor) -> IO:
     """INQUIRE: all but the unit, the file and id= is defined."""
     cursor.take()
-    transfer = _Transfer()
+    transfer = IoEffects()
     if cursor.low == "(" and cursor.after().low == "iolength":
         cursor.take()
         target = argument(cursor)

@@ -34,7 +34,6 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.exchange.site import statements
 from asphalt.analysis.inlining.procedure import calls_of, communicates, is_transfer
-from asphalt.analysis.inlining.replacement import number
 from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.mpi.call import mpi_call
@@ -43,7 +42,7 @@ from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.references import actions
 from asphalt.analysis.names.scopes import Origin, Scopes
 from asphalt.config.passes import Pass
-from asphalt.ir.expr import Expr, Lit, Op, Ref
+from asphalt.ir.expr import Expr, Lit, Op, Ref, num
 from asphalt.ir.mapped import NotMappedError, mapped_what
 from asphalt.ir.program import Located
 from asphalt.ir.source import TriviaKind
@@ -87,7 +86,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     assert isinstance(head.what.var, Ref)
     make = maker_at(step.loop, facts.located.form, facts.eol)
     nodes = [node for copy in step.copies for node in copy]
-    nodes.append(make.assign(head.what.var, number(step.last)))
+    nodes.append(make.assign(head.what.var, num(step.last)))
     mark = make.comment(f"asphalt: the loop over {head.what.var.spelled} is unrolled")
     nodes[0] = in_front(nodes[0], (*head.lead, mark))
     position = step.path[-1]
@@ -314,7 +313,7 @@ def _copy(
     facts: UnitFacts, loop: Do, body: tuple[Node, ...], name: str, value: int
 ) -> tuple[Node, ...]:
     """One iteration."""
-    constant = number(value)
+    constant = num(value)
 
     def change(ref: Ref) -> Expr | None:
         return constant if ref.name == name and ref.args is None else None

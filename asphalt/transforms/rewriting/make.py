@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import Poly, poly
-from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, Ref, Section
+from asphalt.ir.expr import Arg, Component, Expr, Op, Ref, Section
+from asphalt.ir.expr import num as num
 from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Plain, What
 from asphalt.ir.tree import Arm, Branch, Do, Leaf, Node, leaves
@@ -13,11 +14,6 @@ from asphalt.ir.tree import Arm, Branch, Do, Leaf, Node, leaves
 def var(name: str) -> Ref:
     """A variable that asphalt declares, or one that is spelled like this."""
     return Ref(name.lower(), name)
-
-
-def num(value: int) -> Expr:
-    """An integer constant."""
-    return Lit("integer", str(value)) if value >= 0 else Op("-", (Lit("integer", str(-value)),))
 
 
 def fn(name: str, *args: Arg) -> Ref:
