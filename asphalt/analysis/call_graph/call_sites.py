@@ -1,4 +1,5 @@
-"""From where a procedure is called, and what with; and which units may define a shared variable.
+"""The call sites of a procedure with their actual arguments, and the definitions of a shared
+variable.
 
 Both need the whole program: without a main program in the tree, callers may be anywhere.
 """
@@ -37,7 +38,7 @@ class _CountsMentions(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
-    """A unit as the flow of values sees it."""
+    """A program unit as value propagation sees it."""
 
     key: UnitKey
     scope: Scope
@@ -85,7 +86,7 @@ class CallSites:
         return found
 
     def of(self, located: Located) -> Context:
-        """A unit; the one that was seen first if it comes again."""
+        """The context of a unit; always the same object for the same unit."""
         found = self._contexts.get(unit_key(located))
         return found if found is not None else self.context(self.scopes.of(located))
 
@@ -99,13 +100,15 @@ class CallSites:
         return tuple(self.of(inner) for inner in found if inner is not None)
 
     def all_contained(self, context: Context) -> tuple[Context, ...]:
-        """The units that a unit contains, and those that these contain."""
+        """The internal procedures of a unit, and those of module procedures in it."""
         direct = self.contained(context)
         return (*direct, *(deep for inner in direct for deep in self.all_contained(inner)))
 
     def changes(self, definition: VariableDefinition, depth: int = 6) -> bool:
-        """Whether a definition may really change the variable: a procedure that is called with it
-        need not."""
+        """Whether a definition may really change the variable.
+
+        A procedure that has it as an actual argument need not.
+        """
         if definition.source is not Source.CALLEE or definition.callee is None or depth == 0:
             return True
         inside = self.of(definition.callee)
@@ -123,7 +126,7 @@ class CallSites:
         )
 
     def mentions(self, name: str) -> tuple[Located, ...] | None:
-        """The units that mention a name; None: too many to follow."""
+        """The units that mention a name; None: there are too many to analyse."""
         if name not in self._mentions:
             program = self.scopes.program
             many = isinstance(program, _CountsMentions) and program.mention_count(name) > MANY_UNITS
@@ -146,9 +149,9 @@ class CallSites:
     def _find_callers(self, context: Context) -> tuple[CallSite, ...] | str:
         name = context.scope.unit.name
         if context.scope.unit.kind not in ("subroutine", "function"):
-            return f"{name} is no procedure that is called by its name"
+            return f"{name} is not a procedure that is called by its name"
         if not self.has_main():
-            return f"callers of {name} may be outside of the tree"
+            return f"{name} may have callers outside of the tree"
         if is_bound_to_c(context.scope.unit):
             return f"{name} may be called from C"
         mentioned = self.mentions(name)
@@ -157,11 +160,11 @@ class CallSites:
         found: list[CallSite] = []
         for located in mentioned:
             if passed_on(located, name):
-                return f"{name} is not only called by its name, in {located.unit.name}"
+                return f"{located.unit.name} does not only call {name} by its name"
             caller = self.of(located)
             for site in self._calls_in(caller, context, name):
                 if site is None:
-                    return f"a use of {name} in {located.unit.name} is not clear"
+                    return f"a use of {name} in {located.unit.name} is ambiguous"
                 found.append(site)
         return tuple(found) if found else f"nothing calls {name}"
 
@@ -193,7 +196,7 @@ class CallSites:
     def shared_definitions(self, symbol: Symbol) -> SharedDefinitions | str:
         """All definitions of a module or COMMON variable; a text: why they are not known."""
         if not self.has_main():
-            return f"{symbol.name} of {_holder(symbol)} may be set outside of the tree"
+            return f"{symbol.name} of {_holder(symbol)} may be defined outside of the tree"
         holder = symbol.common_block if symbol.origin is Origin.COMMON else symbol.name
         if not holder:
             return f"{symbol.name} is in blank COMMON"
@@ -258,12 +261,12 @@ def _host_has_common(scope: Scope, block: str) -> bool:
 
 
 def unit_key(located: Located) -> UnitKey:
-    """Equal for the same unit, however often it was read."""
+    """A key of a unit that does not change when the unit is read again."""
     span = located.unit.end.span
     return located.path, tuple(u.name for u in located.chain), span.first if span else -1
 
 
 def is_bound_to_c(unit: Unit) -> bool:
-    """Whether C may call a procedure."""
+    """Whether a procedure has the BIND attribute, so that C may call it."""
     head = unit.head
     return head is not None and _BIND.search(head.body or "") is not None

@@ -1,7 +1,7 @@
-"""Operations and assignments that a user may have defined for derived types.
+"""Defined operations and defined assignments on derived types.
 
-Less strict than ``operators``: an operand is taken to be of a derived type only where it may be
-one, so that sizes that are components can be followed where definitions are visible.
+Less strict than ``operators``: an operand counts as of derived type only where it may be one, so
+that asphalt can follow sizes that are components while definitions are visible.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LOGICAL = (".and.", ".or.", ".not.", ".eqv.", ".neqv.")
 
 
 def may_be_function(op: Op, scope: Scope) -> bool:
-    """Whether an operation may be the reference of a function."""
+    """Whether an operation may be a defined operation, which references a function."""
     if is_intrinsic_operation(op, scope):
         return False
     own = op.op.startswith(".") and op.op not in _LOGICAL
@@ -28,14 +28,14 @@ def may_be_function(op: Op, scope: Scope) -> bool:
 
 
 def may_be_subroutine(assign: Assign, scope: Scope) -> bool:
-    """Whether an assignment may be the call of a subroutine."""
+    """Whether an assignment may be a defined assignment, which calls a subroutine."""
     if assign.pointer or is_intrinsic_assignment(assign, scope):
         return False
     return may_be_derived(assign.target, scope) or may_be_derived(assign.value, scope)
 
 
 def may_finalize(assign: Assign, scope: Scope) -> bool:
-    """Whether an assignment may call a final subroutine for what its target was before, or for the
+    """Whether an assignment may call a final subroutine for the old value of its target, or for the
     result of a function in it (F2018 7.5.6.3)."""
     if assign.pointer or not finalizers_visible(scope):
         return False
@@ -43,8 +43,8 @@ def may_finalize(assign: Assign, scope: Scope) -> bool:
 
 
 def finalizes_at_end(scope: Scope) -> bool:
-    """Whether a call of the unit may call a final subroutine for variables of its own, where it
-    returns, or for dummies with INTENT(OUT), where it begins (F2018 7.5.6.3)."""
+    """Whether a call of the unit may call a final subroutine: for local variables when it returns,
+    or for INTENT(OUT) dummies when it begins (F2018 7.5.6.3)."""
     return finalizers_visible(scope) and any(
         _is_derived(symbol.type)
         and "pointer" not in symbol.attrs

@@ -1,6 +1,6 @@
-"""What defines the variables of a unit: every statement that may give one a value, and from what.
+"""The definitions of the variables of a unit: every statement that may define one, and its sources.
 
-Arrays count as one variable; a definition of an element depends on its subscripts, too.
+An array counts as one variable.  The definition of an element depends on its subscripts, too.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ class Source(Enum):
 class VariableDefinition:
     """One statement that may define a variable.
 
-    ``whole``: it defines all of a scalar, for certain when it is executed.  ``broadcast``: by
-    MPI_BCAST.  ``old_communicator``: it is a communicator, of the group of that one;
-    ``parent_communicator``: of ranks of that one.  ``freed``: it is no communicator any more.
-    ``path``: the component of ``name`` that is defined.  ``lasting``: MPI keeps its address and
-    may define it at any later time.  ``call``: the user's procedure that may define it.
+    ``whole``: it is a scalar, and certainly defined when the statement is executed.  ``broadcast``:
+    by MPI_BCAST.  ``old_communicator``: it is a communicator with the same group as that one;
+    ``parent_communicator``: with some ranks of that one.  ``freed``: the handle is freed.
+    ``path``: the component of ``name`` that is defined.  ``lasting``: MPI keeps its address and may
+    define it at any later time.  ``call``: the user's procedure that may define it.
     """
 
     name: str
@@ -124,7 +124,7 @@ def _of(statement: ConditionedStatement, scope: Scope) -> Iterator[VariableDefin
         case ArmHead(kind="associate" | "select_type" | "select_rank", exprs=exprs):
             # What it binds is a second name: whatever is done to that one is done to the variable.
             for selector in exprs:
-                detail = "another name given"
+                detail = "an association with another name"
                 yield from _target(selector, statement, Source.UNKNOWN, (), detail, whole=False)
             yield from _calls_in(exprs, statement, scope)
         case Allocation(objects=objects, options=options):
@@ -198,7 +198,7 @@ class Designator:
 
 
 def component(expr: Expr) -> Designator | None:
-    """A variable or a component taken apart; None: it is a component of something else."""
+    """A variable or a component taken apart; None: its base is not a variable."""
     path: list[str] = []
     subscripts: list[Arg] = []
     while isinstance(expr, Component):
@@ -228,7 +228,7 @@ def _calls_in(
 
 
 def _may_call(expr: OpaqueExpr, scope: Scope) -> bool:
-    """Whether a function may be called in an expression that is kept as text."""
+    """Whether an expression that is kept as text may reference a function."""
     listed = {name.lower() for name in _LISTED.findall(expr.text)}
     return any(is_user_function(Ref(name, name), scope) for name in listed & expr.names)
 
@@ -237,14 +237,14 @@ _LISTED = re.compile(r"([A-Za-z_$][\w$]*)\s*\(")
 
 
 def _may_be_bound(expr: Component, scope: Scope) -> bool:
-    """Whether a component with a list may be a function that is bound to a type."""
+    """Whether a component with a list may be a reference to a type-bound function."""
     part = component(expr) if expr.args is not None else None
     symbol = scope.lookup(part.root) if part is not None else None
     return part is not None and (symbol is None or component_type(symbol, part.path) is None)
 
 
 def is_user_function(ref: Ref, scope: Scope) -> bool:
-    """Whether a name with a list may be a function of the user."""
+    """Whether a name with a list may be a reference to a function of the user."""
     symbol = scope.lookup(ref.name)
     if is_derived_type(ref.name, scope):
         return False  # a structure constructor
@@ -314,7 +314,7 @@ _FAMILIES = {"double_precision": "real", "double_complex": "complex"}
 
 
 def _fills(mpi: MpiCall, name: str, scope: Scope) -> bool:
-    """Whether a collective certainly gives all of a scalar a value."""
+    """Whether a collective operation certainly defines all of a scalar."""
     count, datatype = ((mpi.args.get(one) or mpi.args.get(two)) for one, two in _TRANSFERRED)
     symbol = scope.lookup(name)
     if count is None or datatype is None or symbol is None or symbol.type is None:
@@ -340,7 +340,7 @@ def _is_array(name: str, scope: Scope) -> bool:
 def _procedure(
     call: Call, statement: ConditionedStatement, scope: Scope
 ) -> Iterator[VariableDefinition]:
-    """A call of a user's procedure may define each argument that is a variable."""
+    """A call of a user's procedure may define each actual argument that is a variable."""
     callee = procedure_named(call.procedure, scope)
     if isinstance(call.procedure, Component):
         detail = f"the call of {call.procedure.spelled}"

@@ -1,4 +1,4 @@
-"""Why a procedure or a module is not known: what to tell whoever has to mend it."""
+"""Why a procedure or a module is unknown, so that the user can supply its source."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ _NAMED = 2  # files that a message names
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """Why something is not known, in a clause; ``module``: that of which nothing is known, folded;
-    None: it is no module's."""
+    """Why something is unknown, as a clause.
+
+    ``module``: the folded name of the module of which nothing is known; None: no module is missing.
+    """
 
     why: str
     module: str | None = None
 
 
 def why_unseen(name: str, scope: Scope) -> Unseen | None:
-    """Why the procedure of that name, as a unit sees it, is not known; None: no simple reason."""
+    """Why a procedure, by its name in a unit, is unknown; None: there is no single reason."""
     module = unseen_module(name, scope)
     if module is not None:
         return module
@@ -38,7 +40,7 @@ def why_unseen(name: str, scope: Scope) -> Unseen | None:
 
 
 def unseen_module(name: str, scope: Scope) -> Unseen | None:
-    """The first module that may give a name and of which nothing is known."""
+    """The first unknown module that may provide a name."""
     here: Scope | None = scope
     while here is not None:
         for use in here.declared.uses:
@@ -52,8 +54,11 @@ def unseen_module(name: str, scope: Scope) -> Unseen | None:
 
 
 def ambiguous_modules(scope: Scope) -> Iterator[tuple[str, str]]:
-    """The modules that a unit or its hosts use and that are defined more than once, so that
-    nothing of them is known; each with what to say of it."""
+    """The modules that a unit or its hosts use and that have more than one definition, each with
+    why.
+
+    asphalt treats such a module as unknown.
+    """
     here: Scope | None = scope
     while here is not None:
         for use in here.declared.uses:

@@ -1,6 +1,6 @@
 """Operators and assignments that may call procedures (F2018 10.1.6, 10.2.1.4, 15.4.3.4).
 
-An operation on operands of intrinsic types cannot be redefined; any other may be a function
+An operation on operands of intrinsic types cannot be redefined.  Any other may be a function
 reference wherever a definition may be visible.
 """
 
@@ -24,7 +24,7 @@ _NUMERIC = frozenset({"integer", "real", "double_precision", "complex", "double_
 
 
 def is_intrinsic_operation(op: Op, scope: Scope) -> bool:
-    """Whether an operation certainly calls nothing."""
+    """Whether an operation certainly calls no procedure."""
     if op.op == "()":
         return True
     if op.op.startswith(".") and op.op not in (".and.", ".or.", ".not.", ".eqv.", ".neqv."):
@@ -36,7 +36,7 @@ def is_intrinsic_operation(op: Op, scope: Scope) -> bool:
 
 
 def is_intrinsic_assignment(assign: Assign, scope: Scope) -> bool:
-    """Whether an assignment certainly calls nothing."""
+    """Whether an assignment certainly calls no procedure."""
     if not definitions_visible(scope):
         return True
     classes = {type_class(assign.target, scope), type_class(assign.value, scope)}
@@ -45,13 +45,13 @@ def is_intrinsic_assignment(assign: Assign, scope: Scope) -> bool:
 
 @lru_cache(maxsize=256)
 def finalizers_visible(scope: Scope) -> bool:
-    """Whether a type of what the unit sees may have a final subroutine."""
+    """Whether a type that the unit can access may have a final subroutine."""
     seen: set[str] = set()
     return any(_defined_in(host, seen, _finalizes) for host in _hosts(scope))
 
 
 def type_class(expr: Arg, scope: Scope) -> str | None:
-    """``numeric``, ``logical`` or ``character``; None: another type, or not known."""
+    """``numeric``, ``logical`` or ``character``; None: another type, or unknown."""
     match expr:
         case Lit(kind=kind):
             return kind if kind in ("logical", "character") else "numeric"
@@ -85,7 +85,7 @@ _NOT_NUMERIC = frozenset(
 
 @lru_cache(maxsize=256)
 def definitions_visible(scope: Scope) -> bool:
-    """Whether an operator or an assignment may be defined in what the unit sees."""
+    """Whether the unit may have access to a defined operator or assignment."""
     seen: set[str] = set()
     return any(_defined_in(host, seen, _defines) for host in _hosts(scope))
 

@@ -1,8 +1,9 @@
-"""Where the statements of a unit stand, and which conditions decide whether they are reached.
+"""The position of each statement of a unit, and the conditions that control it.
 
 A condition is an expression that a branch, a loop or a jump tests.  Statements are numbered in
-source order.  ``STOP`` and ``ERROR STOP`` are no jumps here: a rank that stops reaches no other
-call, so that a collective that the others enter is as broken before as after a transformation.
+source order.  ``STOP`` and ``ERROR STOP`` do not count as jumps: a rank that stops reaches no other
+call, so that a collective operation that the others enter fails before the transformation as well
+as after it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Expressions that are tested; ``exprs`` empty: something that cannot be seen decides."""
+    """The tested expressions; ``exprs`` empty: the condition is unknown."""
 
     exprs: tuple[Arg, ...]
     position: int
@@ -41,11 +42,11 @@ class Condition:
 class ConditionedStatement:
     """One executable statement.
 
-    ``what`` is what it does, the action of a one-line IF included with that IF's condition among
-    ``conditions``.  ``top``: index of the node of the unit's body that holds it; ``plain``: it is
-    that node, and executed whenever control comes by.  ``loops``: positions of the heads of the
-    loops around it, with those of their last statements.  ``lists``: the statement lists around
-    it, as numbers, outermost first.  ``threaded``: it may be executed by several threads.
+    ``what``: what it does; for a one-line IF its action, whose condition is among ``conditions``.
+    ``top``: index of the node of the unit's body that contains it; ``plain``: it is that node, and
+    executed whenever control reaches it.  ``loops``: positions of the heads of the enclosing loops,
+    with those of their last statements.  ``lists``: numbers of the enclosing statement lists,
+    outermost first.  ``threaded``: several threads may execute it.
     """
 
     what: What
@@ -61,7 +62,7 @@ class ConditionedStatement:
 
 @dataclass(frozen=True, slots=True)
 class _Jump:
-    """A transfer of control.  It decides over the statements from ``first`` to ``last``."""
+    """A transfer of control.  It controls the statements from ``first`` to ``last``."""
 
     first: int
     last: int
@@ -98,7 +99,7 @@ class UnitFlow:
         return found
 
     def conditions(self, statement: ConditionedStatement) -> tuple[Condition, ...]:
-        """Everything that decides whether, and how often, a statement is reached in one call."""
+        """All conditions that control whether, and how often, one call reaches a statement."""
         found = list(statement.conditions)
         for jump in self._jumps:
             if jump.first <= statement.position <= jump.last:
@@ -282,7 +283,7 @@ def _labels_of(what: What) -> tuple[int, ...]:
 
 
 def expressions(condition: Condition) -> tuple[Expr, ...]:
-    """The expressions of a condition, case ranges and selectors taken apart."""
+    """The expressions of a condition, case ranges and selectors included."""
     found: list[Expr] = []
     for part in condition.exprs:
         match part:

@@ -1,4 +1,4 @@
-"""Interprocedural side effects (MOD and REF): summaries of procedures, and their arguments bound.
+"""Interprocedural side effects (MOD and REF): summaries of procedures, and argument association.
 
 Known libraries and error handlers belong here, too.
 """

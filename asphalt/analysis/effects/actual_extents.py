@@ -1,4 +1,4 @@
-"""What is passed for a dummy argument: a run of elements of the actual argument (F2018 15.5.2)."""
+"""The sequence of elements of an actual argument that is passed to a dummy (F2018 15.5.2)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNIT = Poly.constant(1)
 class Dimension:
     """A dimension of the actual argument: index = ``start`` + position * ``stride``.
 
-    ``lower``: the smallest index that the run may have there.
+    ``lower``: the smallest index that may be passed in it.
     """
 
     number: int
@@ -29,8 +29,10 @@ class Dimension:
 
 @dataclass(frozen=True, slots=True)
 class PassedRun:
-    """What is passed: its dimensions, and the subscripts of the others; ``element``: an element
-    is passed, and the run goes on from it."""
+    """The dimensions that are passed, and the subscripts of the others.
+
+    ``element``: the actual argument is an element, at which the sequence begins.
+    """
 
     rank: int
     dims: tuple[Dimension, ...]
@@ -105,8 +107,8 @@ def extent_passed(actual: Expr, dimension: int, here: Standpoint) -> Poly | None
 class Relation:
     """The constraints between indices ``d0`` ... of the dummy and ``e0`` ... of the argument.
 
-    ``within``: limits of indices; beyond them an element belongs to another index of the next
-    dimension.  ``known``: the relation leaves nothing open.
+    ``within``: limits of indices; beyond them an element has another index in the next dimension.
+    ``known``: the relation is exact.
     """
 
     affine: Affine
@@ -115,7 +117,7 @@ class Relation:
     known: bool = True
 
     def equal(self, number: int, value: Poly | None, more: str = "") -> None:
-        """The index in a dimension is a value plus something."""
+        """Constrain the index in a dimension to a value plus a text."""
         text = None if value is None else self.affine.text(value)
         if text is None:
             self.known = False

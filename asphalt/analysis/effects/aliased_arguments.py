@@ -1,6 +1,7 @@
-"""What callers in the tree pass to a dummy: one array as two arguments, or one that the procedure
-also knows by a name of its own (F2018 15.5.2.13 forbids both where the array is changed, but
-programs do it).
+"""Aliasing of dummy arguments by callers in the tree.
+
+A caller passes one array as two arguments, or one that the procedure can also access by another
+name (F2018 15.5.2.13 forbids both where the array is changed, but programs do it).
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ _ELSEWHERE = (Origin.MODULE, Origin.COMMON, Origin.HOST)
 
 
 def passed_under_two_names(scope: Scope, located: Located) -> MayMustAnswer:
-    """Whether a caller passes an array that the procedure gets, or knows, a second time, and that
-    it may change."""
+    """Whether a caller passes an array twice, or one that the procedure also accesses by another
+    name, and the procedure may change it."""
     head = scope.unit.head.what if scope.unit.head is not None else None
     order = head.args if isinstance(head, UnitHead) else ()
     for caller, args, span in _calls(located, scope):
@@ -77,15 +78,15 @@ def _root(expr: Expr) -> str | None:
 
 
 def _may_hold_array(symbol: Symbol) -> bool:
-    """Whether a variable is an array or a structure, which may hold one."""
+    """Whether a variable is an array, or a structure that may contain one."""
     return symbol.is_array or symbol.type is None or symbol.type.name is not None
 
 
 def _apart(one: str, two: str, bound: dict[str, Expr], callee: Scope, caller: Scope) -> bool:
     """Whether two parts of one array cannot overlap.
 
-    ``call f(w(1), w(1+n))`` with ``integer x(n), y(n)``: elements n apart, and x has n of them.
-    Different components of one structure are apart.
+    ``call f(w(1), w(1+n))`` with ``integer x(n), y(n)``: they begin n elements apart, and x has n.
+    Different components of one structure cannot overlap.
     """
     first, second = bound[one], bound[two]
     if isinstance(first, Component) and isinstance(second, Component):
@@ -104,7 +105,8 @@ def _not_negative(value: Poly) -> bool:
 def _extent_of(
     dummy: str, bound: dict[str, Expr], callee: Scope, caller: Scope
 ) -> tuple[Poly, Poly] | None:
-    """The first element of a vector that a dummy gets, and the number of elements that it has."""
+    """The first element of a vector that is passed to a dummy, and the number of elements of the
+    dummy."""
     actual, symbol = bound[dummy], callee.lookup(dummy)
     if not isinstance(actual, Ref) or actual.args is None or len(actual.args) != 1:
         return None
@@ -116,7 +118,7 @@ def _extent_of(
 
 
 def _known_inside(symbol: Symbol, callee: Scope) -> str | None:
-    """The name under which a procedure itself knows a variable of a caller."""
+    """The name by which the procedure itself can access a variable of a caller."""
     if symbol.origin not in _ELSEWHERE and not _is_host_of(symbol, callee):
         return None
     seen: set[str] = set()
@@ -137,7 +139,7 @@ def _known_inside(symbol: Symbol, callee: Scope) -> str | None:
 
 
 def _is_host_of(symbol: Symbol, callee: Scope) -> bool:
-    """Whether a procedure is contained in the unit that declares a variable."""
+    """Whether the unit that declares a variable contains a procedure."""
     host = callee.host
     while host is not None:
         if host is symbol.home:

@@ -1,4 +1,4 @@
-"""The arguments of one call: expressions of the callee as values of the caller."""
+"""Argument association of one call: expressions of the callee as values of the caller."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Op, Ref, Section, nam
 class Binding:
     """The arguments of one call: actual arguments by the folded names of the dummies.
 
-    ``callee`` None: a library procedure, which has no names but its dummies.  ``constants`` gives
+    ``callee`` None: a library procedure, in which only the dummies have names.  ``constants`` gives
     the value of an expression of the callee with its named constants replaced.
     """
 
@@ -26,13 +26,13 @@ class Binding:
     bound: Mapping[str, Expr]
 
     def value(self, monomial: Monomial, here: Standpoint) -> Poly | None:
-        """What a product has on entry to the callee, in terms of the caller."""
+        """The value of a product on entry to the callee, in terms of the caller."""
         factors = [self._atom(atom, here) for atom in monomial]
         known = [factor for factor in factors if factor is not None]
         return product(known) if len(known) == len(factors) else None
 
     def polynomial(self, poly: Poly, here: Standpoint) -> Poly | None:
-        """A polynomial of the callee's entry in terms of the caller."""
+        """A polynomial of values on entry to the callee, in terms of the caller."""
         total = Poly()
         for monomial, coefficient in poly.terms:
             value = self.value(monomial, here)
@@ -51,7 +51,7 @@ class Binding:
         return None if expr is None else here.value(expr)
 
     def _expression(self, expr: Expr, here: Standpoint) -> Expr | None:
-        """An expression of the callee as one of the caller; None: it has none."""
+        """An expression of the callee as one of the caller; None: there is none."""
         match expr:
             case Lit():
                 return expr
@@ -91,8 +91,8 @@ class Binding:
 
 
 def same_constant(one: Symbol, other: Symbol, depth: int = 8) -> bool:
-    """Whether two named constants are declared by the same text, in an include file, and so are
-    those that their values are made of: they are equal, whatever the values are."""
+    """Whether one text, in an include file, declares two named constants and all that their values
+    depend on: they are equal, whatever the values are."""
     parameters = one.origin is other.origin is Origin.PARAMETER
     if not parameters or one.name != other.name or one.type != other.type or depth == 0:
         return False

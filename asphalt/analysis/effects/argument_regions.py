@@ -1,7 +1,7 @@
 """Regions of a dummy argument as regions of the actual argument (F2018 15.5.2).
 
-An assumed-shape dummy is the actual argument, section by section; for a dummy with bounds of its
-own see ``sequence``.
+An assumed-shape dummy is associated with the actual argument section by section; for a dummy with
+bounds of its own see ``sequence_association``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from asphalt.ir.expr import Expr, Lit
 _ONE = Lit("integer", "1")
 
 
-def carried(
+def actual_region(
     elements: Elements,
     dummy: Symbol,
     actual: Expr,
@@ -31,10 +31,10 @@ def carried(
     *,
     must: bool,
 ) -> Elements | None:
-    """The elements of the actual argument that ``elements`` of a dummy are.
+    """The elements of the actual argument with which ``elements`` of a dummy are associated.
 
-    ``must``: only such; else at least these.  None: it cannot be told.  Indices are those that the
-    dummy's mean, which may lie beyond the bounds of a dimension where the dummy's do.
+    ``must``: a subset of them; else a superset.  None: unknown.  Indices may be outside of a
+    dimension where those of the dummy are.
     """
     run = run_of(actual, here)
     if run is None:
@@ -70,7 +70,7 @@ def carried(
 
 @dataclass(frozen=True, slots=True)
 class _Image:
-    """Elements of a dummy to be seen as elements of what is passed."""
+    """Elements of a dummy to be translated to elements of the actual argument."""
 
     elements: Elements
     binding: Binding
@@ -79,7 +79,7 @@ class _Image:
     must: bool
 
     def by(self, relation: Relation) -> Elements | None:
-        """The elements that a relation gives; None: it cannot be told."""
+        """The elements that a relation gives; None: unknown."""
         if self.must and not relation.known:
             return None
         values = {

@@ -1,10 +1,10 @@
-"""What statements do to one array, as regions: read before written, surely and maybe written.
+"""Array regions of statements for one array: upward-exposed reads, may and must writes.
 
-The statements are walked in order.  A loop is the union over its iterations; what an iteration
-reads does not count as read from before where an earlier iteration surely wrote it.  Regions that
-may be touched are over-approximated, those that are surely written under-approximated, wherever a
-subscript or a bound is not affine or isl runs out of its budget (after Creusillet and Irigoin,
-Interprocedural array region analyses, 1996: READ/WRITE, IN and MUST regions).
+Statements are analysed in order.  A loop is the union over its iterations; a read is not exposed if
+an earlier iteration certainly wrote the element.  May regions are over-approximated and must
+regions under-approximated wherever a subscript or a bound is not affine or isl exceeds its budget
+(after Creusillet and Irigoin, Interprocedural array region analyses, 1996: READ/WRITE, IN and MUST
+regions).
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _UNSEEN = (
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What statements do to an array.
+    """The regions of statements.
 
-    ``exposed``: at least the elements whose value from before may be read; ``maybe``: at least
-    those that may be written; ``surely``: only such that are written whatever happens.
+    ``exposed``: a superset of the elements whose earlier value is read; ``maybe``: a superset of
+    those that are written; ``surely``: a subset of those that every execution writes.
     """
 
     exposed: Elements
@@ -55,7 +55,7 @@ class Flow:
 
     @staticmethod
     def nothing(rank: int) -> Flow:
-        """The array is not touched."""
+        """The array is not accessed."""
         none = Elements.none(rank)
         return Flow(none, none, none)
 
@@ -66,7 +66,7 @@ class Flow:
         return Flow(whole, whole, Elements.none(rank, exact=False))
 
     def perhaps(self) -> Flow:
-        """The same where it may be left out."""
+        """The regions of the same statements if they may be skipped."""
         rank = self.maybe.rank
         return Flow(_inexact(self.exposed), _inexact(self.maybe), Elements.none(rank, exact=False))
 
@@ -75,7 +75,7 @@ class Flow:
 class ArrayFlow:
     """The array ``storage`` of ``rank`` dimensions (0: a scalar) in the statements of a frame.
 
-    ``shape``: its bounds where they are known; they limit what reading the whole array reads.
+    ``shape``: its known bounds; they limit the region of a read of the whole array.
     """
 
     storage: str
@@ -86,7 +86,7 @@ class ArrayFlow:
     _footprints: dict[int, Footprint] = field(default_factory=dict, repr=False)
 
     def of(self, nodes: Iterable[Node], loops: tuple[Do, ...] = ()) -> Flow:
-        """What the statements of a list do, one after the other."""
+        """The regions of the statements of a list."""
         listed = tuple(nodes)
         footprint = examine(listed, self.names)
         if any(effect.kind in _UNSEEN for effect in footprint.effects):
@@ -183,7 +183,7 @@ class ArrayFlow:
     def _earlier(
         self, surely: Elements, variable: tuple[Expr, ...], direction: int, affine: Affine
     ) -> Elements:
-        """What iterations before the one of ``variable`` surely wrote."""
+        """The elements that iterations before the one of ``variable`` certainly wrote."""
         other: tuple[Expr, ...] = (Ref("earlier iteration", "earlier iteration"),)
         before = surely.renamed(variable, other)
         both = Affine(affine.varying, dict(affine.parameters))
@@ -223,7 +223,7 @@ class ArrayFlow:
         return touched if access.mode is Mode.WRITE and touched.exact else nothing
 
     def touched(self, access: Access, here: Standpoint) -> Elements:
-        """The elements that an access touches, seen from its statement."""
+        """The elements that an access touches, in terms of its statement."""
         whole = access.mode is Mode.WRITE and access.subscripts is None and access.part is None
         everything = Elements.all(self.rank, exact=whole)
         if access.path:  # a component of some element
@@ -238,7 +238,7 @@ class ArrayFlow:
         return elements_of(access.subscripts, here, self.shape)
 
     def _bounded(self, everything: Elements, here: Standpoint) -> Elements:
-        """The whole array as it is declared."""
+        """The whole array with its declared bounds."""
         colon = Section(None, None, None)
         return elements_of((colon,) * self.rank, here, self.shape) if self.rank else everything
 
@@ -258,7 +258,7 @@ def same_flow(one: Flow, other: Flow) -> bool:
 def elements_of(
     subscripts: tuple[Subscript, ...], here: Standpoint, shape: Shape | None = None
 ) -> Elements:
-    """The elements that subscripts name; open ends of sections are those of ``shape``."""
+    """The elements that subscripts denote; open ends of sections are the bounds of ``shape``."""
     affine = Affine(here.varying)
     constraints: list[str] = []
     exact = True
@@ -286,7 +286,7 @@ def _section(
     shape: Shape | None,
     affine: Affine,
 ) -> list[str] | None:
-    """The constraints of a triplet; None: something in it is not affine."""
+    """The constraints of a triplet; None: a part of it is not affine."""
     step = Poly.constant(1) if section.stride is None else here.value(section.stride)
     if step is None or not step.value:
         return None
@@ -308,7 +308,7 @@ def _section(
 
 
 def _declared(shape: Shape | None, dimension: int, step: int) -> tuple[Poly | None, Poly | None]:
-    """Where a triplet without ends begins and ends."""
+    """The first and last index of a triplet without ends."""
     if shape is None or dimension >= shape.rank:
         return None, None
     lower, extent = shape.lower[dimension], shape.extent[dimension]
@@ -320,7 +320,7 @@ _STOPS = (JumpKind.STOP, JumpKind.ERROR_STOP)  # what would follow does not matt
 
 
 def may_leave(node: Node) -> bool:
-    """Whether control may leave a statement list inside of this member of it."""
+    """Whether control may leave a statement list from inside of this member of it."""
     return any(
         jump.kind not in _STOPS
         and not (isinstance(node, Do) and jump.kind in _OF_LOOPS and jump.construct is None)
@@ -332,7 +332,7 @@ _OF_LOOPS = (JumpKind.EXIT, JumpKind.CYCLE)
 
 
 def may_leave_loop(node: Node) -> bool:
-    """Whether a statement of a loop's body may keep later iterations from being executed."""
+    """Whether a statement of a loop's body may prevent later iterations."""
     return any(
         jump.kind not in _STOPS and (jump.kind is not JumpKind.CYCLE or jump.construct is not None)
         for jump in jumps_in(node)
@@ -340,7 +340,7 @@ def may_leave_loop(node: Node) -> bool:
 
 
 def _may_go(node: Node) -> bool:
-    """Whether a statement may go to a label."""
+    """Whether a statement may branch to a label."""
     actions = (w.action if isinstance(w := leaf.what, Guarded) else w for leaf in leaves(node))
     return any(jump.labels for jump in jumps_in(node)) or any(
         isinstance(what, IO) and what.labels for what in actions
@@ -352,7 +352,7 @@ def _inexact(elements: Elements) -> Elements:
 
 
 def may_union(one: Elements, other: Elements) -> Elements:
-    """At least both."""
+    """A superset of the union."""
     try:
         return one.union(other)
     except UndecidedError:
@@ -360,7 +360,7 @@ def may_union(one: Elements, other: Elements) -> Elements:
 
 
 def may_minus(elements: Elements, gone: Elements) -> Elements:
-    """At least what is left without ``gone``."""
+    """A superset of the difference."""
     try:
         return elements.minus(gone)
     except UndecidedError:
@@ -368,7 +368,7 @@ def may_minus(elements: Elements, gone: Elements) -> Elements:
 
 
 def may_restricted(elements: Elements, constraints: list[str], affine: Affine) -> Elements:
-    """At least those for which the constraints hold."""
+    """A superset of the elements for which the constraints hold."""
     try:
         return elements.restricted(constraints, affine)
     except UndecidedError:
@@ -376,7 +376,7 @@ def may_restricted(elements: Elements, constraints: list[str], affine: Affine) -
 
 
 def may_project(elements: Elements, variable: tuple[Expr, ...]) -> Elements:
-    """At least the union over all values of a variable."""
+    """A superset of the union over all values of a variable."""
     try:
         return elements.project([variable])
     except UndecidedError:
@@ -384,7 +384,7 @@ def may_project(elements: Elements, variable: tuple[Expr, ...]) -> Elements:
 
 
 def must_union(one: Elements, other: Elements) -> Elements:
-    """Only what is in one of both."""
+    """A subset of the union."""
     try:
         return one.union(other)
     except UndecidedError:
@@ -392,7 +392,7 @@ def must_union(one: Elements, other: Elements) -> Elements:
 
 
 def must_common(one: Elements, other: Elements) -> Elements:
-    """Only what is in both."""
+    """A subset of the intersection."""
     try:
         return one.intersection(other)
     except UndecidedError:
@@ -400,7 +400,7 @@ def must_common(one: Elements, other: Elements) -> Elements:
 
 
 def must_project(elements: Elements, variable: tuple[Expr, ...]) -> Elements:
-    """Only what is there for some value of a variable."""
+    """A subset of the union over all values of a variable."""
     try:
         return elements.project([variable])
     except UndecidedError:

@@ -1,4 +1,4 @@
-"""What a call does whose procedure is assumed to be pure."""
+"""The effects of a call whose procedure is assumed to be pure."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from asphalt.ir.stmt import Call
 
 
 def assumed_effect(call: Call, assumed: Assumed, scope: Scope) -> CallEffect | None:
-    """The effect of a call that is assumed to read and change its arguments only, and what their
-    pointer components lead to; None: nothing is assumed about it."""
+    """The effect of a call that is assumed to access its arguments only, and the targets of their
+    pointer components; None: there is no assumption about it."""
     procedure = call.procedure
     if not isinstance(procedure, Ref) or not assumed.pure(procedure.name, scope):
         return None
@@ -51,7 +51,7 @@ def assumed_effect(call: Call, assumed: Assumed, scope: Scope) -> CallEffect | N
 
 
 def _reached(arg: Arg, scope: Scope) -> list[tuple[str, tuple[Subscript, ...] | None]]:
-    """The storages, and the parts of them, that a procedure gets by an argument."""
+    """The storages, and parts of them, that an actual argument gives a procedure access to."""
     value = argument_value(arg)
     match value:
         case Ref(name=name, args=args) if _is_variable(name, args is not None, scope):
@@ -73,8 +73,10 @@ def _is_variable(name: str, listed: bool, scope: Scope) -> bool:
 
 
 def _section_passed(value: Ref, scope: Scope) -> tuple[Subscript, ...] | None:
-    """The subscripts of a section, which is all that a procedure gets of it; None: anything else.
-    From an element on, a procedure may go through the whole array."""
+    """The subscripts of a section, which limit the access of a procedure; None: anything else.
+
+    From an element on, a procedure may access the whole array.
+    """
     if not value.args or not any(isinstance(arg, Section) for arg in value.args):
         return None
     found: list[Subscript] = []

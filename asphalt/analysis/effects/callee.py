@@ -1,4 +1,5 @@
-"""A called procedure as its callers see it, and the regions that it touches in them."""
+"""A called procedure in terms of its callers, with the regions of their variables that it
+accesses."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from asphalt.analysis.effects.argument_binding import Binding
-from asphalt.analysis.effects.argument_regions import carried
+from asphalt.analysis.effects.argument_regions import actual_region
 from asphalt.analysis.effects.array_flow import Flow
 from asphalt.analysis.effects.summary import Summary
 from asphalt.analysis.memory.invariant_frame import Standpoint
@@ -22,9 +23,9 @@ from asphalt.ir.expr import Expr, Ref
 class Callee:
     """A procedure of the tree, or of a library (``scope`` None).
 
-    ``symbol``: the declaration of a dummy.  ``flow``: what a call does to a dummy or to a shared
-    variable, in terms of values on entry.  ``constants``: the value of an expression with named
-    constants replaced.
+    ``symbol``: the declaration of a dummy.  ``flow``: the regions of a dummy or a shared variable,
+    in terms of values on entry.  ``constants``: the value of an expression with named constants
+    replaced.
     """
 
     summary: Summary
@@ -36,7 +37,7 @@ class Callee:
 
 @dataclass(frozen=True, slots=True)
 class ArgumentPart:
-    """What a call does to an actual argument (``writes``: which elements it changes)."""
+    """The region of an actual argument (``writes``: the one that the call changes)."""
 
     callee: Callee
     dummy: str
@@ -47,17 +48,17 @@ class ArgumentPart:
 
     @property
     def passed(self) -> str | None:
-        """The array, where the dummy has bounds of its own."""
+        """The array, if the dummy has bounds of its own."""
         own = self.callee.symbol(self.dummy)
         dims = () if own is None else own.dims or ()
         return self.actual.name if any(d.kind in _OWN_BOUNDS for d in dims) else None
 
     def touched(self, here: Standpoint) -> Elements:
-        """At least the elements of the argument's array that are read, or written."""
+        """A superset of the elements of the actual argument that are read, or written."""
         return self._asked(here, must=False)
 
     def surely_written(self, here: Standpoint) -> Elements:
-        """Only elements that every call defines."""
+        """A subset of the elements that every call defines."""
         return self._asked(here, must=True)
 
     def _asked(self, here: Standpoint, *, must: bool) -> Elements:
@@ -78,13 +79,13 @@ class ArgumentPart:
         flow = self.callee.flow(self.dummy)
         elements = flow.surely if must else flow.maybe if self.writes else flow.exposed
         binding = Binding(self.callee.scope, self.callee.constants, self.bound)
-        found = carried(elements, own, self.actual, binding, here, must=must)
+        found = actual_region(elements, own, self.actual, binding, here, must=must)
         return unknown if found is None else found
 
 
 @dataclass(frozen=True, slots=True)
 class SharedPart:
-    """What a call does to a variable that caller and callee both see: ``storage`` in the callee."""
+    """The region of a variable that caller and callee share: ``storage`` in the callee."""
 
     callee: Callee
     storage: str
@@ -93,18 +94,18 @@ class SharedPart:
 
     @property
     def passed(self) -> str | None:
-        """Caller and procedure see the same array under the same shape."""
+        """None: caller and procedure access the array with the same shape."""
         return None
 
     def touched(self, here: Standpoint) -> Elements:
-        """At least the elements that are read, or written."""
+        """A superset of the elements that are read, or written."""
         flow = self.callee.flow(self.storage)
         elements = flow.maybe if self.writes else flow.exposed
         found = self._seen(elements, here, must=False)
         return Elements.all(elements.rank, exact=False) if found is None else found
 
     def surely_written(self, here: Standpoint) -> Elements:
-        """Only elements that every call defines."""
+        """A subset of the elements that every call defines."""
         elements = self.callee.flow(self.storage).surely
         found = self._seen(elements, here, must=True)
         return Elements.none(elements.rank, exact=False) if found is None else found

@@ -1,12 +1,11 @@
-"""Whether the errors of all MPI calls of a program are fatal, so that none returns one.
+"""Whether the errors of all MPI calls of a program are fatal, so that no call returns one.
 
-With MPI_ERRORS_ARE_FATAL, which communicators and windows have unless the program sets another
-error handler (MPI-4.0 section 9.3), a call that fails does not return, and one that returns has
+Communicators and windows have the error handler MPI_ERRORS_ARE_FATAL unless the program sets
+another (MPI-4.0 section 9.3).  Then a call that fails does not return, and one that returns has
 stored MPI_SUCCESS, which is 0 (section 9.4).
 
-The error handler of files is MPI_ERRORS_RETURN (section 14.7), and what a procedure returns that
-the library calls (of an attribute, a generalized request) is its user's: nothing is known of codes
-that may come from these.
+Files have MPI_ERRORS_RETURN (section 14.7), and the user's callbacks (of an attribute, a
+generalized request) return codes of their own: nothing is known of these codes.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _CALLED_UNSEEN = ("final", "formatted", "unformatted")
 
 
 def why_errors_return(effects: Effects) -> str | None:
-    """Why a call of a program may return another code than MPI_SUCCESS; None: none does."""
+    """Why an MPI call of a program may return another code than MPI_SUCCESS; None: no call does."""
     program = effects.scopes.program
     for procedure in _with_other_codes():
         for name in (procedure.name, f"p{procedure.name}"):
@@ -34,15 +33,16 @@ def why_errors_return(effects: Effects) -> str | None:
     if any(program.mentions(name) for name in _CALLED_UNSEEN):
         return "errors may not be fatal: finalizers, input and output may call procedures"
     if not is_closed(effects):
-        return "errors may not be fatal: not all of the program is seen"
+        return "errors may not be fatal: a part of the program is unknown"
     return None
 
 
 @cache
 def _with_other_codes() -> tuple[MpiProcedure, ...]:
-    """The procedures that give an error handler to something, or behind which codes of another
-    origin may come: what a procedure of the user returns to the library is a code, too, and what it
-    stores is nothing that a call is seen to do."""
+    """The procedures that set an error handler, or after which other codes may occur.
+
+    A user's callback returns a code to the library, and may store one that no call shows.
+    """
     return tuple(
         procedure
         for procedure in table().values()
@@ -54,7 +54,7 @@ def _with_other_codes() -> tuple[MpiProcedure, ...]:
 
 
 def is_of_file(procedure: MpiProcedure) -> bool:
-    """Whether a procedure is about a file, whose errors are returned."""
+    """Whether a procedure operates on a file, whose errors are returned."""
     return procedure.name.startswith("mpi_file_") or any(
         p.kind == "FILE" for p in procedure.parameters
     )

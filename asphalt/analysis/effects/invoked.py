@@ -1,9 +1,9 @@
-"""Which specific procedure a reference invokes: generic names and type-bound procedures.
+"""The specific procedure that a reference invokes: generic names and type-bound procedures.
 
-A generic name means the one specific procedure whose dummies accept the actual arguments by type,
-kind and rank (F2018 15.5.5.2); it is resolved only if all its specific procedures are in the tree
-and all but one certainly do not accept them.  A type-bound procedure is resolved for an object that
-is not polymorphic, or for a binding that cannot be overridden.
+A generic name denotes the one specific procedure whose dummies accept the actual arguments by type,
+kind and rank (F2018 15.5.5.2). asphalt resolves it only if all its specific procedures are in the
+tree and all but one certainly do not accept them; and a type-bound procedure for an object that is
+not polymorphic, or for a binding that cannot be overridden.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DEPTH = 8  # modules that give a name on to each other
 
 def invoked(call: Call, scope: Scope) -> tuple[Located, Call] | None:
     """The procedure of the tree that a reference invokes, and the call with all its arguments (the
-    object of a type-bound procedure included); None: it cannot be told."""
+    object of a type-bound procedure included); None: unknown."""
     match call.procedure:
         case Ref(name=name):
             symbol = scope.lookup(name)
@@ -56,8 +56,10 @@ def _specific(call: Call, name: str, scope: Scope) -> Located | None:
 
 
 def _specifics(name: str, scope: Scope, depth: int) -> Iterator[tuple[str, Scope | None]]:
-    """The names of the specific procedures of a generic one, with the scopes they are named in;
-    None: there may be more in a module that is not seen."""
+    """The names of the specific procedures of a generic one, with the scopes that name them.
+
+    None: an unknown module may add more.
+    """
     here: Scope | None = scope
     while here is not None:
         for node in here.unit.spec:

@@ -1,21 +1,21 @@
-"""What well-known library procedures do with their arguments, as a table.
+"""Effects of well-known library procedures on their arguments, as a table.
 
-Sources: the reference BLAS and LAPACK (netlib.org/blas, netlib.org/lapack: the argument sections
-of each routine), and the FFTW 3.3 manual, sections 4.5 (new-array execute functions), 6 and 7
-(calling FFTW from modern and from legacy Fortran).  A row holds for an external procedure that no
-file of the tree defines and that cannot come from a module that is not seen; it says what a call
-with valid arguments does (with others the reference BLAS prints a message and stops).
+Sources: the reference BLAS and LAPACK (netlib.org/blas, netlib.org/lapack: the argument sections of
+each routine), and the FFTW 3.3 manual, sections 4.5 (new-array execute functions), 6 and 7 (calling
+FFTW from modern and from legacy Fortran).  A row holds for an external procedure that no file of
+the tree defines and no unknown module can define.  It describes a call with valid arguments (with
+others the reference BLAS prints a message and stops).
 
 A row is: the letters of the precisions, the name with ``?`` for the letter, the arguments.  An
 argument is its name, with
 
 - ``<`` read, ``>`` defined, ``=`` read and changed, ``~`` work space (changed, its value not used);
   nothing: a scalar or a text that is read;
-- ``(dims)`` the declared shape; ``[n,m]`` how much of each dimension is touched; without it, maybe
-  all of it; or ``@n,inc`` a vector of n elements with a stride;
+- ``(dims)`` the declared shape; ``[n,m]`` how much of each dimension is accessed; without it,
+  perhaps all of it; or ``@n,inc`` a vector of n elements with a stride;
 - in front ``i:`` integer, ``r:`` real, ``x:`` any type, ``l:`` logical; else of the precision.
 
-A ``>`` argument is defined entirely, whatever its size; a ``=`` argument may be left as it is.
+A ``>`` argument is defined entirely, whatever its size; a ``=`` argument may remain unchanged.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _ONE = Poly.constant(1)
 @dataclass(frozen=True, slots=True)
 class Argument:
     """One argument of a library procedure: its declaration, whether it is read and written, and the
-    elements that are touched; ``defined``: all of these are defined."""
+    elements that are accessed; ``defined``: all of these are defined."""
 
     symbol: Symbol
     reads: bool
@@ -66,7 +66,7 @@ class Argument:
 
     @property
     def flow(self) -> Flow:
-        """What a call does to it."""
+        """The regions of a call."""
         rank = self.elements.rank
         none = Elements.none(rank)
         return Flow(
@@ -85,7 +85,7 @@ class LibraryProcedure:
 
     @property
     def summary(self) -> Summary:
-        """The summary of the procedure: it touches nothing but its arguments."""
+        """The summary of the procedure: it accesses its arguments only."""
         arguments = [(argument.symbol.name, argument) for argument in self.arguments]
         return Summary(
             tuple(name for name, _ in arguments),
@@ -159,7 +159,7 @@ def _expression(text: str) -> Expr:
 def _elements(
     dims: tuple[Dim, ...] | None, sizes: list[str] | None, count: str | None, stride: str | None
 ) -> tuple[Elements, Elements]:
-    """The elements that may be, and those that surely are touched."""
+    """The elements that may be accessed, and those that certainly are."""
     rank = len(dims or ())
     affine = Affine()
     if count is not None and stride is not None:
@@ -178,7 +178,7 @@ def _elements(
 
 
 def library_procedure(call: Call, scope: Scope) -> Callee | None:
-    """The library procedure that a call in a unit means; None: it may be anything."""
+    """The library procedure that a call in a unit references; None: it may be any procedure."""
     from asphalt.analysis.effects.callee import Callee
 
     if not isinstance(call.procedure, Ref):
@@ -196,7 +196,7 @@ def library_procedure(call: Call, scope: Scope) -> Callee | None:
 
 
 def is_library_call(call: Call, scope: Scope) -> bool:
-    """Whether a call in a unit is one of a library procedure."""
+    """Whether a call in a unit references a library procedure."""
     procedure = call.procedure
     return (
         isinstance(procedure, Ref)

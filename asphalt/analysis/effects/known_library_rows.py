@@ -1,4 +1,4 @@
-"""The rows of the table of library procedures; ``libraries`` says how they are read."""
+"""The rows of the table of library procedures; ``known_libraries`` describes their form."""
 
 from __future__ import annotations
 

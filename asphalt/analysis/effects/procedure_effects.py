@@ -1,8 +1,8 @@
-"""What a call does to its caller: a summary for each procedure, made from the bottom up.
+"""The side effects of calls: a summary for each procedure, computed bottom-up in the call graph.
 
-A procedure is *harmless* if it touches nothing but its arguments (and reads named constants and
-module variables).  Everything wider is an effect with a name; a procedure that is not in the tree
-may do anything.
+A procedure is *harmless* if it accesses nothing but its arguments (and reads named constants and
+module variables).  Anything else is an effect with a name.  A procedure that is not in the tree may
+do anything.
 """
 
 from __future__ import annotations
@@ -62,24 +62,24 @@ _NOWHERE = Summary(("no procedure",))  # that of no procedure, so that nothing i
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Summaries by procedure, and flows by procedure and storage, of a program as it stands."""
+    """Summaries by procedure, and flows by procedure and storage, of one version of a program."""
 
     summaries: Mapping[ProcedureKey, Summary | None]
     flows: Mapping[tuple[ProcedureKey, str], Flow]
 
     @property
     def size(self) -> int:
-        """How many of them there are."""
+        """The number of summaries and flows."""
         return len(self.summaries) + len(self.flows)
 
 
 class Effects:
-    """What the calls of one program do; each procedure is looked at when it is asked for.
+    """The side effects of the calls of one program; each procedure is analysed on demand.
 
-    ``recall`` gives what was known about the same program, under the same assumptions, before; it
-    is asked with the first question.  ``elsewhere`` gives the effects of another program, and a
-    procedure of it whose summary is the same; None: there is none.  ``tracing``: how summaries are
-    kept for other programs, whose procedures ``locate`` finds in this one.
+    ``recall`` returns earlier results for the same program under the same assumptions; the first
+    question calls it.  ``elsewhere`` returns the effects of another program and a procedure of it
+    with the same summary; None: there is none.  ``tracing`` stores summaries for other programs,
+    whose procedures ``locate`` finds in this one.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Effects:
         )
 
     def names(self, scope: Scope) -> NameSemantics:
-        """What the names and calls of a unit mean."""
+        """The names of a unit, with the effects of its calls."""
         return UnitNames(scope, self.call)
 
     def summary(self, located: Located) -> Summary | None:
@@ -135,15 +135,15 @@ class Effects:
         return _NOWHERE if located is None else self.summary(located)
 
     def flow(self, located: Located, storage: str) -> Flow:
-        """What a procedure does to one of its dummies or shared variables, by its storage in the
-        procedure, as regions in terms of values on entry."""
+        """The regions of one of a procedure's dummies or shared variables, by its storage in the
+        procedure, in terms of values on entry."""
         self._recall_known()
         self._tracing.untraced()
         return self._flows((self._key(located), storage))
 
     @property
     def known(self) -> Known:
-        """What is known for good by now."""
+        """All final results so far."""
         return Known(self._summaries.final, self._flows.final)
 
     def _recall_known(self) -> None:
@@ -195,7 +195,7 @@ class Effects:
         return 0 if symbol is None or symbol.dims is None else len(symbol.dims)
 
     def _bound(self, call: Call, scope: Scope) -> tuple[Callee | None, Mapping[str, Expr] | None]:
-        """The procedure that is called, and the actual arguments by dummy."""
+        """The called procedure, and the actual arguments by dummy."""
         found = invoked(call, scope)
         if found is None:
             callee = library_procedure(call, scope)
@@ -217,7 +217,7 @@ class Effects:
         )
 
     def call(self, call: Call, scope: Scope) -> CallEffect:
-        """What a call statement or function reference does, in terms of the caller."""
+        """The effects of a CALL statement or function reference, in terms of the caller."""
         mpi = mpi_call(call, scope)
         if mpi is not None:
             accesses = [a for arg in mpi.used(scope) for a in _whole(arg, Mode.READ, scope)]
@@ -294,7 +294,7 @@ class Effects:
     def _subscripts_passed(
         self, dummy: str, actual: Ref, bound: Mapping[str, Expr], callee: Callee, scope: Scope
     ) -> tuple[Subscript, ...] | None:
-        """The part of the actual argument that the dummy stands for; None: not known."""
+        """The part of the actual argument with which the dummy is associated; None: unknown."""
         if actual.args is None:
             return None
         given = tuple(a for a in actual.args if not isinstance(a, Keyword | AltReturn))
@@ -316,7 +316,7 @@ class Effects:
 
 
 def _shared_accesses(summary: Summary) -> Iterable[tuple[SharedVariable, Mode]]:
-    """The accesses to variables that are shared, those that read first."""
+    """The accesses to shared variables, reads first."""
     key = repr
     for shared in sorted(summary.shared_read, key=key):
         yield shared, Mode.READ
@@ -393,7 +393,7 @@ def _anything(call: Call, scope: Scope, name: str) -> CallEffect:
 
 
 def bound_arguments(call: Call, dummies: tuple[str, ...]) -> Mapping[str, Expr] | None:
-    """Actual arguments by dummy name; None where they do not fit."""
+    """Actual arguments by dummy name; None: they do not fit."""
     bound: dict[str, Expr] = {}
     for position, arg in enumerate(call.args):
         match arg:

@@ -1,7 +1,7 @@
-"""Sequence association: a dummy that has bounds of its own, as a run of elements (F2018 15.5.2.11).
+"""Sequence association: a dummy with bounds of its own is a sequence of elements (F2018 15.5.2.11).
 
-As long as its leading extents are those of the actual argument, its dimensions are that array's;
-where products of extents agree, a group of dimensions is a group; constant extents are compared
+If its leading extents are those of the actual argument, its dimensions correspond to that array's.
+If products of extents agree, groups of dimensions correspond.  Constant extents are compared
 element by element, through the linear offset.
 """
 
@@ -26,7 +26,8 @@ _UNIT = Poly.constant(1)
 
 @dataclass(frozen=True, slots=True)
 class _Extent:
-    """A dimension of the dummy in terms of the caller; ``inside``: all indices stay in it."""
+    """A dimension of the dummy in terms of the caller; ``inside``: all indices are within its
+    bounds."""
 
     lower: Poly
     extent: Poly | None
@@ -35,7 +36,7 @@ class _Extent:
 
 @dataclass(slots=True)
 class SequenceAssociation:
-    """The relations between a dummy that has bounds of its own and the run that is passed."""
+    """The relations between a dummy with bounds of its own and the elements that are passed."""
 
     elements: Elements
     dummy: Symbol
@@ -44,8 +45,8 @@ class SequenceAssociation:
     here: Standpoint
 
     def alike(self, relation: Relation) -> Relation | None:
-        """The relation where the dummy has the leading extents of what is passed, so that its
-        indices are those of the argument even beyond their bounds; None: it has not.
+        """The relation if the leading extents are the same, so that the dummy's indices are those
+        of the argument even beyond their bounds; None: they are not.
 
         The last dimension of the dummy may be shorter or longer, and begin inside of a dimension.
         """
@@ -91,7 +92,7 @@ class SequenceAssociation:
         return relation
 
     def _extents(self) -> list[_Extent] | None:
-        """The dummy's dimensions; the last extent of an assumed-size dummy is what is used."""
+        """The dummy's dimensions; the last extent of an assumed-size dummy is the one in use."""
         dims = self.dummy.dims
         assert dims is not None
         constants = self.binding.constants
@@ -120,7 +121,7 @@ class SequenceAssociation:
             return False
 
     def _is_whole_dummy(self) -> bool:
-        """Whether the region is the whole dummy, as it is declared or as far as it is used."""
+        """Whether the region is the whole dummy, as declared or as far as it is used."""
         constants = self.binding.constants
         affine = Affine()
         constraints = []

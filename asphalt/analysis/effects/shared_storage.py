@@ -1,7 +1,7 @@
-"""Variables that a procedure shares with its caller without passing them.
+"""Variables that a procedure shares with its caller without argument association.
 
-A variable of a module, a COMMON block or a host has a name in each procedure that sees it; what a
-called procedure does to it is an access to the storage behind the caller's own name.
+A variable of a module, a COMMON block or a host has a name in each procedure with access to it.  An
+access in a called procedure is an access to the storage of the caller's own name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from asphalt.analysis.names.scopes import Origin, Scope, Symbol, element_bytes
 
 @dataclass(frozen=True, slots=True)
 class SharedVariable:
-    """A variable outside of a procedure, in terms that others understand.
+    """A variable outside of a procedure, identified independently of it.
 
     ``kind``: ``module`` (``key``: its storage), ``host`` (``identity``), ``common`` (``key``: the
     block, ``layout``: bytes of each member up to the variable, the last one its own; None: some
@@ -31,8 +31,10 @@ class SharedVariable:
 
 
 def shared_storage(storage: str, scope: Scope) -> SharedVariable | None:
-    """The variable outside of a unit that a storage of the unit is; None: it is the unit's own,
-    or cannot be told to others."""
+    """The variable outside of a unit to which a storage of the unit belongs.
+
+    None: it is local, or cannot be identified outside.
+    """
     if "::" in storage:
         owner, name = storage.split("::", 1)
         return SharedVariable("module", storage, name=_local_name(owner, name, scope))
@@ -56,7 +58,7 @@ def _local_name(owner: str, name: str, scope: Scope) -> str | None:
 
 
 def storages_in(shared: SharedVariable, caller: Scope) -> tuple[str, ...] | None:
-    """The storages of ``caller`` that a variable is, or may be a part of; None: not known."""
+    """The storages of ``caller`` that are, or may be a part of, a variable; None: unknown."""
     match shared.kind:
         case "module" | "aliased":
             return (shared.key,)
@@ -120,7 +122,7 @@ def _layout(symbol: Symbol) -> tuple[tuple[str, int], ...] | None:
 
 
 def _certainly_unseen(block: str, scope: Scope) -> bool:
-    """Whether nothing that a unit sees declares a COMMON block."""
+    """Whether a unit certainly has no access to a declaration of a COMMON block."""
     return all(
         other is not None and block not in other.declared.commons and not other.declared.open
         for other in visible_scopes(scope)

@@ -1,4 +1,4 @@
-"""What a procedure does as a whole: by dummy, by shared variable, and beyond."""
+"""The side effects of a procedure as a whole: on dummies, on shared variables, and others."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from asphalt.ir.tree import leaves
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What every call of a procedure may do.
+    """The effects that a call of a procedure may have.
 
-    ``read``, ``written``: dummies, and variables outside of the procedure, whose value from before
-    may be read, or that may be changed; ``defined``: the scalars among them that every call defines
+    ``read``, ``written``: dummies, and variables outside of the procedure, whose earlier value may
+    be read, or that may be changed; ``defined``: the scalars among them that every call defines
     before it reads them.  ``effects``: everything else.
     """
 
@@ -36,7 +36,7 @@ class Summary:
 
 
 def least_summary(scope: Scope) -> Summary:
-    """What a procedure does before anything is known about it: nothing."""
+    """The least element of the fixpoint: no effects."""
     return Summary(dummies_of(scope))
 
 
@@ -109,14 +109,14 @@ def summarise(scope: Scope, footprint: Footprint, names: NameSemantics) -> Summa
 
 
 def _is_state(symbol: Symbol) -> bool:
-    """Whether a variable that has no name elsewhere outlives the call."""
+    """Whether a variable that has no name elsewhere keeps its value after the call."""
     if symbol.origin is Origin.LOCAL:
         return bool(symbol.attrs & {"save", "pointer"}) or symbol.equivalenced
     return symbol.origin in (Origin.HOST, Origin.COMMON)
 
 
 def _allocates_locals(effect: Effect, scope: Scope) -> bool:
-    """Whether an allocation effect concerns only arrays that end with the procedure."""
+    """Whether an allocation effect concerns only arrays that are deallocated with the procedure."""
     what = effect.leaf.what
     if isinstance(what, Guarded):
         what = what.action

@@ -1,8 +1,8 @@
-"""Summaries with the summaries that they were made from, so that they need not be made again.
+"""Summaries with the summaries from which they were computed, to avoid recomputation.
 
-Procedures that call each other in circles are all affected when one of them is edited.  But what is
-made of the text of the others is the same wherever the same is known of those that they call
-(verifying traces: Mokhov et al., ICFP 2018, section 4.2).
+The edit of one procedure affects all that call each other in a cycle.  But the summary of an
+unedited one is the same if the summaries of the procedures that it calls are (verifying traces:
+Mokhov et al., ICFP 2018, section 4.2).
 """
 
 from __future__ import annotations
@@ -21,39 +21,43 @@ _MOST = 12
 
 @dataclass
 class Traces:
-    """What summaries were made from, by procedure."""
+    """The inputs of summaries, by procedure."""
 
     _made: dict[ProcedureKey, list[_Trace]] = field(default_factory=dict)
 
     def recall(self, key: ProcedureKey, ask: Ask) -> Summary | None:
-        """The summary of a procedure that was made from what is known now; None: there is none."""
+        """The stored summary of a procedure whose inputs are the present ones; None: there is
+        none."""
         for asked, value in reversed(self._made.get(key, ())):
             if all(_same(ask(other), known) for other, known in asked):
                 return value
         return None
 
     def note(self, key: ProcedureKey, trace: _Trace) -> None:
-        """Keeps a summary with what it was made from."""
+        """Store a summary with its inputs."""
         made = self._made.setdefault(key, [])
         made.append(trace)
         del made[:-_MOST]
 
     def without(self, texts: frozenset[ProcedureKey]) -> Traces:
-        """The same without those of procedures whose text has changed."""
+        """The traces without those of procedures whose text has changed."""
         return Traces({key: made[:] for key, made in self._made.items() if key not in texts})
 
 
 @dataclass
 class Tracing:
-    """The summaries of one program as they are made.  ``may_use``: whether all that the summary of
-    a procedure follows from is as it was for the traces, but for other summaries."""
+    """The summaries of one program while they are computed.
+
+    ``may_use``: whether everything on which the summary of a procedure depends, other summaries
+    excepted, is as it was for the traces.
+    """
 
     traces: Traces
     may_use: Callable[[ProcedureKey], bool]
     _open: list[dict[ProcedureKey, Summary | None] | None] = field(default_factory=list)
 
     def summary(self, key: ProcedureKey, ask: Ask, make: Callable[[], Summary]) -> Summary:
-        """The summary of a procedure that ``make`` makes, with questions for others."""
+        """The summary of a procedure that ``make`` computes, asking for others."""
         usable = self.may_use(key)
         if usable:
             self._open.append(None)
@@ -73,13 +77,13 @@ class Tracing:
         return value
 
     def answered(self, key: ProcedureKey, value: Summary | None) -> None:
-        """Notes what the summary that is being made asks for."""
+        """Note an input of the summary that is being computed."""
         asked = self._open[-1] if self._open else None
         if asked is not None and not _same(asked.setdefault(key, value), value):
             self.untraced()
 
     def untraced(self) -> None:
-        """The summary that is being made follows from more than other summaries."""
+        """Note that the summary that is being computed depends on more than other summaries."""
         if self._open:
             self._open[-1] = None
 

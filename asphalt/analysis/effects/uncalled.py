@@ -1,8 +1,7 @@
-"""Procedures that nothing calls any more since their last call was inlined.
+"""Procedures without callers after the inlining of their last call.
 
-What nothing calls in a tree may be called from elsewhere, or why would it be there?  But of a
-procedure whose calls were all known before, and have been replaced by its text since, it is known
-that it is not executed any more.
+A procedure without callers in a tree may be called from elsewhere.  But if all its calls were known
+before, and are inlined now, it is not executed any more.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ def called_from(scope: Scope) -> frozenset[str]:
 
 
 def is_left_over(located: Located, once_called: frozenset[str], program: Program) -> bool:
-    """Whether a unit is one of the procedures ``once_called``, and nothing names it now but itself
-    and others of them that are left over, too."""
+    """Whether a unit is one of the procedures ``once_called``, and only itself and other such
+    procedures name it now."""
     return _is_left_over(located, once_called, program, frozenset())
 
 

@@ -1,4 +1,4 @@
-"""Storage: what each statement or nest reads and writes, as array regions; shapes, values, aliases.
+"""Array regions that statements and nests read and write; shapes, values and aliases of variables.
 
-What a called procedure does to it belongs in ``effects``.
+The effects of called procedures belong in ``effects``.
 """

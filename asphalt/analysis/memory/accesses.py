@@ -1,4 +1,4 @@
-"""Accesses and effects: what the analysis says that statements do.
+"""Accesses and effects: what the analysis says about statements.
 
 An access names a storage (a variable of the unit, wherever it is declared) and the subscripts as
 the source writes them; ``regions`` turns these into integer sets.
@@ -32,36 +32,36 @@ Subscript = Expr | Section
 
 
 class CalledRegions(Protocol):
-    """What a called procedure does to one variable of its caller, as regions.
+    """The regions of one variable of the caller that a called procedure accesses.
 
-    Both are seen from a statement: parameters are values there.  Raises nothing: what cannot be
-    decided is everything, or nothing that is sure.  ``passed``: the array whose bounds the
-    indices must be shown to keep, because the procedure may see it under another shape.
+    Both are seen from a statement, at which parameters have values.  Raises nothing: an undecided
+    region is the whole array (``touched``) or empty (``surely_written``).  ``passed``: the array
+    whose bounds the indices must respect, because the procedure may see it under another shape.
     """
 
     @property
     def passed(self) -> str | None: ...
 
     def touched(self, here: Standpoint) -> Elements:
-        """At least the elements that the access may touch."""
+        """A superset of the elements that the call accesses."""
 
     def surely_written(self, here: Standpoint) -> Elements:
-        """Only elements that the call defines, whatever way it takes."""
+        """A subset of the elements that every execution of the call defines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
     """One access.  ``subscripts`` None: the whole object, or an unknown part of it.
 
-    ``part``: for an access of a called procedure, which elements it touches; the subscripts are at
-    least these.  ``loops`` are the DO loops around it inside the examined nodes, outermost first;
-    ``sure``: it happens in every iteration of these loops.  ``path``: the component of the storage
+    ``part``: for an access of a called procedure, which elements it accesses; ``subscripts``
+    include these.  ``loops``: the DO loops around it inside the examined nodes, outermost first.
+    ``sure``: every iteration of these loops executes it.  ``path``: the component of the storage
     that is accessed (``subscripts`` are those of the component); empty: all of it.
 
-    ``resizable``: an assignment may give what is asked for its size another one.
-    ``named``: the designator by which something is accessed that may have other names, too, and
-    ``inside`` the subscripts; the storage is ``ALIASED`` then, and ``subscripts`` is None.
-    ``by_others``: other ranks access it, by a window, while the statement is executed.
+    ``resizable``: an assignment may change the size that an inquiry asks for.  ``named``: the
+    designator of something that may have other names, and ``inside`` its subscripts; then the
+    storage is ``ALIASED``, and ``subscripts`` is None.  ``by_others``: other ranks access it
+    through a window while the statement is executed.
     """
 
     storage: str
@@ -79,38 +79,41 @@ class Access:
 
     @property
     def asks_for_a_size(self) -> bool:
-        """The answer depends on what was assigned to the object as a whole before."""
+        """Whether it is an inquiry whose result depends on an earlier assignment to the whole
+        object."""
         return self.mode is Mode.INQUIRE and self.resizable
 
     @property
     def may_resize(self) -> bool:
-        """The access may give the object another size (F2018 10.2.1.3): it is to the whole of it,
-        or not known to be to a part."""
+        """Whether the access may reallocate the object (F2018 10.2.1.3): it is not known to be to a
+        part of it."""
         return self.writes and self.subscripts is None and self.part is None
 
     @property
     def writes(self) -> bool:
-        """The storage may be changed."""
+        """Whether the access may change the storage."""
         return self.mode in (Mode.WRITE, Mode.MAYBE_WRITE)
 
     @property
     def object(self) -> str:
-        """The storage with the component, as a designator."""
+        """The designator of the storage with the component."""
         return "%".join((self.storage, *self.path))
 
     def touches(self, designator: str) -> bool:
-        """Whether the access may reach a part of a storage, or of a component of one."""
+        """Whether the access may be to a part of a storage, or of a component of one."""
         storage, *path = designator.split("%")
         return storage == self.storage and _one_in_the_other(self.path, tuple(path))
 
     def meets(self, other: Access) -> bool:
-        """Whether two accesses may be to one object; their elements are not compared."""
+        """Whether two accesses may be to one object, whatever elements they access."""
         return self.storage == other.storage and _one_in_the_other(self.path, other.path)
 
     def conflicts(self, other: Access) -> bool:
-        """Whether one of two accesses may change what the other finds (Bernstein's conditions);
-        their elements are not compared.  Who asks for a size finds it changed by what may give the
-        object another one."""
+        """Whether two accesses may conflict (Bernstein's conditions), whatever elements they
+        access.
+
+        An inquiry conflicts with whatever may reallocate its object.
+        """
         if not (self.writes or other.writes) or not self.meets(other):
             return False
         if self.by_others and other.by_others:
@@ -126,7 +129,7 @@ def _one_in_the_other(one: tuple[str, ...], two: tuple[str, ...]) -> bool:
 
 
 class EffectKind(Enum):
-    """An effect that is not an access to a variable."""
+    """An effect other than an access to a variable."""
 
     IO = "input or output"
     MPI = "an MPI call"
@@ -170,7 +173,7 @@ class Footprint:
         return frozenset(a.storage for a in self.accesses if a.writes)
 
     def depends_on_own_size(self, storage: str) -> bool:
-        """Whether an object is asked for its size where it may get another one."""
+        """Whether the statements ask for the size of an object that they may reallocate."""
         found = self.of(storage)
         return any(a.asks_for_a_size for a in found) and any(a.may_resize for a in found)
 
@@ -202,7 +205,7 @@ class CalledAccess:
 
 @dataclass(frozen=True, slots=True)
 class CallEffect:
-    """What a call does: accesses to storages, and effects, as seen by the caller."""
+    """What a call does, in terms of the caller: accesses to storages, and other effects."""
 
     accesses: tuple[CalledAccess, ...]
     effects: tuple[tuple[EffectKind, str], ...]
@@ -300,4 +303,4 @@ class RefinedNames(NameSemantics):
 
 ALIASED = "(aliased)"
 """The storage of everything that may have a second name: pointers, targets, and what EQUIVALENCE
-overlays."""
+associates."""

@@ -1,6 +1,6 @@
-"""What is known where a statement is executed: comparisons of the IFs around it, MIN and MAX.
+"""Affine facts at a statement: comparisons of the enclosing IFs, MIN and MAX.
 
-Only what certainly holds is given; what is not understood is left out, which makes sets larger.
+Only certain facts are given.  What is not affine is left out, which makes sets larger.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "/=", "/=": "=="}
 
 
 def extremes(limit: Expr | None, relation: str) -> tuple[Expr, ...]:
-    """The expressions that bound what is ``relation`` (``<=``, ``>=``) to ``limit``.
+    """The expressions that bound whatever is ``relation`` (``<=``, ``>=``) to ``limit``.
 
     What is at most MIN(a, b) is at most a and at most b.
     """
@@ -52,9 +52,9 @@ def is_integer(expr: Expr, scope: Scope) -> bool:
 
 
 def conditions_around(access: Access) -> Iterator[Comparison]:
-    """The comparisons that hold where an access happens.
+    """The comparisons that hold at an access.
 
-    A comparison held when its IF was reached: it still does if nothing in it has changed since.
+    A comparison held when its IF was reached.  It still does if nothing in it has changed since.
     """
     if access.loops:
         yield from _search(access.loops[0], access.leaf, ())
@@ -64,8 +64,10 @@ def conditions_around(access: Access) -> Iterator[Comparison]:
 
 
 def _is_target(access: Access, statement: Guarded) -> bool:
-    """Whether an access is certainly the assignment of a one-line IF: what its condition reads,
-    or changes through a function, happens in any case."""
+    """Whether an access is certainly the assignment of a one-line IF.
+
+    What the condition reads, or a function in it changes, is accessed in any case.
+    """
     action = statement.action
     return (
         access.mode is Mode.WRITE
@@ -98,7 +100,8 @@ def _search(node: Node, leaf: Leaf, loops: tuple[Do, ...]) -> Iterator[Compariso
 
 
 def _arms(branch: Branch, leaf: Leaf, loops: tuple[Do, ...]) -> Iterator[Comparison]:
-    """Of the arm that holds the statement: no arm before it was taken, and this one was."""
+    """The conditions of the arm that contains the statement: those before it are false, its own is
+    true."""
     before: list[Comparison] = []
     for arm in branch.arms:
         own = arm.head.what

@@ -1,11 +1,11 @@
-"""Whether a variable may be reached through another name (hazard 6 of the design).
+"""Whether a variable may have a second name (hazard 6 of the design).
 
-Second names are EQUIVALENCE, pointers, and the addresses that C_LOC, LOC or MPI are given.  An
-attribute alone is no second name: a target that nothing points to has one name only, and so has a
-pointer that never points to anything but what ALLOCATE makes for it (F2018 10.2.2, 15.5.2.4).
+Second names come from EQUIVALENCE, pointers, and addresses that C_LOC, LOC or MPI take.  An
+attribute alone does not give one: a target to which nothing points has one name, and so has a
+pointer that is only associated by ALLOCATE (F2018 10.2.2, 15.5.2.4).
 
-Only the statements of the unit that declares the variable are looked at; what other units could do
-with a module variable or a dummy is unknown.
+asphalt examines the statements of the unit that declares the variable.  What other units do with a
+module variable or a dummy argument is unknown.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _TEMPORARY = (Until.RETURN, Until.COMPLETION)
 
 
 def second_name(name: str, scope: Scope) -> MayMustAnswer:
-    """Whether the variable may be reached through another name than its own, in this unit."""
+    """Whether this unit may access the variable by another name."""
     key = f"second name of {name}"
     cached = scope.findings.get(key)
     if cached is None:
-        scope.findings[key] = unknown("is asked about while it is looked at")
+        scope.findings[key] = unknown("is part of a recursive question")
         cached = scope.findings[key] = _second_name(name, scope)
     return cached
 
@@ -54,7 +54,7 @@ def _second_name(name: str, scope: Scope) -> MayMustAnswer:
     if symbol is None:
         return unknown("is not known")
     if symbol.equivalenced:
-        return yes("is overlaid by EQUIVALENCE", symbol.span)
+        return yes("is in an EQUIVALENCE statement", symbol.span)
     if "volatile" in symbol.attrs:
         return unknown("has the attribute volatile", symbol.span)
     kind = next((a for a in ("pointer", "target") if a in symbol.attrs), None)
@@ -67,14 +67,17 @@ def _second_name(name: str, scope: Scope) -> MayMustAnswer:
         what, span = shown
         return unknown(f"has the attribute {kind}, and {what}", span or symbol.span)
     if kind == "pointer":
-        return no("points only to what ALLOCATE makes for it", symbol.span)
+        return no("is only associated by ALLOCATE", symbol.span)
     return no("is a target that nothing points to", symbol.span)
 
 
 def distinct(one: str, two: str, scope: Scope) -> bool:
-    """Whether two variables certainly are two arrays: both are declared, and neither is a pointer
-    or shares its storage (a target has storage of its own, unless it is a dummy that may be what
-    another one is)."""
+    """Whether two variables are certainly distinct arrays.
+
+    Both are declared, and neither is a pointer or shares its storage.  (A target has storage of its
+    own unless it is a dummy that may be argument associated with the same actual argument as the
+    other.)
+    """
     symbols = [scope.lookup(name) for name in (one, two)]
     if any(s is None or s.equivalenced or "pointer" in s.attrs for s in symbols):
         return False
@@ -88,8 +91,8 @@ def distinct(one: str, two: str, scope: Scope) -> bool:
 
 
 def _may_share(one: Symbol, two: Symbol) -> bool:
-    """Whether callers may pass the same target twice, or one that the procedure knows itself,
-    and both names may be used (F2018 15.5.2.13, item 4b)."""
+    """Whether callers may pass one target twice, or one that the procedure can access itself, and
+    the procedure may use both names (F2018 15.5.2.13, item 4b)."""
     shapes = {dim.kind for dim in one.dims or ()}
     dummy = one.origin is Origin.DUMMY or "dummy" in one.attrs
     passed = dummy and (not shapes or bool(shapes & {"assumed_shape", "assumed_rank"}))
@@ -98,14 +101,14 @@ def _may_share(one: Symbol, two: Symbol) -> bool:
 
 
 def address_taken(name: str, scope: Scope) -> MayMustAnswer:
-    """Whether this unit gives the address of a variable to C, or to MPI for later use."""
+    """Whether this unit passes the address of a variable to C, or to MPI for later use."""
     for leaf in _own_leaves(scope):
         for what in actions(leaf.what):
             for call in calls_of(what, scope):
                 found = _address_in_call(call, name, scope)
                 if found is not None:
                     return unknown(found, leaf.span)
-    return no("does not hand its address out")
+    return no("does not pass its address on")
 
 
 def _address_in_call(call: Call, name: str, scope: Scope) -> str | None:
@@ -118,7 +121,7 @@ def _address_in_call(call: Call, name: str, scope: Scope) -> str | None:
 
 
 def _kept_by_mpi(mpi: MpiCall, name: str) -> str | None:
-    """Whether MPI may use the address when the operation is over."""
+    """Whether MPI may use the address after the operation is complete."""
     transfers = {t.argument: t.until for t in library_row(mpi.procedure).transfers}
     for parameter, actual in mpi.bound():
         if parameter.kind != "BUFFER" or root_of(actual) != name:
@@ -129,7 +132,7 @@ def _kept_by_mpi(mpi: MpiCall, name: str) -> str | None:
 
 
 def _shared(name: str, symbol: Symbol, scope: Scope) -> tuple[str, Span | None] | None:
-    """The first statement of the unit that may give a variable of it another name."""
+    """The first statement of the unit that may give one of its variables another name."""
     if named_inside(name, scope):
         inside = (leaf for unit in scope.unit.contained for leaf in leaves(unit))
         using = next((leaf.span for leaf in inside if name in _words(leaf)), None)
@@ -137,7 +140,7 @@ def _shared(name: str, symbol: Symbol, scope: Scope) -> tuple[str, Span | None] 
     for node in scope.unit.spec:
         for leaf in leaves(node):
             if isinstance(leaf.what, Decl) and _points_to(leaf.what, name):
-                return "a pointer points to it from the start", leaf.span
+                return "a pointer is initially associated with it", leaf.span
     pointer = "pointer" in symbol.attrs
     for leaf in _own_leaves(scope):
         for what in actions(leaf.what):
@@ -167,9 +170,9 @@ def _shares(what: What, name: str, pointer: bool, scope: Scope) -> str | None:
             return "a statement that is not understood mentions it"
         case Assign(target=target, value=value, pointer=True):
             if name in names_in(value):
-                return "a pointer is made to point to it"
+                return "a pointer assignment has it as its target"
             if pointer and root_of(target) == name and not _null(value):
-                return "it is made to point to something"
+                return "a pointer assignment associates it"
         case ArmHead(kind="associate" | "select_type" | "select_rank", exprs=exprs) if any(
             name in names_in(e) for e in exprs
         ):
@@ -188,14 +191,14 @@ def _shares(what: What, name: str, pointer: bool, scope: Scope) -> str | None:
 
 
 def _shares_argument(call: Call, position: int, arg: Arg, scope: Scope) -> str | None:
-    """Why a procedure that a variable is passed to may keep a pointer to it."""
+    """Why a procedure that has a variable as an actual argument may keep a pointer to it."""
     procedure = call.procedure
     mpi = mpi_call(call, scope)
     if mpi is not None:
         root = root_of(arg)
         return None if root is None else _kept_by_mpi(mpi, root)
     if not isinstance(procedure, Ref):
-        return "a type-bound procedure gets it"
+        return "it is an actual argument of a type-bound procedure"
     symbol = scope.lookup(procedure.name)
     if symbol is not None and symbol.origin is Origin.INTRINSIC:
         original = _original(procedure, scope)
@@ -207,7 +210,7 @@ def _shares_argument(call: Call, position: int, arg: Arg, scope: Scope) -> str |
     located = procedure_named(procedure, scope)
     head = None if located is None else located.unit.head
     if located is None or head is None or not isinstance(head.what, UnitHead):
-        return f"{procedure.spelled}, which is not given, gets it"
+        return f"it is an actual argument of {procedure.spelled}, whose source is missing"
     dummies = head.what.args
     named = arg.name if isinstance(arg, Keyword) else None
     if named is None and position < len(dummies):
@@ -253,7 +256,7 @@ def _own_leaves(scope: Scope) -> Iterator[Leaf]:
 
 
 def root_of(arg: Arg) -> str | None:
-    """The variable that an actual argument is, or is part of."""
+    """The variable that an actual argument is, or of which it is a part."""
     match arg:
         case Keyword(value=value):
             return root_of(value)

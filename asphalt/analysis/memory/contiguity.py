@@ -1,7 +1,7 @@
-"""Whether the elements of an array lie one behind the other in memory (hazard 1 of the design).
+"""Whether the elements of an array are contiguous in memory (hazard 1 of the design).
 
-Where they do not, a compiler passes a copy to MPI, which dies when a non-blocking call returns.
-F2018 8.5.7 says which arrays are contiguous, 9.5.4 which references to them.
+Where they are not, a compiler passes a copy to MPI, which is gone when a non-blocking call returns.
+F2018 8.5.7 defines which arrays are contiguous, 9.5.4 which references to them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def contiguity(name: str, scope: Scope, depth: int = _CALLERS_DEEP) -> MayMustAn
         return yes("is CONTIGUOUS", span)
     if "pointer" in symbol.attrs:
         if "%" not in name and second_name(name, scope).no:
-            return yes("points only to what ALLOCATE makes for it", span)
+            return yes("is only associated by ALLOCATE", span)
         return unknown("is a pointer, which may point to a section with gaps", span)
     kinds = {dim.kind for dim in symbol.dims}
     if "assumed_rank" in kinds:
@@ -48,8 +48,8 @@ def contiguity(name: str, scope: Scope, depth: int = _CALLERS_DEEP) -> MayMustAn
 
 
 def _as_callers_pass_it(name: str, scope: Scope, depth: int) -> MayMustAnswer:
-    """An assumed-shape dummy is what the callers pass, if they are all known: callers in the tree,
-    and nobody else can call the procedure."""
+    """An assumed-shape dummy is as contiguous as its actual arguments, if all callers are in the
+    tree."""
     symbol = scope.lookup(name)
     assert symbol is not None
     reason = "is an assumed-shape dummy, which may have gaps"
@@ -68,15 +68,15 @@ def _as_callers_pass_it(name: str, scope: Scope, depth: int) -> MayMustAnswer:
         answers.append((reference_contiguity(actual, caller.context.scope, depth - 1), span))
     if all(answer.no for answer, _ in answers):
         answer, span = answers[0]
-        return no(f"gets arrays with gaps from all callers: it {answer.reason}", span)
+        return no(f"is not contiguous in any caller: it {answer.reason}", span)
     for answer, span in answers:
         if not answer.yes:
             return unknown(f"{reason}: what a caller passes {answer.reason}", span)
-    return yes("gets arrays without gaps from all callers", symbol.span)
+    return yes("is contiguous in all callers", symbol.span)
 
 
 def reference_contiguity(expr: Expr, scope: Scope, depth: int = _CALLERS_DEEP) -> MayMustAnswer:
-    """Whether what an actual argument passes is contiguous: a whole array, or a part of one."""
+    """Whether an actual argument is contiguous: a whole array, or a part of one."""
     match expr:
         case Ref() | Component():
             name = designator_name(expr)
@@ -89,7 +89,7 @@ def reference_contiguity(expr: Expr, scope: Scope, depth: int = _CALLERS_DEEP) -
             return contiguity(name, scope, depth) if gaps.yes else gaps
         case OpaqueExpr():
             return unknown("is not understood")
-    return yes("is the value of an expression")
+    return yes("is an expression")
 
 
 def _section_contiguity(args: tuple[Arg, ...], scope: Scope) -> MayMustAnswer:
@@ -114,7 +114,7 @@ def _section_contiguity(args: tuple[Arg, ...], scope: Scope) -> MayMustAnswer:
 
 
 def may_be_array(expr: Arg, scope: Scope) -> bool:
-    """Whether an expression may have another rank than 0 (as a subscript: F2018 9.5.3.3.2)."""
+    """Whether an expression may be an array (as a subscript: F2018 9.5.3.3.2)."""
     match expr:
         case Lit():
             return False
@@ -136,7 +136,7 @@ def may_be_array(expr: Arg, scope: Scope) -> bool:
 
 
 def _may_be_array_component(component: Component, scope: Scope) -> bool:
-    """A component is an array if anything on the way to it is one without subscripts."""
+    """A component is an array if any part of its designator is one without subscripts."""
     root, way = way_to(component)
     declared = declarations_on_the_way(component, scope)
     if not isinstance(root, Ref) or declared is None or may_be_array(root, scope):

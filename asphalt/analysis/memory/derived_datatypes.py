@@ -1,8 +1,8 @@
-"""Datatypes that a unit makes itself: which elements one of them stands for.
+"""Derived datatypes that a unit constructs itself: which elements one of them consists of.
 
-MPI-4.0 section 5.1.2: MPI_TYPE_CONTIGUOUS is so many elements one after the other, MPI_TYPE_VECTOR
-so many blocks of them, whose first elements are equally far apart.  The handle is a local variable
-that one call gives a value; what that call was given keeps its value from there on.
+MPI-4.0 section 5.1.2: MPI_TYPE_CONTIGUOUS makes consecutive elements, MPI_TYPE_VECTOR blocks of
+elements at a constant stride.  The handle is a local variable that one call defines; the arguments
+of that call do not change afterwards.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ _DEEPEST = 4  # datatypes made of each other
 
 @dataclass(frozen=True, slots=True)
 class TypeMap:
-    """``blocks`` blocks of ``length`` elements of a predefined datatype each, whose first elements
-    are ``stride`` elements apart; the first one is where a buffer begins."""
+    """``blocks`` blocks of ``length`` elements of a predefined datatype.
+
+    The blocks begin ``stride`` elements apart, the first one at the start of the buffer.
+    """
 
     element: PredefinedType
     blocks: Poly
@@ -35,18 +37,18 @@ class TypeMap:
 
     @property
     def is_dense(self) -> bool:
-        """Whether its elements follow each other without gaps."""
+        """Whether its elements are contiguous."""
         return self.blocks == _ONE or self.length == self.stride
 
     @property
     def elements(self) -> Poly:
-        """How many elements one datatype has."""
+        """The number of elements in one datatype."""
         return self.blocks * self.length
 
 
 @dataclass(frozen=True, slots=True)
 class _Constructor:
-    """The arguments of a call that makes a datatype; None: there is one block."""
+    """The arguments of a call that constructs a datatype; None: there is one block."""
 
     length: str
     blocks: str | None = None
@@ -64,7 +66,7 @@ _KEEPING = ("mpi_type_commit", "mpi_type_free")
 def type_map(
     handle: Expr, at: Leaf, scope: Scope, values: Values, depth: int = 0
 ) -> TypeMap | None:
-    """The elements of the datatype that a handle means at a statement; None: not known."""
+    """The elements of the datatype that a handle denotes at a statement; None: unknown."""
     known = predefined_type(handle, scope)
     if known is not None:
         return TypeMap(known, _ONE, _ONE, _ONE)
@@ -88,8 +90,10 @@ def type_map(
 
 
 def _made_by(handle: Expr, at: Leaf, scope: Scope, values: Values) -> tuple[Leaf, MpiCall] | None:
-    """The call that makes the datatype of a handle; None: not known, or its arguments may have
-    other values at the statement."""
+    """The call that constructs the datatype of a handle.
+
+    None: unknown, or its arguments may have other values at the statement.
+    """
     if isinstance(handle, Component) and handle.name == "mpi_val":
         handle = handle.base  # as the run-time module takes a handle of mpi_f08
     if not isinstance(handle, Ref) or handle.args is not None:

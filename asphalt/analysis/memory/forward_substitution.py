@@ -1,8 +1,12 @@
-"""What is known about the values of integer variables of one unit: forward substitution.
+"""The values of integer variables of one unit: forward substitution.
 
-A variable may be replaced by the expression that was assigned to it where that assignment is its
-only definition, is certainly executed before, and nothing in the expression changes afterwards.  A
-local variable whose only definition gives it a constant has that value wherever it has one.
+A variable may be replaced by the expression of its definition if
+
+- that assignment is its only definition,
+- it is certainly executed before, and
+- nothing in the expression changes afterwards.
+
+A local variable whose only definition is a constant has that value wherever it is defined.
 """
 
 from __future__ import annotations
@@ -34,7 +38,7 @@ COMPARISONS: Mapping[str, Callable[[int], bool]] = {
     ">": lambda d: d > 0,
     ">=": lambda d: d >= 0,
 }
-"""The comparison operators, by what they say of the difference of two integers."""
+"""The comparison operators, as predicates on the difference of two integers."""
 _ELSEWHERE = (EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE, EffectKind.STATE)
 
 
@@ -111,12 +115,12 @@ class Values:
         return self._places[id(leaf)].position
 
     def written_in_unit(self, name: str) -> bool:
-        """Whether anything in the unit, or called from it, may change the variable."""
+        """Whether the unit, or a procedure that it calls, may change the variable."""
         storage = storage_of(name, self.scope)
         return storage in self._writes or self._changed_elsewhere(name)
 
     def changed_unseen(self, name: str) -> bool:
-        """Whether something that is not seen may change a variable."""
+        """Whether a statement or procedure that asphalt cannot analyse may change the variable."""
         return self._changed_elsewhere(name)
 
     def _changed_elsewhere(self, name: str) -> bool:
@@ -151,7 +155,8 @@ class Values:
         return self._assigned(part.name, at)
 
     def _merged(self, ref: Ref, at: Leaf) -> Expr | None:
-        """The argument that ``merge(a, b, mask)`` is, where the mask compares known integers."""
+        """The argument that ``merge(a, b, mask)`` returns, where the mask compares known
+        integers."""
         symbol = self.scope.lookup(ref.name)
         if ref.name != "merge" or symbol is None or symbol.origin is not Origin.INTRINSIC:
             return None
@@ -206,14 +211,14 @@ class Values:
         return True
 
     def executed_before(self, leaf: Leaf, at: Leaf) -> bool:
-        """Whether every way through the unit to ``at`` executes ``leaf`` first (without GOTO)."""
+        """Whether ``leaf`` is executed on every path to ``at`` (without GOTO)."""
         here, there = self._places[id(leaf)], self._places[id(at)]
         parent = here.path[:-1]
         before = there.path[: len(parent)] == parent and here.position < there.position
         return before and not self.backward_jumps
 
     def _stays(self, value: Expr, defined: _Place) -> bool:
-        """Whether nothing in ``value`` changes after the place where it was assigned."""
+        """Whether nothing in ``value`` changes after the place of its assignment."""
         for part in walk(value):
             if isinstance(part, Component):
                 return False
@@ -232,7 +237,7 @@ class Values:
         return True
 
     def unchanged_until(self, names: Iterable[str], allocation: Leaf) -> bool:
-        """Whether these variables are never written after the statement ``allocation``."""
+        """Whether none of these variables is defined after the statement ``allocation``."""
         if self.backward_jumps:
             return False
         place = self._places[id(allocation)]
@@ -245,8 +250,8 @@ class Values:
 
 
 def _given_other_names(body: Iterable[Node]) -> frozenset[str]:
-    """The variables that constructs give another name, and those in statements that are not
-    understood."""
+    """The variables that constructs associate with another name, and those in statements that
+    asphalt does not understand."""
     found: set[str] = set()
     for node in body:
         for leaf in leaves(node):
@@ -272,7 +277,7 @@ def _plain_integer(symbol: Symbol) -> bool:
 
 
 def _begins_undefined(symbol: Symbol) -> bool:
-    """Whether a local variable has no value before its first definition in the unit."""
+    """Whether a local variable is undefined before its first definition in the unit."""
     return symbol.initial is None and not symbol.attrs & {"save", "data"}
 
 
@@ -282,7 +287,7 @@ def _is_function(ref: Ref, scope: Scope) -> bool:
 
 
 def is_integer(expr: Arg, scope: Scope) -> bool:
-    """Whether an expression is certainly of integer type, without user functions in it."""
+    """Whether an expression is certainly of integer type and references no function of the user."""
     match expr:
         case Lit(kind=kind):
             return kind == "integer"

@@ -1,8 +1,8 @@
-"""What integer expressions are worth while some variables change.
+"""The values of integer expressions while some variables change.
 
-A *frame* is a part of a unit in which certain storages may be written; inside of it an expression
-has a value that sets can be described with only where it is made of the variables of the loops
-around it and of what does not change.
+A *frame* is a part of a unit in which certain storages may be written.  Sets can describe the value
+of an expression in it only if the expression consists of the variables of the enclosing loops and
+of what is invariant.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def loop_variable(loop: Do) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The values of a unit, and the storages that may be written where they are asked for.
+    """The values of a unit, and the storages that may be written in the frame.
 
     ``writes``: the accesses that write them; None: not given, so that nothing is known of
     components.
@@ -50,8 +50,11 @@ class Frame:
 
     def value(self, expr: Expr, at: Leaf, loops: Iterable[Do]) -> Poly | None:
         """The value of an expression at a statement inside ``loops``: a polynomial over their
-        variables and over what does not change in the frame; None if anything else is in it, or if
-        it may be an array (a vector subscript stands for many elements)."""
+        variables and over what is invariant in the frame.
+
+        None if it contains anything else, or may be an array (a vector subscript denotes many
+        elements).
+        """
         variables = {loop_variable(loop) for loop in loops}
         poly = self.values.polynomial(expr, at)
         scope = self.scope
@@ -75,7 +78,7 @@ class Frame:
         return poly
 
     def _stays(self, component: Component) -> bool:
-        """Whether the value of a component is the same all through the frame."""
+        """Whether a component is invariant in the frame."""
         storage = component_storage(component, self.scope)
         if storage is None or self.writes is None:
             return False
@@ -84,7 +87,7 @@ class Frame:
         return scalar and not any(write.touches(storage) for write in self.writes)
 
     def _keeps_bounds(self, asked: Ref | Component) -> bool:
-        """Whether nothing in the frame may give another shape to what an inquiry asks about."""
+        """Whether nothing in the frame may change the shape that an inquiry asks for."""
         name = designator_name(asked)
         if name is None:
             return False
@@ -96,7 +99,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Standpoint:
-    """A statement inside loops, from which expressions of a unit are looked at."""
+    """A statement inside loops at which the expressions of a unit are evaluated."""
 
     frame: Frame
     at: Leaf
@@ -107,7 +110,7 @@ class Standpoint:
         return self.frame.value(expr, self.at, self.loops)
 
     def shape(self, name: str) -> Shape | None:
-        """The shape of an array here; None: not known."""
+        """The shape of an array here; None: unknown."""
         return shape_of(name, self.frame.scope, self.frame.values, self.at)
 
     @property
@@ -119,11 +122,11 @@ class Standpoint:
 def keeps_bounds(
     array: Ref | Component, name: str, storage: str, accesses: Iterable[Access], scope: Scope
 ) -> bool:
-    """Whether no access may give another shape, or another place, to an array (``name``: its
-    designator) that has one before them.
+    """Whether no access may give an array (``name``: its designator) another shape, or another
+    place.
 
-    Elements may be written.  What may have a second name changes its shape by its own name only:
-    a pointer that is a variable, or in a structure that nothing points to, is no target.
+    Elements may be written.  What may have a second name changes its shape by its own name only: a
+    pointer that is a variable, or in a structure to which nothing points, is not a target.
     """
     writes = [access for access in accesses if access.writes]
     if storage != ALIASED:
@@ -136,8 +139,8 @@ def keeps_bounds(
 
 
 def _evaluated(expr: Arg) -> Iterator[Arg]:
-    """The parts of an expression whose value counts: not what an inquiry asks about, and not the
-    structure that a component is part of."""
+    """The parts of an expression whose value is used: not the argument of an inquiry, and not the
+    structure of a component."""
     yield expr
     for part in children(expr):
         structure = isinstance(expr, Component) and part is expr.base
@@ -148,7 +151,7 @@ def _evaluated(expr: Arg) -> Iterator[Arg]:
 
 
 def _asked_about(expr: Arg) -> Iterator[Ref | Component]:
-    """What inquiries in an expression ask about."""
+    """The arguments of the inquiries in an expression."""
     for part in walk(expr):
         yield from _asked_about_by(part)
 

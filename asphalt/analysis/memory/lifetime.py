@@ -1,10 +1,10 @@
-"""Whether a buffer lives, at one place and with one shape, as long as messages use it (hazard 7).
+"""Whether a buffer keeps its storage and shape as long as messages use it (hazard 7).
 
-Receives are posted when the producer is entered, and the last wait stands where the call stood.  In
-between an array may die or move: it is deallocated, its allocation is moved, an assignment or a
-procedure reallocates it (F2018 9.7, 10.2.1.3), or a pointer gets another target.  That nothing
-leaves between them is condition 1; a variable of a BLOCK construct is not known by its name outside
-of it.
+asphalt posts receives where the producer begins, and puts the last wait where the call was.  In
+between an array may lose its storage: it is deallocated, MOVE_ALLOC moves its allocation, an
+assignment or a procedure reallocates it (F2018 9.7, 10.2.1.3), or a pointer gets another target.
+Condition 1 excludes jumps out of the region; a variable of a BLOCK construct has no name outside of
+it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DONE = {"allocate": "allocated", "deallocate": "deallocated", "nullify": "nulli
 
 
 def lives_through(buffer: str, footprint: Footprint, region: Region, scope: Scope) -> MayMustAnswer:
-    """Whether the array of a designator keeps its place and its shape in a region."""
+    """Whether the array of a designator keeps its storage and shape in a region."""
     storage = storage_of(buffer, scope)
     if storage == ALIASED:
         if keeps_bounds(designator(buffer), buffer, storage, footprint.accesses, scope):
@@ -36,11 +36,11 @@ def lives_through(buffer: str, footprint: Footprint, region: Region, scope: Scop
             found = _after(access, movable, region, scope)
             if not found.yes:
                 return found
-    return yes("keeps its place and shape")
+    return yes("keeps its storage and shape")
 
 
 def _after(access: Access, movable: bool, region: Region, scope: Scope) -> MayMustAnswer:
-    """Whether the array is still there, with its shape, after one access."""
+    """Whether the array keeps its storage and shape in one access."""
     what: What = access.leaf.what
     while isinstance(what, Guarded):
         what = what.action

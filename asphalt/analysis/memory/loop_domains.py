@@ -11,9 +11,9 @@ from asphalt.ir.tree import Do
 
 
 def iterations(loop: Do, here: Standpoint, affine: Affine) -> tuple[list[str], int] | None:
-    """Constraints on the variable of a loop that exactly its iterations satisfy, and its step.
+    """Constraints that define exactly the iterations of a loop, on its variable; and its step.
 
-    ``here`` is in front of the loop.  None: a bound is not affine, or the step not known.
+    ``here`` is before the loop.  None: a bound is not affine, or the step is unknown.
     """
     head, name = loop.head.what, loop_variable(loop)
     if not isinstance(head, DoHead) or head.first is None or head.last is None or name is None:

@@ -1,7 +1,7 @@
-"""Which variables carry a value from one iteration to the next, or out of a loop.
+"""Values of variables that are live across the iterations of a loop, or after it.
 
 A variable is *private* to the iterations of a loop if each of them defines it before reading it.
-Arrays count where an assignment to the whole of them comes first.
+An array counts if an assignment to the whole of it comes first.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 @dataclass(frozen=True, slots=True)
 class _Flow:
-    """What a statement list does to one variable: it may read the value that the variable had
-    before (``exposed``), and it certainly defines it (``defined``)."""
+    """What a statement list does to one variable.
+
+    ``exposed``: it may read the value that the variable had before.  ``defined``: it certainly
+    defines the variable.
+    """
 
     exposed: bool
     defined: bool
@@ -30,9 +33,10 @@ Covers = Callable[[Node, str], bool]
 
 
 def exposed(nodes: Iterable[Node], storage: str, names: NameSemantics, covers: Covers) -> bool:
-    """Whether the value that ``storage`` had before ``nodes`` may be read in them.
+    """Whether ``nodes`` may read the value that ``storage`` had before them (an upward-exposed
+    use).
 
-    ``covers(node, storage)`` tells that a node certainly defines all of an array.
+    ``covers(node, storage)`` says that a node certainly defines all of an array.
     """
     listed = tuple(nodes)
     if _has_gotos(listed) or examine(listed, names).depends_on_own_size(storage):
@@ -41,7 +45,7 @@ def exposed(nodes: Iterable[Node], storage: str, names: NameSemantics, covers: C
 
 
 def _has_gotos(nodes: tuple[Node, ...]) -> bool:
-    """With GOTO the order of the text is not the order of execution: nothing is concluded."""
+    """With GOTO, the textual order is not the order of execution: nothing is concluded."""
     return any(jump.labels for node in nodes for jump in jumps_in(node))
 
 
@@ -95,12 +99,12 @@ def _node(node: Node, storage: str, names: NameSemantics, covers: Covers) -> _Fl
 
 
 def _leaves_construct(node: Node) -> bool:
-    """Whether an EXIT names a construct: it may be this one, whose rest it skips."""
+    """Whether an EXIT names a construct, which may be this one: it skips the rest of it."""
     return any(j.kind is JumpKind.EXIT and j.construct is not None for j in jumps_in(node))
 
 
 def has_default(head: Leaf) -> bool:
-    """Whether an arm is taken where no other is; a masked ELSEWHERE is not."""
+    """Whether an arm is executed where no other is; a masked ELSEWHERE is not."""
     what = head.what
     kinds = ("else", "case_default", "elsewhere")
     return isinstance(what, ArmHead) and what.kind in kinds and not what.exprs
@@ -125,7 +129,7 @@ def _leaf(leaf: Leaf, storage: str, names: NameSemantics) -> _Flow:
 
 
 def surely_defines(body: tuple[Node, ...], storage: str, names: NameSemantics) -> bool:
-    """Whether a procedure body defines a scalar before it reads it, whatever way it takes."""
+    """Whether a procedure body defines a scalar before it reads it, on all paths."""
     if any(jump.kind in _WAYS_OUT for node in body for jump in jumps_in(node)):
         return False
     if examine(body, names).depends_on_own_size(storage):
@@ -141,10 +145,10 @@ def _is_whole(access: Access) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ListLevel:
-    """One statement list on the way from a unit's body to a statement.
+    """One of the nested statement lists from a unit's body to a statement.
 
-    ``position`` is that of the statement, or of the construct that holds it; ``repeated``: a loop
-    of the unit encloses the list.
+    ``position`` is that of the statement, or of the construct that contains it; ``repeated``: a
+    loop of the unit encloses the list.
     """
 
     nodes: tuple[Node, ...]
@@ -155,7 +159,7 @@ class ListLevel:
 def live_after(
     levels: tuple[ListLevel, ...], storage: str, names: NameSemantics, covers: Covers
 ) -> bool:
-    """Whether the value of a local variable may be read after a statement.
+    """Whether a local variable may be live after a statement.
 
     ``levels`` lead to the statement, the outermost first.
     """
@@ -176,8 +180,8 @@ def live_after(
 
 
 def is_copy(loop: Do, names: NameSemantics) -> bool:
-    """Whether a nest only copies: every assignment is ``array(...) = array(...)``, and nothing is
-    called."""
+    """Whether a nest only copies: every assignment is ``array(...) = array(...)``, and it calls
+    nothing."""
     actions = [leaf.action for leaf in leaves(loop)]
     assigns = [what for what in actions if isinstance(what, Assign)]
     if not assigns or any(isinstance(what, Call) for what in actions):

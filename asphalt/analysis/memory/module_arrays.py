@@ -1,9 +1,9 @@
-"""Allocatable arrays of modules that the main program alone allocates.
+"""Allocatable module arrays that only the main program allocates.
 
-Any unit that sees such an array may give it another shape: by ALLOCATE and DEALLOCATE, by an
-assignment to all of it (F2018 10.2.1.3), or by passing it on to a procedure with an allocatable
-dummy.  Where the main program allocates it and nothing else does any of this, its shape is that of
-one ALLOCATE for all procedures that the main program calls.
+Any unit with access to such an array may change its shape: by ALLOCATE and DEALLOCATE, by an
+assignment to all of it (F2018 10.2.1.3), or by passing it to an allocatable dummy.  If the main
+program allocates it and nothing else does any of this, then that ALLOCATE defines its shape for all
+procedures that the main program calls.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _NO_SHAPE = (NameKind.VARIABLE, NameKind.CONSTANT, NameKind.INQUIRY, NameKind.PU
 
 
 def shaped_here_alone(symbol: Symbol, scope: Scope) -> bool:
-    """Whether the main program ``scope`` alone can give an allocatable of a module its shape."""
+    """Whether only the main program ``scope`` can change the shape of an allocatable module
+    array."""
     if scope.unit.kind != "program" or symbol.attrs & {"pointer", "target", "volatile"}:
         return False
     if len(scope.program.main_programs()) != 1:
@@ -49,7 +50,7 @@ def _may_shape(located: Located, symbol: Symbol, scope: Scope) -> bool:
 
 
 def _shapes(what: What, name: str, scope: Scope) -> bool:
-    """Whether a statement may give an array that has this name another shape."""
+    """Whether a statement may change the shape of the array of this name."""
     match what:
         case Opaque() | Raw():
             return True
@@ -78,6 +79,6 @@ def _is_whole(arg: Arg, name: str) -> bool:
 
 
 def _is_scalar(value: Arg) -> bool:
-    """Whether a value is certainly no array: it names nothing."""
+    """Whether a value is certainly a scalar: it contains no name."""
     parts = tuple(walk(value))
     return not any(isinstance(p, Ref) or (isinstance(p, Op) and p.op == "[]") for p in parts)

@@ -1,4 +1,4 @@
-"""Which elements of which variables an MPI call that transfers messages may access."""
+"""The elements of variables that an MPI call with message buffers may access."""
 
 from __future__ import annotations
 
@@ -34,21 +34,24 @@ _ONE = Poly.constant(1)
 def transfer_buffers(
     leaf: Leaf, call: MpiCall, scope: Scope, values: Values
 ) -> tuple[Access, ...] | None:
-    """The accesses of a call to its buffers, with the elements that the count allows; None: a
-    buffer is no variable."""
+    """The accesses of a call to its buffers, with the elements that the count allows.
+
+    None: a buffer is not a variable.
+    """
     return _Buffers(scope, values).of(leaf, call)
 
 
 def touched_buffers(
     leaf: Leaf, call: MpiCall, scope: Scope, values: Values
 ) -> tuple[Access, ...] | None:
-    """The same; where the count is not known, with all elements from the first one on."""
+    """The accesses of ``transfer_buffers``; where the count is unknown, to all elements from the
+    first one."""
     return _Buffers(scope, values, to_the_end=True).of(leaf, call)
 
 
 class _Buffers:
-    """The buffers of the calls of one unit; ``to_the_end``: a count that is not known is taken as
-    one that reaches to the end of an array."""
+    """The buffers of the calls of one unit; ``to_the_end``: an unknown count extends to the end of
+    the array."""
 
     def __init__(self, scope: Scope, values: Values, *, to_the_end: bool = False) -> None:
         self.scope = scope
@@ -56,8 +59,7 @@ class _Buffers:
         self.to_the_end = to_the_end
 
     def of(self, leaf: Leaf, call: MpiCall) -> tuple[Access, ...] | None:
-        """The accesses of a call to its buffers, with the elements that the count allows; None:
-        a buffer is no variable."""
+        """The accesses of a call to its buffers; None: a buffer is not a variable."""
         found: list[Access] = []
         in_place = call.in_place(self.scope)
         for transfer in library_row(call.procedure).transfers:
@@ -122,9 +124,9 @@ class _Buffers:
         return room is not None and room >= 0
 
     def _beside(self, name: str) -> frozenset[str]:
-        """The variables that stand behind one in memory: the others of its common block, since
-        programs pass the first of several, with a count that reaches over all of them; of a
-        component, the structure."""
+        """The variables that may follow one in memory: the others of its common block, since
+        programs pass the first of several with a count that covers all of them; of a component, the
+        structure."""
         symbol = symbol_named(name, self.scope)
         if "%" in name:
             alone = symbol is not None and symbol.attrs & {"allocatable", "pointer"}
@@ -135,7 +137,7 @@ class _Buffers:
         return frozenset(self.scope.declared.commons.get(block, ())) - {symbol.name}
 
     def _is_twice(self, name: str, call: MpiCall) -> bool:
-        """Whether an object, or a part of it, is or gives more than one argument of a call."""
+        """Whether more than one argument of a call is an object, or a part of it."""
         mine = name.split("%")
         times = 0
         for _, actual in call.bound():
@@ -146,10 +148,10 @@ class _Buffers:
     def _section(
         self, actual: Ref | Component, call: MpiCall, leaf: Leaf
     ) -> tuple[Subscript, ...] | None:
-        """The section of an array that a buffer covers at most; None: all of it, or not known.
+        """A section of an array that contains a buffer; None: all of it, or unknown.
 
         From an element on, MPI accesses ``count`` elements of the datatype, which are elements of
-        the array where both are equally long.  What a triplet names is passed as it is, but a count
+        the array if both have the same length.  A subscript triplet is passed as it is, but a count
         may reach beyond it.
         """
         scope, values = self.scope, self.values
@@ -191,10 +193,10 @@ class _Buffers:
     def _from(
         self, actual: Ref | Component, call: MpiCall, leaf: Leaf
     ) -> tuple[Subscript, ...] | None:
-        """The section of an array that has all elements from that of a buffer on; None: not known.
+        """The section of an array with all elements from the first of a buffer; None: unknown.
 
-        What MPI accesses of predefined types begins there, and goes on in the order of the elements
-        (F2018 9.5.3.2), so that no last subscript is below the first one.
+        MPI accesses elements of predefined types from there in array element order (F2018 9.5.3.2),
+        so that no last subscript is below the first one.
         """
         types = _scalars(call, lambda p: p.kind == "DATATYPE")
         known = predefined_type(types[0], self.scope) if len(types) == 1 else None
@@ -210,7 +212,7 @@ class _Buffers:
 
 
 def _counts(call: MpiCall) -> list[Expr]:
-    """The numbers of elements in the buffers of a call; []: they are not told by scalars alone."""
+    """The numbers of elements in the buffers of a call; []: scalars alone do not give them."""
     if COUNTS_BLOCK in call.procedure.facts:
         return []
     return _scalars(call, lambda p: p.is_count)
@@ -231,7 +233,7 @@ def _accesses(
 
 
 def _covered(first: tuple[Poly, ...], count: Poly, shape: Shape) -> tuple[Subscript, ...] | None:
-    """The section that ``count`` elements cover from the element ``first`` on; None: not known."""
+    """The section of ``count`` elements from the element ``first`` on; None: unknown."""
     rest = count
     colon = Section(None, None, None)
     for number, start in enumerate(first):
@@ -258,10 +260,10 @@ def _covered(first: tuple[Poly, ...], count: Poly, shape: Shape) -> tuple[Subscr
 def _covered_in_blocks(
     first: tuple[Poly, ...], made: TypeMap, shape: Shape, *, alone: bool
 ) -> tuple[Subscript, ...] | None:
-    """The section that a datatype covers whose blocks are as far apart as the elements of a
-    dimension: of each of these, what the first block has; None: not known.
+    """The section of a datatype whose blocks are as far apart as the elements of a dimension.
 
-    ``alone``: nothing stands behind the array in memory, so that no element is beyond its end.
+    It has, of each of these elements, what the first block has.  None: unknown.  ``alone``: nothing
+    follows the array in memory, so that no element is beyond its end.
     """
     distance = _ONE
     for number, extent in enumerate(shape.extent[:-1]):
@@ -283,7 +285,7 @@ def _covered_in_blocks(
 
 
 def _fits(first: Poly, count: Poly, lower: Poly, extent: Poly) -> bool:
-    """Whether so many elements from one on certainly stay within a dimension."""
+    """Whether that many elements from the first one certainly remain within a dimension."""
     room = (lower + extent - first - count).value
     begins = (first - lower).value
     return room is not None and room >= 0 and begins is not None and begins >= 0

@@ -1,6 +1,6 @@
-"""Variables of a unit that nothing in it can change: what was true on entry stays true.
+"""Variables that no statement of their unit can change: what holds on entry holds everywhere.
 
-Cheaper, and more careful, than the footprint of the unit: it is asked while footprints are made.
+Cheaper, and more conservative, than the footprint of the unit, which needs these answers itself.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WritesArgument = Callable[[Call, int], bool]
 
 
 def never_written(name: str, scope: Scope, writes_argument: WritesArgument) -> bool:
-    """Whether no statement of the unit can change a scalar that it declares itself."""
+    """Whether no statement of the unit can change a scalar that the unit declares."""
     symbol = scope.lookup(name)
     if symbol is None:
         return False
@@ -96,7 +96,7 @@ def _is(expr: Arg, name: str) -> bool:
 
 
 def _given(expr: Arg, name: str, scope: Scope) -> bool:
-    """Whether the variable itself is an argument of a function that may change it."""
+    """Whether the variable itself is an actual argument of a function that may change it."""
     for part in walk(expr):
         if isinstance(part, OpaqueExpr) and name in part.names:
             return True

@@ -1,7 +1,7 @@
-"""What the evaluation, the definition and the call of something access, at one place.
+"""The accesses of an evaluation, a definition or a call at one statement.
 
-Here expressions are taken apart: which of their names are variables, which are functions, whose
-summary tells what they do, and what may be accessed through a pointer.
+This module decomposes expressions: which names are variables, which are functions (whose summaries
+give their effects), and what may be accessed through a pointer.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from asphalt.ir.tree import Do, Leaf
 
 @dataclass(slots=True)
 class Record:
-    """What was found so far, in source order.
+    """The accesses and effects found so far, in source order.
 
-    ``indexes``: names that are no variables here, but indexes of a construct around.
+    ``indexes``: names that are indexes of an enclosing construct, not variables.
     """
 
     names: NameSemantics
@@ -53,7 +53,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class RecordingPoint:
-    """The place in the program where accesses are recorded."""
+    """The statement for which accesses are recorded."""
 
     record: Record
     leaf: Leaf
@@ -77,7 +77,7 @@ class RecordingPoint:
     def _component(
         self, designator: str, mode: Mode, subscripts: tuple[Subscript, ...] | None
     ) -> None:
-        """An access to a component; it is never certain to define the structure."""
+        """An access to a component; it never certainly defines the structure."""
         storage, *path = designator.split("%")
         mode = Mode.MAYBE_WRITE if mode is Mode.WRITE else mode
         self.record.accesses.append(
@@ -90,13 +90,13 @@ class RecordingPoint:
         named: str | None = None,
         inside: tuple[Subscript, ...] | None = None,
     ) -> None:
-        """An access to something with other names, maybe: it may be one to any target."""
+        """An access to something that may have other names: it may be to any target."""
         mode = Mode.MAYBE_WRITE if mode is Mode.WRITE else mode
         access = Access(ALIASED, mode, None, self.leaf, self.loops, self.sure)
         self.record.accesses.append(replace(access, named=named, inside=inside))
 
     def _through(self, target: Component, mode: Mode) -> bool:
-        """Record an access to what a pointer component points to; False: it is none."""
+        """Record an access through a pointer component; False: it is not one."""
         own = self.record.names.pointer(target)
         if own is None:
             return False
@@ -107,7 +107,7 @@ class RecordingPoint:
         return True
 
     def associate(self, target: Arg) -> None:
-        """Record that a pointer gets another target, or that something is (de)allocated."""
+        """Record that a pointer gets another target, or that an object is (de)allocated."""
         if isinstance(target, Ref | Component) and target.args is not None:
             self.read(*target.args)  # bounds: it is the whole of the object all the same
             target = replace(target, args=None)
@@ -170,7 +170,7 @@ class RecordingPoint:
                 self.read(*children(expr))
 
     def _read_opaque(self, expr: OpaqueExpr) -> None:
-        """Every variable in the text is read, every function in it is called."""
+        """Record that every variable in the text is read and every function in it is called."""
         kind = self.record.names.kind
         for name in sorted(expr.names):
             listed = re.search(rf"\b{re.escape(name)}\s*\(", expr.text, re.IGNORECASE) is not None
@@ -188,7 +188,7 @@ class RecordingPoint:
                 self.read(*(args or ()))
 
     def _bound_by_construct(self, name: str | None) -> None:
-        """Record that nothing is known of a name that a construct gives another meaning."""
+        """Record that a name is unknown because a construct associates it with something else."""
         if name is not None and self.record.names.kind(name, False) is NameKind.UNKNOWN:
             self.effect(EffectKind.OPAQUE, f"{name}, which a construct gives another meaning")
 
@@ -210,7 +210,8 @@ class RecordingPoint:
                 ]
 
     def _inquire_component(self, target: Component) -> None:
-        """A component whose size may change where it is allocated anew, by an assignment, too."""
+        """Record an inquiry about a component whose size an assignment, too, may change by
+        reallocation."""
         own = self.record.names.component(target)
         if own is not None:
             self._component(own, Mode.INQUIRE, None)

@@ -1,7 +1,7 @@
-"""Which elements the accesses of loop nests touch, as questions to integer sets.
+"""Array regions of loop nests, as integer sets.
 
-Every question asks for a *violation*; sets are over-approximated (a bound or a subscript that is
-not affine is left out), so "no violation" is a proof and "a violation" is only a reason to refuse.
+Every question asks for a *violation*.  Sets are over-approximated (they ignore a bound or subscript
+that is not affine), so that "no violation" is a proof, but "a violation" only a reason to refuse.
 """
 
 from __future__ import annotations
@@ -27,18 +27,19 @@ _ONE = Lit("integer", "1")
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A concrete counterexample: values of the loop variables by name, or none that isl found."""
+    """A counterexample: the values of the loop variables by name, or none if isl finds none."""
 
     point: Mapping[str, int] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """The nests that are looked at together.
+    """The nests that are analysed together.
 
-    ``start`` is the first statement of them; ``changing`` are the storages that they may write.
+    ``start`` is their first statement; ``changing`` are the storages that they may write.
     ``writes``: these accesses; None: not given, so that nothing is known of components.
-    ``limits``: polynomials that are known to be not less than others (see ``known_limits``).
+    ``limits``: polynomials with others that are known not to exceed them (see
+    ``dependence.size_limits``).
     """
 
     values: Values
@@ -51,8 +52,8 @@ class Region:
     )
 
     def value(self, expr: Expr, loops: tuple[Do, ...]) -> Poly | None:
-        """The value of an expression inside ``loops``: a polynomial over their variables and
-        over what does not change in the region; None if something in it changes otherwise."""
+        """The value of an expression inside ``loops``: a polynomial over their variables and over
+        what is invariant in the region; None if it contains anything else."""
         key = id(expr), *map(id, loops)
         if key not in self._known:  # what is asked is kept, so that no other gets its identity
             frame = Frame(self.values, self.changing, self.writes)
@@ -60,15 +61,15 @@ class Region:
         return self._known[key][2]
 
     def here(self, loops: tuple[Do, ...]) -> Standpoint:
-        """The start of the region, as seen inside ``loops``."""
+        """The start of the region, inside ``loops``."""
         return Standpoint(Frame(self.values, self.changing, self.writes), self.start, loops)
 
     def _enter(
         self, problem: AffineProblem, access: Access, suffix: str, free: Do | None = None
     ) -> dict[Expr, str]:
-        """Declare the loop variables of an access and bound them; gives atom -> variable.
+        """Declare the loop variables of an access and bound them; return the variable of each atom.
 
-        The variable of the loop ``free`` gets no bounds.
+        The variable of the loop ``free`` has no bounds.
         """
         bound: dict[Expr, str] = {}
         for depth, loop in enumerate(access.loops):
@@ -111,7 +112,7 @@ class Region:
         bound: Mapping[Expr, str],
         names: tuple[str, ...],
     ) -> None:
-        """Constrain the element variables ``names`` to what the access touches."""
+        """Constrain the element variables ``names`` to the region of the access."""
         region = self._touched(access)
         if region is not None and region.rank == len(names):
             problem.member(names, region, bound)
@@ -137,7 +138,7 @@ class Region:
         index: Expr,
         bound: Mapping[Expr, str],
     ) -> tuple[tuple[Expr | None, str], ...]:
-        """The limits of the index of a section; its stride is added to the problem."""
+        """The limits of the index of a section; its stride becomes a constraint of the problem."""
         step = 1
         if section.stride is not None:
             stride = self.value(section.stride, access.loops)
@@ -151,8 +152,8 @@ class Region:
         return ((up, ">="), (down, "<="))
 
     def refined(self, access: Access) -> Access:
-        """An access of a called procedure with subscripts made from the region that it touches:
-        at least that, if its ends are known."""
+        """An access of a called procedure, with subscripts that cover its region if its limits are
+        known."""
         if access.part is None or access.subscripts is not None:
             return access
         region = access.part.touched(self.here(access.loops))
@@ -174,7 +175,7 @@ class Region:
         return replace(access, subscripts=tuple(subscripts))
 
     def _touched(self, access: Access) -> Elements | None:
-        """The region of an access of a called procedure, as far as its indices mean elements."""
+        """The region of an access of a called procedure, as far as its indices denote elements."""
         if access.part is None:
             return None
         region = access.part.touched(self.here(access.loops))
@@ -183,7 +184,7 @@ class Region:
         return region
 
     def _stays_in_bounds(self, access: Access, region: Elements) -> bool:
-        """Whether no index leaves its dimension (beyond the last one the array ends)."""
+        """Whether every index is in its dimension (in the last one, not below its lower bound)."""
         assert access.part is not None
         if access.part.passed is None:
             return True
@@ -207,7 +208,7 @@ class Region:
         return True
 
     def _rank(self, access: Access) -> int | None:
-        """The number of indices that are known of an access; None: the whole, or not known."""
+        """The number of indices that are known of an access; None: the whole, or unknown."""
         if access.subscripts is not None:
             return len(access.subscripts)
         region = self._touched(access)
@@ -224,12 +225,12 @@ class Region:
     ) -> Violation | None:
         """An iteration of ``tiled`` that writes an element which another iteration sends.
 
-        ``relation`` (``<`` or ``>``) says how the variable of the writing iteration lies to that of
-        the sending one.  With a ``distance`` it must lie further away than that, and the bounds of
-        ``tiled`` are not looked at: a distance that depends on the trip count is none.
+        The writing iteration is before (``relation`` is ``<``) or after (``>``) the sending one.
+        With a ``distance`` it must be further away than that, and the bounds of ``tiled`` are
+        ignored: a distance that depends on the trip count does not count.
 
-        Element ``e`` is sent with the iteration in which the loop variable is
-        ``e(dimension) - offset``.
+        Element ``e`` is sent in the iteration in which the loop variable is ``e(dimension) -
+        offset``.
         """
         problem = AffineProblem()
         bound = self._enter(problem, write, "", None if distance is None else tiled)
@@ -252,7 +253,7 @@ class Region:
     def out_of_bounds(
         self, access: Access, dimension: int, lower: Poly, upper: Poly
     ) -> Violation | None:
-        """An iteration in which a subscript lies outside of its dimension."""
+        """An iteration in which a subscript is outside of its dimension."""
         assert access.subscripts is not None
         subscript = access.subscripts[dimension]
         for relation, limit in (("<", lower), (">", upper)):
@@ -278,17 +279,17 @@ class Region:
         second: Access,
         order: Callable[[AffineProblem, Mapping[str, str], Mapping[str, str]], None],
     ) -> Violation | None:
-        """An element that both access, in iterations for which ``order`` holds.
+        """An element that both accesses touch, in iterations for which ``order`` holds.
 
-        ``order`` adds constraints between the loop variables of the two accesses; it gets, for
-        each, the variables of the problem by loop variable.
+        ``order`` adds constraints between the loop variables of the two accesses; its arguments
+        give, for each access, the variable of the problem by loop variable.
         """
         problem, one, two = self._meeting(first, second)
         order(problem, one, two)
         return _answer(problem)
 
     def elements(self, access: Access) -> Elements:
-        """At least the elements that an access touches; raises UndecidedError."""
+        """A superset of the elements that an access touches; raises UndecidedError."""
         assert access.subscripts is not None
         problem = AffineProblem()
         names = tuple(f"subscript {i + 1}" for i in range(len(access.subscripts)))
@@ -298,15 +299,16 @@ class Region:
     def iterations_of_conflicts(
         self, first: Access, second: Access, variables: tuple[str, ...]
     ) -> Elements:
-        """At least the values of loop variables around ``second`` with which it accesses an element
-        that ``first`` accesses in some iteration; raises UndecidedError."""
+        """A superset of the values of loop variables around ``second`` with which it accesses an
+        element that ``first`` accesses in some iteration; raises UndecidedError."""
         problem, _, two = self._meeting(first, second)
         return problem.values_of([two.get(name, name) for name in variables])
 
     def _meeting(
         self, first: Access, second: Access
     ) -> tuple[AffineProblem, dict[str, str], dict[str, str]]:
-        """The problem of an element that both access; for each, the variables by loop variable."""
+        """The problem of a common element of two accesses; for each, the variables by loop
+        variable."""
         if first.named is not None and first.named == second.named:
             # one pointer, which keeps its target: its elements are those of one array
             first, second = (replace(a, subscripts=a.inside) for a in (first, second))
@@ -337,8 +339,8 @@ def _scalar(subscript: Expr | Section) -> tuple[tuple[Expr, str], ...]:
 
 
 def _sides(subscript: Expr | Section, relation: str) -> tuple[Expr, ...]:
-    """What of a subscript may lie below (``<``) or above (``>``) its dimension: not an open end
-    of a section, which is the bound of the dimension itself."""
+    """The part of a subscript that may be below (``<``) or above (``>``) its dimension: not an open
+    end of a section, which is the bound of the dimension itself."""
     if not isinstance(subscript, Section):
         # a MAX is above the limit if one of its arguments is
         parts = extremes(subscript, ">=" if relation == ">" else "<=")
@@ -359,7 +361,7 @@ def _answer(problem: AffineProblem) -> Violation | None:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The bounds of a loop as polynomials that hold before the region; direction +1 or -1."""
+    """The bounds of a loop, as polynomials that hold before the region; direction +1 or -1."""
 
     first: Poly
     last: Poly
@@ -367,7 +369,7 @@ class Bounds:
 
 
 def loop_bounds(loop: Do, region: Region) -> Bounds | None:
-    """The bounds of a loop with step 1 or -1 whose bounds do not change in the region."""
+    """The bounds of a loop with step 1 or -1 if they are invariant in the region."""
     head = loop.head.what
     if not isinstance(head, DoHead) or head.first is None or head.last is None:
         return None

@@ -1,4 +1,4 @@
-"""Whether a counted loop has a second iteration, as far as its bounds tell (F2018 11.1.7.4.3)."""
+"""Whether a counted loop has a second iteration, from its bounds (F2018 11.1.7.4.3)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Repeats(Enum):
     """Whether there is a second iteration."""
 
     CERTAINLY = "whatever values its bounds have"
-    WITH_SOME_SIZE = "one variable, that nothing limits, decides"
+    WITH_SOME_SIZE = "it depends on one unbounded variable"
     PERHAPS = "it is not known"
 
 
@@ -42,7 +42,8 @@ def repeats(loop: Do, values: Values) -> Repeats:
 
 
 def _room(first: Expr, last: Expr, step: int, loop: Do, values: Values) -> Poly:
-    """How far the last value of the variable lies behind the first one, in the way of the step."""
+    """The distance from the first to the last value of the variable, in the direction of the
+    step."""
     room = values.polynomial(last, loop.head) - values.polynomial(first, loop.head)
     return room if step > 0 else -room
 

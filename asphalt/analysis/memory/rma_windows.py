@@ -1,14 +1,14 @@
-"""Variables that may be window memory: other ranks may access them while this one calls MPI.
+"""Variables that may be window memory: other ranks may access them while this rank calls MPI.
 
-What a rank stores to its own window before a message that it sends, another rank may get when it
-has received it; what another rank put before its message is there when the message is (MPI-4.0
-sections 12.4 and 12.7).  Nothing in the program says so but the order of the statements: one that
-touches window memory keeps its order with what starts or completes a transfer.
+After a message is received, the receiver may get what the sender had stored in its own window, and
+may access what the sender had put into the receiver's (MPI-4.0 sections 12.4 and 12.7).  Only the
+order of the statements expresses this.  A statement that accesses window memory therefore keeps its
+order with whatever starts or completes a transfer.
 
-Window memory is what ``MPI_Win_create`` and ``MPI_Win_attach`` are given, wherever that is, and
-what MPI allocates, which Fortran reaches by pointers.  In a program with windows, a variable may be
-window memory unless it belongs to one unit, has one name, and is passed to no procedure that may
-make a window of it.
+Window memory is any argument of ``MPI_Win_create`` and ``MPI_Win_attach``, and what MPI allocates,
+which Fortran accesses through pointers.  In a program with windows, a variable may be window memory
+unless it belongs to one unit, has one name, and is passed to no procedure that may create a window
+of it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def has_windows(scope: Scope) -> bool:
 
 
 def may_be_window_memory(storage: str, scope: Scope) -> bool:
-    """Whether other ranks may access a storage of a unit by a window (see ``kinds.storage_of``)."""
+    """Whether other ranks may access a storage of a unit through a window (see
+    ``storage.storage_of``)."""
     windows, makers = _known(scope.scopes)
     if not windows:
         return False
@@ -74,7 +75,7 @@ def _operation(name: str) -> str:
 
 
 def _makers(program: Program) -> _Makers:
-    """The names by which procedures that may make a window of an argument are called."""
+    """The names by which the program calls procedures that may create a window of an argument."""
     found: set[str] = set()
     new = {m.unit for m in program.mpi_calls() if _operation(m.operation) in _MAKING}
     while new:
@@ -90,7 +91,7 @@ def _makers(program: Program) -> _Makers:
 
 
 def _may_be_made(name: str, scope: Scope, makers: _Makers) -> bool:
-    """Whether a variable that no pointer leads to may be made a window of."""
+    """Whether a variable that no pointer points to may become window memory."""
     symbol = scope.lookup(name)
     if symbol is None or name in scope.shadowed:
         return True
@@ -105,7 +106,7 @@ def _may_be_made(name: str, scope: Scope, makers: _Makers) -> bool:
 
 
 def _seeing(name: str, scope: Scope) -> Iterator[Scope | None]:
-    """A unit, and those inside of it that may use its variable; None: not known."""
+    """A unit and those inside of it that may use its variable; None: unknown."""
     yield scope
     if named_inside(name, scope):
         for unit in scope.unit.contained:
@@ -120,7 +121,7 @@ def _statements(scope: Scope) -> Iterator[What]:
 
 
 def _makes(what: What, name: str, scope: Scope, makers: _Makers) -> bool:
-    """Whether a statement may make a window of a variable."""
+    """Whether a statement may create a window of a variable."""
     match what:
         case Opaque(names=names) if name in names:
             return True
@@ -133,7 +134,7 @@ def _makes(what: What, name: str, scope: Scope, makers: _Makers) -> bool:
 
 
 def _may_make(call: Call, name: str, scope: Scope, makers: _Makers) -> bool:
-    """Whether a procedure gets a variable and may make a window of it."""
+    """Whether a procedure has a variable as its argument and may create a window of it."""
     if not any(root_of(arg) == name for arg in call.args):
         return False
     mpi = mpi_call(call, scope)

@@ -1,4 +1,4 @@
-"""The shapes of arrays as polynomials, and what sequence association makes of them."""
+"""The shapes of arrays as polynomials, and sections that sequence association passes."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ _BOUNDS = frozenset({"lbound", "lcobound", "ubound", "ucobound"})
 class Shape:
     """Lower bounds and extents, one a dimension; an assumed-size last extent is None.
 
-    ``stated``: the extents are those that the source states; else they are inquiries
-    (``size(a, 1)``) whose values only the run knows.  ``source``: the extents as written, where
-    they can be written in the unit itself.
+    ``stated``: the extents are those that the source states; else they are inquiries (``size(a,
+    1)``) whose values are known at run time only.  ``source``: the extents as written, if they can
+    be written in the unit itself.
     """
 
     lower: tuple[Poly, ...]
@@ -79,7 +79,8 @@ class Shape:
         return product(extent for extent in extents if extent is not None)
 
     def stated_stride(self, dimension: int) -> Expr | None:
-        """The stride as a product of what the source states; None: not stated so simply."""
+        """The stride as a product of extents that the source states; None: it is not such a
+        product."""
         factors = self.source[:dimension]
         if len(factors) < dimension or None in factors:
             return None
@@ -91,7 +92,8 @@ class Shape:
 
 
 def shape_of(name: str, scope: Scope, values: Values, at: Leaf) -> Shape | None:
-    """The shape of an array of the unit at the statement ``at``; None: not an array with bounds.
+    """The shape of an array of the unit at the statement ``at``; None: it is not an array with
+    known bounds.
 
     ``name`` may be the designator of a component (``plan%send``).
     """
@@ -175,7 +177,7 @@ def _is_constant(bound: Expr, symbol: Symbol) -> bool:
 def _means_the_same(expr: Expr, home: NameLookup | None, scope: Scope) -> bool:
     """Whether the named constants of an expression of ``home`` have the same names in ``scope``.
 
-    Asked where sizes may be any: else they are evaluated.
+    Asked where values of sizes do not matter; otherwise they are evaluated.
     """
     if home is None or not scope.any_sizes:
         return False
@@ -189,7 +191,7 @@ def _means_the_same(expr: Expr, home: NameLookup | None, scope: Scope) -> bool:
 
 
 def _evaluated(dims: tuple[Dim, ...], home: NameLookup | None) -> tuple[Dim, ...] | None:
-    """Dimensions with numbers for constant bounds; None: some are not known."""
+    """Dimensions with numbers for constant bounds; None: some are unknown."""
     assert isinstance(home, Scope)
     bounds = [b for dim in dims for b in (dim.lower, dim.upper) if b is not None]
     if any(constant(bound, home) is None for bound in bounds):
@@ -204,8 +206,10 @@ def _evaluated(dims: tuple[Dim, ...], home: NameLookup | None) -> tuple[Dim, ...
 def _allocated_dims(
     name: str, symbol: Symbol, scope: Scope, values: Values, at: Leaf
 ) -> tuple[Dim, ...] | None:
-    """The bounds of the only ALLOCATE of an array, where they still hold: of a local one, or of one
-    of a module that nothing else can give another shape."""
+    """The bounds of the only ALLOCATE of an array, if they still hold.
+
+    The array is local, or belongs to a module and nothing else can change its shape.
+    """
     root = name.split("%")[0]
     storage = name
     if symbol.origin is Origin.MODULE and name == root:
@@ -248,8 +252,8 @@ def _allocated_dims(
 def _dims_of_source(
     rank: int, allocation: Leaf, scope: Scope, values: Values
 ) -> tuple[Dim, ...] | None:
-    """The bounds that ALLOCATE takes from the whole array of SOURCE= or MOLD= (F2018 9.7.1.2),
-    where they still hold."""
+    """The bounds that ALLOCATE takes from the whole array of SOURCE= or MOLD= (F2018 9.7.1.2), if
+    they still hold."""
     assert isinstance(allocation.what, Allocation)
     for option in allocation.what.options:
         if option.name in ("source", "mold") and isinstance(option.value, Ref):
@@ -279,10 +283,10 @@ def is_scalar(expr: Arg, scope: Scope) -> bool:
 
 
 def gives_array(expr: Arg, scope: Scope) -> bool:
-    """Whether an expression is the reference of a function that may have an array for its result,
-    although no argument is one.
+    """Whether an expression references a function whose result may be an array although no argument
+    is.
 
-    A function without an explicit interface has a scalar (F2018 15.4.2.2).
+    The result of a function without an explicit interface is a scalar (F2018 15.4.2.2).
     """
     if not isinstance(expr, Ref) or expr.args is None:
         return False
@@ -305,10 +309,10 @@ def gives_array(expr: Arg, scope: Scope) -> bool:
 
 
 def _may_reallocate(array: str, leaf: Leaf, scope: Scope) -> bool:
-    """Whether a statement that writes a whole allocatable may change its bounds.
+    """Whether a statement that defines a whole allocatable may change its bounds.
 
-    Intrinsic assignment of an array does (F2018 10.2.1.3), and a procedure with an allocatable
-    dummy may; MPI procedures have none.
+    Intrinsic assignment of an array may (F2018 10.2.1.3), and so may a procedure with an
+    allocatable dummy; MPI procedures have none.
     """
     what = leaf.what
     if isinstance(what, Guarded):
@@ -335,7 +339,7 @@ def _may_reallocate(array: str, leaf: Leaf, scope: Scope) -> bool:
 
 
 def _is_whole(arg: Arg, array: str) -> bool:
-    """Whether an argument passes an array itself, or may do so."""
+    """Whether an argument is, or may be, a whole array."""
     value = argument_value(arg)
     if isinstance(value, Ref) and value.name == array:
         return value.args is None
@@ -375,10 +379,11 @@ def run_as_section(
     caller: Scope,
     writes_argument: WritesArgument,
 ) -> tuple[Subscript, ...] | None:
-    """The section that a dummy array covers when an element is passed (F2018 15.5.2.11).
+    """The section that a dummy array is associated with if the actual argument is an element (F2018
+    15.5.2.11).
 
     ``call f(s(1,1,k), nx, ny)`` with ``real a(nx,ny)`` is ``s(:,:,k)`` if the declared extents of
-    ``s`` are the actual ``nx`` and ``ny``.  None: it cannot be told.
+    ``s`` are the actual ``nx`` and ``ny``.  None: unknown.
     """
     symbol = caller.lookup(actual.name)
     if symbol is None or not symbol.dims or dummy.dims is None or actual.args is None:
@@ -406,7 +411,7 @@ def run_as_section(
 
 
 def _dims_hold(symbol: Symbol, leading: int, scope: Scope, writes_argument: WritesArgument) -> bool:
-    """Whether what the bounds of the leading dimensions mean now is what they meant on entry."""
+    """Whether the bounds of the leading dimensions have the same values now as on entry."""
     if symbol.home is not scope:
         return False
     dims = (symbol.dims or ())[:leading]

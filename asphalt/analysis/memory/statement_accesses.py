@@ -1,8 +1,8 @@
-"""What statements read and write: every access to a variable, and every effect beside them.
+"""The accesses and effects of statements.
 
 An access names a storage (a variable of the unit, wherever it is declared) and the subscripts as
-the source writes them; ``regions`` turns these into integer sets.  A call is seen through the
-summary of the procedure (``effects``); what cannot be seen through is an ``Effect``.
+the source writes them; ``regions`` turns these into integer sets.  The summary of a procedure gives
+the accesses of a call (``effects``); what asphalt cannot analyse is an ``Effect``.
 """
 
 from __future__ import annotations
@@ -45,14 +45,17 @@ from asphalt.ir.stmt import (
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit
 
 CONCURRENT, FORALL = "do concurrent", "forall"
-"""What effects of constructs with indexes of their own say."""
+"""The details of the effects of constructs with indexes of their own."""
 _STRING = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
 _INDEX = re.compile(r"(?:[(,]|::)\s*(\w+)\s*=(?!=)")
 
 
 def concurrent_indexes(header: Expr | None) -> frozenset[str]:
-    """The indexes in the header of a DO CONCURRENT or FORALL, which are no variables of the unit
-    (folded).  The keyword of their type counts as a variable: one may have that name."""
+    """The folded indexes in the header of a DO CONCURRENT or FORALL, which are not variables of the
+    unit.
+
+    The keyword of their type is among the names: an index may have that name.
+    """
     if not isinstance(header, OpaqueExpr):
         return frozenset()
     depth = 0
@@ -116,8 +119,8 @@ class _Visitor:
 
     @contextmanager
     def _in_no_order(self, header: Expr | None, loops: tuple[Do, ...]) -> Iterator[None]:
-        """Record what a DO CONCURRENT or FORALL does, for all values of its indexes: each access is
-        one to all of its array, maybe.  The indexes are names of its own (F2018 19.4)."""
+        """Record the accesses of a DO CONCURRENT or FORALL for all values of its indexes: each is,
+        perhaps, to all of its array.  The indexes are names of the construct (F2018 19.4)."""
         begun, outer = len(self.record.accesses), self.record.indexes
         self.record.indexes = outer | concurrent_indexes(header)
         yield

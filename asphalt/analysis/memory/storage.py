@@ -1,4 +1,4 @@
-"""What a name stands for where it is used, and which storage is behind it."""
+"""The kind of a name where it is used, and its storage."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from asphalt.ir.mapped import mapped
 
 
 def name_kind(name: str, listed: bool, scope: Scope) -> NameKind:
-    """What a name stands for where it is used in a unit.
+    """What a name stands for where a unit uses it.
 
-    What a construct gives a meaning of its own may be another name of any variable.
+    A name that a construct associates with something else may be another name of any variable.
     """
     if name in scope.shadowed:
         return NameKind.UNKNOWN
@@ -52,8 +52,8 @@ def _intrinsic_kind(name: str) -> NameKind:
 
 
 def evaluated_designators(expr: Arg, scope: Scope) -> frozenset[str]:
-    """The folded designators in an expression (``designators_in``) but for those of which only
-    bounds, sizes or the like are asked."""
+    """The folded designators in an expression (``designators_in``) except those that are only
+    arguments of inquiries."""
 
     def without(ref: Ref) -> Expr | None:
         asked = [argument_value(arg) for arg in ref.args or ()]
@@ -74,9 +74,11 @@ def _has_no_subscripts(arg: Arg) -> bool:
 
 
 def storage_of(name: str, scope: Scope) -> str:
-    """The storage behind a name: ``module::name`` for module variables, ``ALIASED`` for what may
-    have a second name, else the folded name.  That of a component is its structure's, with the
-    components (``plan%send``)."""
+    """The storage of a name: ``module::name`` for module variables, ``ALIASED`` for what may have a
+    second name, else the folded name.
+
+    A component has the storage of its structure, with the components (``plan%send``).
+    """
     if "%" in name:
         found = object_named(name, scope)
         if found is None or "pointer" in found.symbol.attrs:
@@ -98,8 +100,11 @@ def storage_of(name: str, scope: Scope) -> str:
 
 
 def pointer_component(component: Component, scope: Scope) -> tuple[str, str] | None:
-    """The designator of a component that is a pointer, where only its own structure leads to it,
-    with the storage of the pointer; None: it is no pointer, or may be another one."""
+    """The designator of a pointer component to which only its own structure leads, and the storage
+    of the pointer.
+
+    None: it is not a pointer, or may be another one.
+    """
     name = designator_name(component)
     found = None if name is None or "%" not in name else object_named(name, scope)
     if name is None or found is None or "pointer" not in found.symbol.attrs:

@@ -72,7 +72,7 @@ class SolePair:
     def _unclear(self) -> str | None:
         """Why nothing is known of any messages of the program."""
         if not is_closed(self.facts.effects):
-            return "not all of the program is seen"
+            return "a part of the program is unknown"
         if takes_any_tag(self.program):
             return "a receive takes messages with any tag"
         if takes_any_source(self.program):

@@ -1,1 +1,1 @@
-"""Single-valuedness in SPMD programs: which values all ranks of a communicator compute alike."""
+"""Single-valuedness in SPMD programs: values that all ranks of a communicator compute alike."""

@@ -1,7 +1,7 @@
-"""Where a directive ``assume(uniform: NAME)`` holds.
+"""The scope of a directive ``assume(uniform: NAME)``.
 
-Among the declarations it holds in the whole unit, and in those that this one contains.  In front of
-a statement it holds there, and behind it as long as control must have passed it and nothing can
+Among declarations it holds in the whole unit and in those that the unit contains.  Before a
+statement it holds there, and afterwards as long as control has certainly passed it and nothing can
 have changed the variable since.
 """
 
@@ -23,13 +23,13 @@ _OTHER_NAMES = frozenset({"pointer", "target", "volatile"})
 
 
 class UniformDirectives:
-    """The directives about values of one program."""
+    """The directives about values in one program."""
 
     def __init__(self, sites: CallSites) -> None:
         self._sites = sites
 
     def in_force(self, name: str, context: Context, at: int) -> Directive | None:
-        """The directive that makes a variable uniform where statement ``at`` of a unit reads it."""
+        """The directive that makes a variable uniform at statement ``at`` of a unit."""
         symbol = context.scope.lookup(name)
         scope: Scope | None = context.scope
         while scope is not None:

@@ -1,13 +1,13 @@
-"""Whether all ranks are in a Cartesian grid: the extents are those that MPI_Dims_create gives for
-as many ranks as there are.
+"""Whether all ranks are in a Cartesian grid: MPI_Dims_create factorises their number into its
+extents.
 
     call MPI_Comm_size(comm, np, ierr)
     dims = 0
     call MPI_Dims_create(np, 2, dims, ierr)
     call MPI_Cart_create(comm, 2, dims, periods, reorder, grid, ierr)
 
-The product of the extents is the number of ranks then (MPI-4.0 section 8.5.2); of a smaller grid,
-the ranks that are left over get no communicator (8.5.1).
+The product of the extents is then the number of ranks (MPI-4.0 section 8.5.2); in a smaller grid,
+the remaining ranks get MPI_COMM_NULL (8.5.1).
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ class NumberOfRanks(ABC):
 
     @abstractmethod
     def group(self, communicator: Expr, context: Context) -> object:
-        """The ranks of a communicator; None: not known."""
+        """The ranks of a communicator; None: unknown."""
 
     @abstractmethod
     def definitions(
         self, symbol: Symbol, context: Context
     ) -> tuple[tuple[Context, VariableDefinition], ...] | None:
-        """All definitions of a variable; None: not known."""
+        """All definitions of a variable; None: unknown."""
 
 
 def grid_has_all(
     statement: ConditionedStatement, context: Context, group: object, number: NumberOfRanks
 ) -> bool:
-    """Whether a statement makes a Cartesian grid of all ranks of a group."""
+    """Whether a statement creates a Cartesian grid of all ranks of a group."""
     call = _mpi(statement, context)
     dims = call.args.get("dims") if call is not None else None
     if call is None or call.procedure.name != "mpi_cart_create" or context.flow.has_gotos:
@@ -76,8 +76,8 @@ def grid_has_all(
 def _set_before(
     statement: ConditionedStatement, name: str, symbol: Symbol, context: Context
 ) -> tuple[ConditionedStatement | None, ConditionedStatement | None]:
-    """The statement that makes all extents zero, and the only one that sets them between that and a
-    statement behind it in the same list."""
+    """The statement that sets all extents to zero, if nothing else defines them between it and a
+    later statement of the same list."""
     before = [
         d.statement
         for d in context.defined.get(name, ())
@@ -112,7 +112,7 @@ def _is_fixed(expr: Expr | None, context: Context) -> bool:
 
 
 def _is_size(expr: Expr | None, context: Context, group: object, number: NumberOfRanks) -> bool:
-    """Whether an expression is a variable that has the size of a group, wherever it has a value."""
+    """Whether an expression is a variable that, wherever it is defined, has the size of a group."""
     symbol = context.scope.lookup(expr.name) if isinstance(expr, Ref) and not expr.args else None
     if symbol is None or symbol.initial is not None or symbol.equivalenced:
         return False

@@ -1,7 +1,7 @@
-"""Which communicator an expression is: the group of its ranks, and the groups that this is part of.
+"""The group of ranks that a communicator expression denotes, and the groups that contain it.
 
-A variable names one communicator as far as nothing but one statement gives it a value, and this is
-executed once, or once in the execution of a unit in which it is asked for.
+A variable denotes one communicator if only one statement defines it, and that statement is executed
+once, or once in each execution of the unit concerned.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from asphalt.ir.stmt import UnitHead
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The ranks of a communicator; equal ones are the same ranks, seen from each of them.
+    """The ranks of a communicator; equal groups are the same ranks, as each of them sees it.
 
-    ``within``: a group that all of them are in; all are in that of MPI_COMM_WORLD.
-    ``execution``: the unit in one execution of which it is one group; None: in all of the run.
+    ``within``: a group that contains them; that of MPI_COMM_WORLD contains all.  ``execution``: the
+    unit in one execution of which it is one group; None: in the whole run.
     """
 
     name: tuple[object, ...]
@@ -35,7 +35,7 @@ class Group:
     execution: UnitKey | None = field(default=None, compare=False)
 
     def and_around(self) -> Iterator[Group]:
-        """The group itself and those that it is known to be part of, from the inside."""
+        """The group itself and those that are known to contain it, the innermost first."""
         yield self
         if self.within is not None:
             yield from self.within.and_around()
@@ -45,16 +45,16 @@ WORLD = Group(("mpi_comm_world",))
 
 
 def is_within(inner: Group | None, outer: Group) -> bool:
-    """Whether all ranks of a group are in another one; None: a group that is not known."""
+    """Whether a group contains another; None: an unknown group."""
     return outer == WORLD or (inner is not None and outer in inner.and_around())
 
 
 @dataclass(frozen=True, slots=True)
 class _New:
-    """A communicator that a statement makes, or takes from where it is not followed.
+    """A communicator that a statement creates, or that comes from an untracked source.
 
-    ``within``: the group that its ranks are of, if that is known; ``repeated``: it may be made more
-    than once in one execution of the unit.
+    ``within``: the group that contains its ranks, if known; ``repeated``: one execution of the unit
+    may create several.
     """
 
     within: Group | None
@@ -75,7 +75,7 @@ class Communicators:
         self._known: dict[tuple[UnitKey, Expr], Group | None] = {}
 
     def group(self, expr: Expr, context: Context, depth: int = _DEPTH) -> Group | None:
-        """The ranks of a communicator; None: not known."""
+        """The ranks of a communicator; None: unknown."""
         if depth < _DEPTH:
             return self._group(expr, context, depth)
         asked = (context.key, expr)
@@ -148,7 +148,7 @@ class Communicators:
     ) -> Group | None:
         """The group of a variable with all its definitions.
 
-        ``home``: the unit in whose execution the variable lives; None: it lives on.
+        ``home``: the unit in whose execution the variable exists; None: it is saved.
         """
         given = tuple(given)
         made = self._made(given, path, depth)
@@ -172,7 +172,7 @@ class Communicators:
     def _made(
         self, given: Iterable[_Given], path: tuple[str, ...], depth: int
     ) -> list[Group | _New] | None:
-        """What some definitions make of the component ``path``; None: that is not clear."""
+        """The group that some definitions give the component ``path``; None: it is ambiguous."""
         found: list[Group | _New] = []
         for context, definition in given:
             if _concerns(definition, path):
@@ -212,7 +212,7 @@ class Communicators:
     def _returned(
         self, definition: VariableDefinition, path: tuple[str, ...], repeated: bool, depth: int
     ) -> list[Group | _New] | None:
-        """What a procedure makes of an argument."""
+        """The group that a procedure gives to an argument."""
         if definition.callee is None or definition.exprs:
             return None
         inside = self.sites.of(definition.callee)
@@ -243,7 +243,7 @@ class Communicators:
         context: Context,
         depth: int,
     ) -> Group | None:
-        """The actual argument, where all callers pass the same; else the dummy itself."""
+        """The actual argument, if it is the same in all calls; else the dummy itself."""
         callers = self.sites.callers(context)
         found: set[Group | None] = set()
         for site in callers if not isinstance(callers, str) else ():
@@ -288,7 +288,7 @@ class Communicators:
 
 
 class _Number(NumberOfRanks):
-    """Asks for the group whose size a variable has."""
+    """Finds the group whose size a variable has."""
 
     def __init__(self, communicators: Communicators, depth: int) -> None:
         self._communicators = communicators
@@ -313,19 +313,19 @@ class _Number(NumberOfRanks):
 
 
 def _outlasting(group: Group | None, inside: Context) -> Group | None:
-    """A group, if it is the same one in other executions of a unit."""
+    """A group, if it is the same in other executions of a unit."""
     return None if group is None or group.execution == inside.key else group
 
 
 def _concerns(definition: VariableDefinition, path: tuple[str, ...]) -> bool:
-    """Whether a definition may give a component a value with which it can be used."""
+    """Whether a definition may give a component a value that is usable as a communicator."""
     same = all(a == b for a, b in zip(definition.path, path, strict=False))
     return same and not definition.freed
 
 
 def _is_followed(symbol: Symbol, path: tuple[str, ...]) -> bool:
-    """Whether a scalar variable or component has no other names, and no value from the start that
-    could be used as a communicator."""
+    """Whether a scalar variable or component has no other names, and no initial value that is
+    usable as a communicator."""
     if symbol.equivalenced or symbol.attrs & (_OTHER_NAMES | {"data"}) or symbol.dims is not None:
         return False
     if symbol.initial is not None and (symbol.home is None or not _is_null(symbol)):

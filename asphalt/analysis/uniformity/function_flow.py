@@ -1,7 +1,7 @@
-"""What the results of functions come from.
+"""The dependences of function results.
 
-A function is known by what makes its result, and no more: the sum over all ranks that it returns is
-the same on all of them, though it reads what each rank has.
+A result depends on what defines it, and on nothing else: the sum over all ranks that a function
+returns is the same on all of them although each rank contributes its own value.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from asphalt.ir.stmt import Jump, JumpKind, Plain, UnitHead
 
 
 class FunctionFlow(ShapeFlow):
-    """The part of the graph that is about functions.
+    """The part of the graph that concerns functions.
 
-    ``communicator``: the ranks that are asked about; None: not known.
+    ``communicator``: the ranks that are asked about; None: unknown.
     """
 
     communicator: Group | None
 
     @abstractmethod
     def assumed_uniform(self, name: str, context: Context, at: int, facts: Facts) -> bool:
-        """Whether a directive makes a variable uniform where statement ``at`` reads it."""
+        """Whether a directive makes a variable uniform at statement ``at``."""
 
     def function(self, ref: Ref, context: Context, facts: Facts) -> None:
         mpi = mpi_function(ref, context.scope)
@@ -48,13 +48,13 @@ class FunctionFlow(ShapeFlow):
             return  # the arguments say all
         callee = procedure_named(ref, context.scope)
         if callee is None or callee.unit.kind != "function":
-            facts.note(Level.UNKNOWN, f"{ref.spelled} is not known")
+            facts.note(Level.UNKNOWN, f"{ref.spelled} is unknown")
             return
         self.result(callee, facts)
 
     def called(self, ref: Ref, args: tuple[Arg, ...], context: Context, at: int) -> Located | None:
-        """The function that ``name(args)`` calls, if all that its result has of the arguments is
-        what it makes of its dummies: this call is among the calls that give these their values."""
+        """The function that ``name(args)`` references, if its result depends on the arguments
+        through its dummies only: this call is among those that give the dummies their values."""
         symbol = context.scope.lookup(ref.name)
         known = symbol is not None and symbol.origin in (Origin.INTRINSIC, Origin.MPI)
         known = known or is_derived_type(ref.name, context.scope)
@@ -73,7 +73,7 @@ class FunctionFlow(ShapeFlow):
         return callee if whole else None
 
     def result(self, callee: Located, facts: Facts) -> None:
-        """What a function gives."""
+        """Make ``facts`` depend on the result of a function."""
         inside = self.sites.of(callee)
         self.left(inside, facts)
         result = next(
@@ -90,15 +90,16 @@ class FunctionFlow(ShapeFlow):
             facts.depends[Variable(inside, result, place_of_return(inside))] = None
 
     def left(self, inside: Context, facts: Facts) -> None:
-        """A value leaves a procedure: where each execution of that has a communicator of its own,
-        it may come into one with another."""
+        """Note that a value leaves a procedure each of whose executions may have another
+        communicator."""
         around = () if self.communicator is None else self.communicator.and_around()
         if any(group.execution == inside.key for group in around):
             name = inside.scope.unit.name
-            facts.note(Level.UNKNOWN, f"{name} gave it, perhaps on another communicator")
+            facts.note(Level.UNKNOWN, f"{name} defines it, perhaps for another communicator")
 
     def assumed_pure(self, procedure: Expr, context: Context, facts: Facts) -> bool:
-        """Whether a reference is to a procedure that gives the same for the same arguments."""
+        """Whether a directive declares that a procedure returns the same results for the same
+        arguments."""
         if not isinstance(procedure, Ref):
             return False
         symbol = context.scope.lookup(procedure.name)
@@ -111,7 +112,7 @@ class FunctionFlow(ShapeFlow):
 
 
 def place_of_return(context: Context) -> int:
-    """The place where a procedure returns: ``ALL``, if that may be anywhere."""
+    """The place where a procedure returns; ``ALL``: anywhere."""
     leaves_early = any(
         isinstance(s.what, Jump) and s.what.kind is JumpKind.RETURN for s in context.flow.statements
     )

@@ -1,8 +1,7 @@
-"""What the shapes of arrays and the lengths of characters come from.
+"""The dependences of the shapes of arrays and the lengths of characters.
 
-The shape of an ALLOCATABLE is followed only where nothing but ALLOCATE statements of its own unit
-can give it one: an assignment to all of it, MOVE_ALLOC or a procedure with an ALLOCATABLE dummy
-may give it another.
+The shape of an ALLOCATABLE is tracked if only ALLOCATE statements of its own unit can define it: an
+assignment to all of it, MOVE_ALLOC or a procedure with an ALLOCATABLE dummy may change it.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _FIXED_SIZE = frozenset(
 
 
 class ShapeFlow(ValueGraph):
-    """The part of the graph that is about shapes and lengths."""
+    """The part of the graph that concerns shapes and lengths."""
 
     sites: CallSites
 
@@ -60,7 +59,7 @@ class ShapeFlow(ValueGraph):
     def inquiry(
         self, ref: Ref, args: tuple[Arg, ...], context: Context, at: int, facts: Facts
     ) -> None:
-        """An inquiry function: of a type, a shape, a length, or of what is not followed."""
+        """An inquiry function: about a type, a shape, a length, or something untracked."""
         if ref.name in OF_A_TYPE:
             return
         for arg in args[1:]:
@@ -163,7 +162,7 @@ class ShapeFlow(ValueGraph):
 
 
 def _allocated(statement: ConditionedStatement, name: str) -> tuple[Ref, ...]:
-    """The mentions of a variable among those that a statement allocates."""
+    """The allocations of a variable in an ALLOCATE statement."""
     what = statement.what
     if not isinstance(what, Allocation) or what.kind != "allocate":
         return ()
@@ -171,7 +170,7 @@ def _allocated(statement: ConditionedStatement, name: str) -> tuple[Ref, ...]:
 
 
 def _is_literal(value: Arg) -> bool:
-    """Whether an expression is a scalar constant: assigned to an array, it leaves the shape."""
+    """Whether an expression is a scalar constant: its assignment to an array keeps the shape."""
     match value:
         case Lit():
             return True

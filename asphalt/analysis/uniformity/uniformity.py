@@ -1,7 +1,8 @@
 """Whether all ranks of a communicator have the same value, and whether they all reach a statement.
 
-``Uniform`` is a type that only this module can make: what takes one takes a proof.  Everything that
-asphalt decides at run time is computed from such values, or agreed by all ranks (condition 10).
+Only this module can construct ``Uniform``: a function that takes one takes a proof.  Everything
+that asphalt decides at run time is computed from such values, or agreed by all ranks (condition
+10).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from asphalt.ir.tree import Leaf
 
 
 class _Proof:
-    """What only this module has."""
+    """A key that only this module has."""
 
 
 _PROOF = _Proof()
@@ -35,9 +36,9 @@ _PROOF = _Proof()
 
 @dataclass(frozen=True, slots=True)
 class Uniform:
-    """An expression that is proved to have the same value on all ranks of the communicator.
+    """An expression that has, proved, the same value on all ranks of the communicator.
 
-    ``evidence``: what it is made of.  ``assumptions``: what the proof rests on, by name.
+    ``evidence``: what it depends on.  ``assumptions``: the names of those that the proof needs.
     """
 
     expr: Expr
@@ -54,7 +55,7 @@ class Uniform:
 class NotUniform:
     """An expression that is not proved uniform.
 
-    ``level``: VARYING (it depends on the rank) or UNKNOWN.  ``evidence``: the way from the
+    ``level``: VARYING (it depends on the rank) or UNKNOWN.  ``evidence``: the dependences from the
     expression to the reason.
     """
 
@@ -65,9 +66,9 @@ class NotUniform:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Whether all ranks come to a statement, and equally often.
+    """Whether all ranks reach a statement, and equally often.
 
-    ``assumptions``: what the proof rests on, by name.
+    ``assumptions``: the names of those that the proof needs.
     """
 
     level: Level
@@ -86,9 +87,9 @@ class Uniformity:
     def value(
         self, expr: Expr, scope: Scope, leaf: Leaf, communicator: Expr | None
     ) -> Uniform | NotUniform:
-        """The uniformity of an expression where ``leaf`` stands, over a communicator.
+        """The uniformity of an expression at the statement ``leaf``, over a communicator.
 
-        ``scope`` is that of the unit that holds ``leaf``.
+        ``scope`` is that of the unit that contains ``leaf``.
         """
         context = self._sites.context(scope)
         statement = context.flow.at(leaf)
@@ -102,11 +103,11 @@ class Uniformity:
         return NotUniform(expr, facts.level, evidence)
 
     def control(self, scope: Scope, leaf: Leaf, communicator: Expr | None) -> Judgement:
-        """Whether all ranks that execute the unit come to ``leaf``, and equally often."""
+        """Whether all ranks that execute the unit reach ``leaf``, and equally often."""
         return self._judge(scope, leaf, communicator, whole=False)
 
     def reached(self, scope: Scope, leaf: Leaf, communicator: Expr | None) -> Judgement:
-        """Whether all ranks come to ``leaf`` from the start of the program, and equally often."""
+        """Whether all ranks reach ``leaf`` from the start of the program, and equally often."""
         return self._judge(scope, leaf, communicator, whole=True)
 
     def _judge(self, scope: Scope, leaf: Leaf, communicator: Expr | None, whole: bool) -> Judgement:
@@ -149,7 +150,7 @@ _MANY_REASONS = 6
 
 
 def _evidence(facts: Facts, flow: ValueFlow) -> str:
-    """For a uniform value what it is made of; else the shortest way to the first reason."""
+    """The dependences of a uniform value; else the shortest path to the first reason."""
     seen: dict[object, tuple[Facts, str]] = {}
     queue: list[tuple[Facts, str]] = [(facts, "")]
     reasons: list[str] = []

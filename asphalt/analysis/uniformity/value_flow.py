@@ -1,4 +1,4 @@
-"""The graph of where values come from: what each variable is made of, and what decides about it."""
+"""The value graph of a program: data and control dependences of each variable."""
 
 from __future__ import annotations
 
@@ -79,10 +79,10 @@ class ValueFlow(FunctionFlow):
             facts.depends[Reachability(site.context, site.statement.position)] = None
 
     def conditions(self, context: Context, conditions: Iterable[Condition], facts: Facts) -> None:
-        """Make ``facts`` depend on what some conditions test."""
+        """Make ``facts`` depend on the expressions that some conditions test."""
         for condition in conditions:
             if not condition.exprs:
-                facts.note(Level.UNKNOWN, f"a condition at {condition.span} cannot be seen")
+                facts.note(Level.UNKNOWN, f"a condition at {condition.span} is unknown")
             for expr in expressions(condition):
                 self.expression(expr, context, condition.position, facts)
 
@@ -108,7 +108,7 @@ class ValueFlow(FunctionFlow):
                     self.expression(part, context, at, facts)
 
     def _all_of(self, name: str, context: Context, at: int, facts: Facts) -> None:
-        """A variable as a whole: of an array, its shape counts, too."""
+        """The whole of a variable; its shape counts if it is an array."""
         symbol = context.scope.lookup(name)
         if symbol is not None and symbol.dims is not None:
             self.shape(name, symbol, context, facts)
@@ -117,14 +117,14 @@ class ValueFlow(FunctionFlow):
     def _read(
         self, name: str, path: tuple[str, ...], context: Context, at: int, facts: Facts
     ) -> None:
-        """The value of a variable where statement ``at`` reads it."""
+        """The value of a variable at statement ``at``."""
         if self.assumed_uniform(name, context, at, facts):
             return
         top = ALL if at == ALL else context.flow.statements[at].top
         facts.depends[Variable(context, name, top, path)] = None
 
     def assumed_uniform(self, name: str, context: Context, at: int, facts: Facts) -> bool:
-        """Whether a directive makes a variable uniform where statement ``at`` reads it."""
+        """Whether a directive makes a variable uniform at statement ``at``."""
         directive = self.uniform.in_force(name, context, at)
         if directive is None:
             return False
@@ -133,7 +133,7 @@ class ValueFlow(FunctionFlow):
         return True
 
     def _hidden_call(self, name: str, context: Context, facts: Facts) -> None:
-        """A name in an expression that is not understood may be that of a function."""
+        """A name in an expression that asphalt does not understand may be that of a function."""
         symbol = context.scope.lookup(name)
         if symbol is None:
             return
@@ -193,7 +193,7 @@ class ValueFlow(FunctionFlow):
         facts: Facts,
         returned: bool = False,
     ) -> None:
-        """Whether the statement is executed decides, too.
+        """Make ``facts`` depend on whether the statement is executed.
 
         ``returned``: the value is used after the unit has returned, perhaps early.
         """
@@ -204,7 +204,7 @@ class ValueFlow(FunctionFlow):
         context, name = node.context, node.name
         symbol = context.scope.lookup(name)
         if symbol is None:
-            facts.note(Level.UNKNOWN, f"what {name} is, is not known")
+            facts.note(Level.UNKNOWN, f"{name} is unknown")
             return
         if symbol.origin in (Origin.PARAMETER, Origin.MPI, Origin.INTRINSIC):
             return
@@ -219,7 +219,7 @@ class ValueFlow(FunctionFlow):
             case Origin.HOST:
                 owner = self.owner(context, symbol)
                 if owner is None:
-                    facts.note(Level.UNKNOWN, f"the host of {name} is not known")
+                    facts.note(Level.UNKNOWN, f"the host of {name} is unknown")
                 else:
                     facts.depends[Variable(owner, symbol.name, ALL, node.path)] = None
             case Origin.MODULE | Origin.COMMON:
@@ -269,7 +269,7 @@ class ValueFlow(FunctionFlow):
             facts.note(Level.UNKNOWN, f"{name} is never defined")
 
     def _entry(self, context: Context, name: str, path: tuple[str, ...], facts: Facts) -> None:
-        """The value that a dummy has on entry: that of the actual argument, at every call."""
+        """The value of a dummy on entry: that of the actual argument, at every call."""
         callers = self.sites.callers(context)
         if isinstance(callers, str):
             facts.note(Level.UNKNOWN, callers)
@@ -282,7 +282,7 @@ class ValueFlow(FunctionFlow):
                 facts.depends[Reachability(site.context, site.statement.position)] = None
 
     def _shared_variable(self, symbol: Symbol, path: tuple[str, ...], facts: Facts) -> None:
-        """A variable of a module or in COMMON: all its definitions, wherever they are."""
+        """A variable of a module or in COMMON: all its definitions in the program."""
         found = self.sites.shared_definitions(symbol)
         if isinstance(found, str):
             facts.note(Level.UNKNOWN, found)
@@ -303,7 +303,7 @@ class ValueFlow(FunctionFlow):
         lives: tuple[UnitKey, ...] | None = None,
         returned: bool = False,
     ) -> None:
-        """What a definition makes of the component ``path``.
+        """The value that a definition gives the component ``path``.
 
         ``lives``: the units in one execution of which the value is used; (): perhaps in another
         execution; None: in that of its own unit.
@@ -343,7 +343,7 @@ class ValueFlow(FunctionFlow):
                 pass
 
     def _loop_left(self, context: Context, head: ConditionedStatement, facts: Facts) -> None:
-        """The loop variable depends on where the loop was left."""
+        """The loop variable depends on the exit that the loop takes."""
         following = head.position + 1
         if following < len(context.flow.statements):
             statement = context.flow.statements[following]
@@ -354,7 +354,8 @@ class ValueFlow(FunctionFlow):
     def _shared(
         self, context: Context, definition: VariableDefinition, lives: tuple[UnitKey, ...] | None
     ) -> bool:
-        """Whether what all ranks of a communicator get is the same on those asked about."""
+        """Whether a value that all ranks of a communicator get is the same on the ranks that are
+        asked about."""
         if definition.communicator is None:
             return False
         group = self.communicators.group(definition.communicator, context)
@@ -365,7 +366,7 @@ class ValueFlow(FunctionFlow):
     def _returned(
         self, definition: VariableDefinition, path: tuple[str, ...], facts: Facts
     ) -> None:
-        """What a dummy is when the procedure returns."""
+        """The value of a dummy when the procedure returns."""
         assert definition.callee is not None
         inside = self.sites.of(definition.callee)
         self.left(inside, facts)
@@ -375,10 +376,10 @@ class ValueFlow(FunctionFlow):
 def _reaching(
     given: list[VariableDefinition], node: Variable
 ) -> tuple[list[VariableDefinition], bool]:
-    """The definitions that may reach a place, and whether they hide all before.
+    """The definitions that may reach a place, and whether they kill all earlier ones.
 
-    The nodes of a body without GOTO are executed in order; an assignment that is such a node hides
-    what was assigned before it.
+    The nodes of a body without GOTO are executed in order; an assignment that is such a node kills
+    earlier definitions.
     """
     before = [
         d

@@ -1,7 +1,6 @@
 """A graph of values: the level of a node is the highest of its own and of those it depends on.
 
-A node is a variable at a place, or the question whether a statement is reached.  The levels are a
-least fixpoint, so recursion is no special case.
+The levels are a least fixpoint, so that recursion needs no special case.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class Level(IntEnum):
 class Variable:
     """A variable of a unit before the node ``top`` of its body ends (-1: at any time).
 
-    ``path``: the component that is meant; (): all of it.
+    ``path``: the component; (): all of it.
     """
 
     context: Context
@@ -42,7 +41,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Reachability:
-    """Whether a statement is reached, from the start of the program on."""
+    """Whether control reaches a statement from the start of the program."""
 
     context: Context
     position: int
@@ -50,7 +49,7 @@ class Reachability:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """Whether a statement is reached within one execution of its unit."""
+    """Whether control reaches a statement within one execution of its unit."""
 
     context: Context
     position: int
@@ -61,8 +60,10 @@ Node = Variable | Reachability | Control
 
 @dataclass(slots=True)
 class Facts:
-    """What one node is made of.  ``cap``: its level is at most this.  ``assumed``: the assumptions
-    without which it would not be what it is."""
+    """What one node depends on.
+
+    ``cap``: its level is at most this.  ``assumed``: the assumptions that this needs.
+    """
 
     level: Level = Level.UNIFORM
     reasons: dict[str, Level] = field(default_factory=dict)
@@ -71,18 +72,18 @@ class Facts:
     assumed: dict[str, None] = field(default_factory=dict)
 
     def note(self, level: Level, reason: str) -> None:
-        """The node itself is at least of this level."""
+        """Raise the level of the node itself to at least this."""
         self.level = max(self.level, level)
         self.reasons.setdefault(reason, level)
 
     def assume(self, assumption: str, reason: str) -> None:
-        """The node rests on an assumption."""
+        """Note that the node needs an assumption."""
         self.assumed[assumption] = None
         self.note(Level.UNIFORM, reason)
 
 
 class ValueGraph(ABC):
-    """Nodes are built when they are asked for."""
+    """Nodes are built on demand."""
 
     def __init__(self) -> None:
         self.facts: dict[Node, Facts] = {}
@@ -90,17 +91,17 @@ class ValueGraph(ABC):
 
     @abstractmethod
     def _build(self, node: Node, facts: Facts) -> None:
-        """Say what a node is made of."""
+        """Add the dependences of a node."""
 
     @abstractmethod
     def _is_far(self, node: Node) -> bool:
-        """Whether other units have to be looked up to say what the node is made of."""
+        """Whether the dependences of the node are in other units."""
 
     def complete(self, start: Facts) -> None:
-        """Find the level of ``start``, and of the nodes that it depends on as far as they matter.
+        """Find the level of ``start``, and of the nodes on which it depends as far as they matter.
 
-        Nodes for which other units must be looked up come last, and not at all once it is clear
-        that nothing is proved: what then remains is forgotten before the next question.
+        Nodes with dependences in other units come last, and not at all once nothing can be proved;
+        nodes that then remain are discarded before the next question.
         """
         for node in self._provisional:
             self.facts.pop(node, None)
@@ -131,7 +132,7 @@ class ValueGraph(ABC):
                 facts.level = Level.UNKNOWN
                 self._provisional = added
             elif followed > _MANY_FAR or len(units) > _MANY_UNITS:
-                facts.note(Level.UNKNOWN, "it comes from too far to be followed")
+                facts.note(Level.UNKNOWN, "it depends on too many units")
                 self._provisional = added
             else:
                 self._build(node, facts)

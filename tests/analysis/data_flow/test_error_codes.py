@@ -370,7 +370,7 @@ def test_it_is_told_why(tmp_path: Path) -> None:
     )
     found = why_not(tmp_path / "unknown", with_main=False)
     assert found is not None
-    assert found.endswith("ierr (errors may not be fatal: not all of the program is seen)")
+    assert found.endswith("ierr (errors may not be fatal: a part of the program is unknown)")
     found = why_not(tmp_path / "other", two="ierr = 3", main=_HANDLER)
     assert found is not None
     assert found.endswith("ierr")
