@@ -1,7 +1,8 @@
-"""The assumptions that a user may accept, by name; nothing else is ever assumed.
+"""The assumptions that a user may accept, by name; asphalt makes no others.
 
-An assumption is written ``KIND`` or ``KIND:NAME``; with ``@SITE`` behind it, it is accepted for one
-site alone (by the site's ``id`` in the reports: a name, or procedure and line of a transfer).
+An assumption is written ``KIND`` or ``KIND:NAME``.  With ``@SITE`` behind it, it is accepted for
+one site alone: by the site's ``id`` in the reports, which is a name, or procedure and line of a
+transfer.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from asphalt.config.errors import UsageError
 class Assumption:
     """A kind of assumption.
 
-    ``named``: it is about a procedure or a variable.  ``otherwise``: what goes wrong where it does
-    not hold.  ``in_source``: it is about one place, so that only a directive can make it.
+    ``named``: it is about a procedure or a variable.  ``otherwise``: what goes wrong if it does not
+    hold.  ``in_source``: it is about one place, so that only a directive can accept it.
     """
 
     word: str
@@ -31,31 +32,31 @@ class Assumption:
 
 CONTROL = Assumption(
     "control",
-    "Whether, and how often, a rank comes to the call is the same on all ranks of the "
+    "Whether, and how often, a rank reaches the call is the same on all ranks of the "
     "communicator, and they all enter the collective from this call.",
-    "Ranks that come from elsewhere wait for a collective while the others send tiles: the "
-    "program hangs.",
+    "Ranks that enter the collective from another call wait for it while the others send tiles: "
+    "the program hangs.",
 )
 BITS = Assumption(
     "bits",
-    "It does not matter in the last digits whether the compiler uses the scalar or the vector "
-    "version of a function in the innermost loop that is cut into tiles, or in which order a "
-    "reduction combines the values of the ranks.",
+    "The last digits of results may change: because the compiler uses the scalar instead of the "
+    "vector version of a function in the innermost loop that is cut into tiles (or the reverse), "
+    "or because a reduction combines the values of the ranks in another order.",
     "Results differ from the original's in their last digits.",
 )
 PURE = Assumption(
     "pure",
     "The procedure reads and changes nothing but its actual arguments: no files, no MPI, no stop, "
     "no module, COMMON or saved variables; and the same arguments give the same results.",
-    "What the procedure does besides happens at another time than before, relative to the "
-    "messages; if it communicates, the program may hang.",
+    "The other side effects of the procedure happen at another time, relative to the messages; if "
+    "it communicates, the program may hang.",
     named=True,
 )
 UNIFORM = Assumption(
     "uniform",
     "The variable has the same value on all ranks of the communicator, at the statement behind "
-    "the directive or, said among the declarations, in all of the unit.",
-    "Ranks cut their loops into different tiles, or not all of them come to the call: the program "
+    "the directive or, if the directive stands among the declarations, in all of the unit.",
+    "Ranks cut their loops into different tiles, or not all of them reach the call: the program "
     "hangs or receives wrong data.",
     named=True,
     in_source=True,
@@ -71,7 +72,7 @@ _OF_A_LINE = re.compile(r"(.+@)(\w+):(\d+)", re.ASCII)
 def folded(text: str) -> str:
     """An assumption in the form in which reports name it.
 
-    Raises UsageError for one that nobody can accept from outside of the source.
+    Raises UsageError for one that can only be accepted in the source.
     """
     known = "control, bits or pure:PROCEDURE, each with @SITE or without"
     match = _WRITTEN.fullmatch(text.lower().replace(" ", ""))
@@ -92,8 +93,8 @@ def folded(text: str) -> str:
 def with_lines(
     accepted: Collection[str], now: Callable[[str, int], Collection[tuple[str, int]]]
 ) -> frozenset[str]:
-    """Assumptions with other procedures and lines for those that hold in one line only: all that
-    ``now`` gives for a procedure and a line."""
+    """Assumptions that hold at one line only, for other procedures and lines: those that ``now``
+    gives for a procedure and a line."""
     found: set[str] = set()
     for text in accepted:
         match = _OF_A_LINE.fullmatch(text)
@@ -105,12 +106,12 @@ def with_lines(
 
 
 def has_lines(accepted: Collection[str]) -> bool:
-    """Whether some assumptions hold in one line only."""
+    """Whether some assumptions hold at one line only."""
     return any(_OF_A_LINE.fullmatch(text) for text in accepted)
 
 
 def of_kind(kind: Assumption, accepted: Collection[str], site: str | None = None) -> frozenset[str]:
-    """The names about which assumptions of a kind are accepted: for all sites, or also for one."""
+    """The names for which assumptions of a kind are accepted, at all sites or at one."""
     found = set()
     for text in accepted:
         match = _WRITTEN.fullmatch(text)

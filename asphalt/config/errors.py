@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class AsphaltError(Exception):
-    """What a user did or gave that asphalt cannot work with."""
+    """A user's action or input that asphalt cannot work with."""
 
 
 class InputError(AsphaltError):

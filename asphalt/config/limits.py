@@ -1,4 +1,4 @@
-"""What numbers of the user's may be, wherever they are given: options, settings, directives."""
+"""The ranges of the numbers that users give in options, settings and directives."""
 
 from __future__ import annotations
 

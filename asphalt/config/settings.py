@@ -20,10 +20,10 @@ class Settings:
     """How a tree is read and transformed.
 
     ``defines`` are ``NAME`` or ``NAME=VALUE`` and ``include_dirs`` directories, as a compiler takes
-    them with -D and -I.  ``jobs`` None: as many as there are processors.  ``form`` and ``width``
-    None: by the file's suffix.  ``tile`` None or 0: chosen on entry.  ``assume``: the names of
-    assumptions that the user accepts.  ``passes``: the transformations to be applied.
-    ``clone_limit``: MiB that copies of message buffers may have on a rank; None: as usual.
+    them with -D and -I.  ``jobs`` None: one for each processor.  ``form`` and ``width`` None: from
+    the file's suffix.  ``tile`` None or 0: chosen on entry.  ``assume``: the names of assumptions
+    that the user accepts.  ``passes``: the transformations to apply.  ``clone_limit``: MiB that
+    copies of message buffers may take on a rank; None: the default.
     """
 
     defines: tuple[str, ...] = ()
@@ -54,8 +54,8 @@ class Settings:
 def load_settings(start_dir: Path, config_file: Path | None = None) -> Settings:
     """The settings of ``config_file``, or of the nearest configuration at or above ``start_dir``.
 
-    Looked for in each directory: ``asphalt.toml``, ``[tool.asphalt]`` of ``pyproject.toml``,
-    ``[extra.asphalt]`` of ``fpm.toml``.  Relative include directories start at the file's own.
+    Each directory is searched for: ``asphalt.toml``, ``[tool.asphalt]`` of ``pyproject.toml``,
+    ``[extra.asphalt]`` of ``fpm.toml``.  Relative include directories start at that of the file.
     Raises UsageError for a file that cannot be read or holds something that is not a setting.
     """
     if config_file is not None:

@@ -1,4 +1,4 @@
-"""Preprocessor conditionals: how deep in them a statement is, and where a line may be added."""
+"""Preprocessor conditionals: the nesting depth at a statement, and where lines may be inserted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DIRECTIVE = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|elifdef|elifndef|else|end
 
 
 def change(trivia: Trivia) -> tuple[int, bool]:
-    """What a line does to the depth of conditionals, and whether it begins another branch."""
+    """The change of the nesting depth by a line, and whether the line begins another branch."""
     if trivia.kind not in (TriviaKind.CPP, TriviaKind.DEAD):
         return 0, False
     found = _DIRECTIVE.match(trivia.text)
@@ -25,9 +25,9 @@ def change(trivia: Trivia) -> tuple[int, bool]:
 
 
 def depth_before(unit: Unit, target: Leaf) -> int | None:
-    """How many conditionals that begin inside a unit are open at a statement of it.
+    """The number of conditionals that begin inside a unit and are open at a statement of it.
 
-    None: the conditionals do not nest within the unit, so that it is only part of what the
+    None: the conditionals do not nest within the unit, so that the unit is only part of what the
     preprocessor chooses from.
     """
     depth = 0
@@ -44,7 +44,7 @@ def depth_before(unit: Unit, target: Leaf) -> int | None:
 
 
 def closed_at(depth: int, lead: Iterable[Trivia]) -> int | None:
-    """After how many lines of ``lead`` no conditional is open; None: not within these lines.
+    """The number of lines of ``lead`` after which no conditional is open; None: there is none.
 
     ``depth`` is the number of open conditionals before the first line.
     """

@@ -1,4 +1,4 @@
-"""Replace statements of a list that a path leads to."""
+"""Replace the statements of a list that a path leads to."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Rewrite = Callable[[tuple[Node, ...]], tuple[Node, ...]]
 def rewrite_list(
     nodes: tuple[Node, ...], path: tuple[int, ...], change: Rewrite
 ) -> tuple[Node, ...]:
-    """The statement list in which the list that ``path`` leads to is changed.
+    """The statement list with the list that ``path`` leads to changed.
 
-    ``path`` ends with the position in that list; the steps before it are child numbers, for a
-    Branch the number of the arm follows.
+    ``path`` ends with a position in that list.  The steps before it are child numbers; for a
+    Branch, the number of the arm follows.
     """
     if len(path) == 1:
         return change(nodes)

@@ -1,4 +1,4 @@
-"""Where a specification part takes further statements (F2018 5.3.2)."""
+"""Where a specification part accepts further statements (F2018 5.3.2)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from asphalt.ir.tree import Leaf, Unit, leaves
 
 
 def last_use(unit: Unit) -> Leaf | None:
-    """The statement behind which a USE may be added; None: behind the head of the unit."""
+    """The statement after which a USE may be inserted; None: after the head of the unit."""
     uses = [n for n in unit.spec if isinstance(n, Leaf) and isinstance(n.what, Use)]
     return uses[-1] if uses else None
 
 
 def last_declaration(unit: Unit) -> Leaf | None:
-    """The statement behind which declarations may be added: before statement functions."""
+    """The statement after which declarations may be inserted: before statement functions."""
     last: Leaf | None = None
     for node in unit.spec:
         if isinstance(node, Leaf) and isinstance(node.what, StatementFunction):
@@ -24,8 +24,8 @@ def last_declaration(unit: Unit) -> Leaf | None:
 
 
 def takes_declarations(unit: Unit) -> bool:
-    """Whether further declarations stand in the unit whatever the preprocessor chooses, each on a
-    line of its own."""
+    """Whether inserted declarations are compiled whatever the preprocessor chooses, each on a line
+    of its own."""
     own = [leaf for node in (*unit.spec, *unit.body) for leaf in leaves(node)]
     for behind in (last_use(unit), last_declaration(unit)):
         if behind is None:

@@ -1,4 +1,4 @@
-"""Expressions and statements with other names in them."""
+"""Expressions and statements with names replaced."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _KIND = re.compile(r"_([A-Za-z]\w*)$", re.ASCII)
 
 
 class NotMappedError(ValueError):
-    """Text that is kept as it was written would have to change."""
+    """A part that the IR keeps as text holds a name that would change."""
 
 
 def mapped(expr: Arg, change: Change) -> Arg:
-    """An expression or argument with its references changed; equal where none of them is.
+    """An expression or argument with its references replaced; equal where none changes.
 
     Raises:
         NotMappedError: a part that is kept as text holds a name that changes.
@@ -60,7 +60,7 @@ def mapped(expr: Arg, change: Change) -> Arg:
 
 
 def mapped_expr(expr: Expr, change: Change) -> Expr:
-    """``mapped`` for what is not an argument form."""
+    """``mapped`` for an expression that is not an argument form."""
     found = mapped(expr, change)
     assert isinstance(found, Ref | Component | Op | Lit | OpaqueExpr)
     return found

@@ -1,7 +1,7 @@
 """What the analysis may ask about the rest of the source tree.
 
-The frontend implements ``Program``; it reads and interprets units when they are asked for, and
-never raises for a unit that cannot be read: its statements are ``Opaque``.
+The frontend implements ``Program``.  It reads and interprets units on demand and never raises for a
+unit that it cannot read: the statements of such a unit are ``Opaque``.
 """
 
 from __future__ import annotations

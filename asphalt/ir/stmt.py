@@ -1,8 +1,8 @@
 """What a statement means.
 
-``Leaf.what`` is one of these.  ``Raw`` is a statement that nobody has needed to understand yet;
-``Opaque`` is one that could not be understood and is taken to read and write everything in scope,
-to branch, to call MPI and to alias.
+``Leaf.what`` is one of these classes.  ``Raw`` is a statement that has not been interpreted yet.
+``Opaque`` is a statement that asphalt could not interpret: it counts as reading and writing
+everything in scope, branching, calling MPI and creating aliases.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Guarded:
 
 
 class JumpKind(Enum):
-    """How a statement leaves its place."""
+    """How a statement transfers control."""
 
     GOTO = "goto"
     COMPUTED_GOTO = "computed goto"

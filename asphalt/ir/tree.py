@@ -2,9 +2,9 @@
 
 The text of a leaf is ``lead + head + body + trail``; the text of a file is that of its leaves in
 order, then ``tail``.  ``head`` is what stands on the physical line before the statement (white
-space, label, construct name with its colon); ``trail`` is what follows it (white space, a comment,
-a ``;``, the line ending).  ``body`` is the statement itself, continuation lines and the comments
-between them included; ``None`` means that it is to be printed anew from ``what``.
+space, label, construct name with its colon).  ``trail`` is what follows it (white space, a comment,
+a ``;``, the line ending).  ``body`` is the statement itself, with continuation lines and the
+comments between them; ``None``: it is printed anew from ``what``.
 """
 
 from __future__ import annotations

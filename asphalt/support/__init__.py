@@ -1,1 +1,1 @@
-"""Small helpers that know neither Fortran nor MPI: fixed points, three-valued logic, words."""
+"""Small tools that know neither Fortran nor MPI: fixed points, three-valued logic, word sets."""

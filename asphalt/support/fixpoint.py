@@ -1,4 +1,4 @@
-"""Facts about procedures that depend on those of the procedures they call, recursion included."""
+"""Facts about procedures that depend on those of the procedures that they call, recursively."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _NONE = 1 << 30  # deeper than any key
 class Fixpoint(Generic[K, V]):
     """Solves ``value(key) = compute(key)``, where ``compute`` may ask for other keys.
 
-    A key that is asked for while it is computed gives what is known so far, at first ``least``.
-    The outermost of the keys that depend on each other so is computed again, and they with it,
-    until nothing changes, before anything that asks for it goes on (chaotic iteration with widening
-    by strongly connected components, Bourdoncle 1993).  From the third round on a value that
-    changed is ``widened``; ``unknown`` is the answer if that does not end it.
+    A key that is asked for while it is being computed has the value known so far, at first
+    ``least``. The outermost key of a strongly connected component, and all others with it, is
+    computed again until nothing changes, before any key outside of it is (chaotic iteration with
+    widening, Bourdoncle 1993).  From the third round on, a value that changed is ``widened``;
+    ``unknown`` is the value if that does not converge.
     """
 
     compute: Callable[[K], V]
@@ -68,15 +68,15 @@ class Fixpoint(Generic[K, V]):
 
     @property
     def final(self) -> dict[K, V]:
-        """The values that are known for good."""
+        """The values that are final."""
         return dict(self._known)
 
     def knows(self, key: K) -> bool:
-        """Whether the value of a key is known for good."""
+        """Whether the value of a key is final."""
         return key in self._known
 
     def recall(self, values: Mapping[K, V]) -> None:
-        """Takes values that are known for good from before."""
+        """Take final values from an earlier run."""
         self._known.update(values)
 
     def _rounds(self, key: K, depth: int, first: int) -> int:

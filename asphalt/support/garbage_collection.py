@@ -1,4 +1,4 @@
-"""When the interpreter looks for garbage."""
+"""How often the interpreter collects garbage."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _SELDOM = (100_000, 20, 20)
 
 @contextmanager
 def collected_seldom() -> Iterator[None]:
-    """Looks for cycles of dead objects seldom: where many trees live at a time, of objects that are
-    all needed, half of the time would go into it."""
+    """Collect cycles of dead objects seldom: with many large trees of live objects, the collector
+    would otherwise take half of the time."""
     before = gc.get_threshold()
     gc.set_threshold(*_SELDOM)
     try:
@@ -23,8 +23,8 @@ def collected_seldom() -> Iterator[None]:
 
 @contextmanager
 def not_looked_through() -> Iterator[None]:
-    """Does not look for garbage among all objects that there are by now: where a large tree is
-    known, each look through all of it takes seconds, and finds nothing."""
+    """Exclude all objects that exist now from garbage collection: to traverse a large tree takes
+    seconds, and frees nothing."""
     gc.freeze()
     try:
         yield

@@ -1,4 +1,4 @@
-"""Questions about memory have three answers: yes, no, and unknown, each with what it rests on."""
+"""Questions about memory have three answers: yes, no and unknown, each with its reason."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Reply(Enum):
 @dataclass(frozen=True, slots=True)
 class MayMustAnswer:
     """An answer; ``reason``: why, as the end of a sentence that begins with the object's name;
-    ``span``: the statement that shows it."""
+    ``span``: the statement that proves it."""
 
     reply: Reply
     reason: str

@@ -1,4 +1,4 @@
-"""Logical expressions of which not all parts are known (Kleene 1952, section 64: strong tables)."""
+"""Logical expressions with operands that are not known (Kleene 1952, section 64: strong tables)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from asphalt.ir.expr import Arg, Op
 
 
 def truth(expr: Arg, of: Callable[[Arg], bool | None]) -> bool | None:
-    """The value of a logical expression; None: it is not known.
+    """The value of a logical expression; None: unknown.
 
-    ``of``: the values of what is no parenthesis, .NOT., .AND., .OR., .EQV. or .NEQV.
+    ``of`` gives the values of operands that are no parenthesis, .NOT., .AND., .OR., .EQV. or .NEQV.
     """
     match expr:
         case Op(op="()", operands=(inner,)):

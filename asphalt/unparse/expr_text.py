@@ -1,8 +1,8 @@
 """Expressions to Fortran text.
 
-Names, literals and operators are spelled as the IR spells them.  Parentheses that the IR holds are
-printed; others are added only where the text would otherwise be read as another tree, so that
-nothing is ever re-associated: ``a - (b - c)`` stays what it is.
+Names, literals and operators are spelled as the IR spells them.  Parentheses of the IR are printed;
+others are added only where the text would otherwise be parsed as another tree, so that nothing is
+re-associated: ``a - (b - c)`` keeps its parentheses.
 """
 
 from __future__ import annotations
@@ -51,24 +51,24 @@ _STRING = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
 def expr_text(expr: Arg, upper: bool = False, upper_names: bool = False) -> str:
     """The text of an expression or argument, e.g. ``a + b*s(1,lo,p+1)``.
 
-    ``upper``: operators that asphalt makes are in upper case; ``upper_names``: names that it makes.
+    ``upper``: operators that asphalt makes are in upper case; ``upper_names``: the names.
     """
     return ExprPrinter(upper, upper_names).text(expr)
 
 
 class ExprPrinter:
-    """Prints expressions, words of the language and names in one letter case each."""
+    """Prints expressions, with keywords and names each in one letter case."""
 
     def __init__(self, upper: bool = False, upper_names: bool = False) -> None:
         self.upper = upper
         self.upper_names = upper_names
 
     def keyword(self, word: str) -> str:
-        """A word of the language, in the case of the file."""
+        """A keyword, in the case of the file."""
         return word.upper() if self.upper else word
 
     def name(self, spelled: str) -> str:
-        """A name as spelled, but one that asphalt makes in the case of the file."""
+        """A name as spelled; one that asphalt makes, in the case of the file."""
         low = spelled.lower()
         if self.upper_names and (low.startswith(("asphalt_", "mpi_")) or low in _GENERATED):
             return spelled.upper()

@@ -1,8 +1,9 @@
 """The header ``asphalt_params.inc``: K and D of every site in a directory.
 
 People and tuners edit it, several runs of asphalt write it, and it must be valid in both source
-forms.  So it is merged line by line: a line that does not have to change stays what it is, and a
-value that is not the one that asphalt wrote (the comment behind it says which) belongs to a person.
+forms.  asphalt merges it line by line: a line that does not have to change is not changed.  A value
+that differs from the one that asphalt wrote (recorded in the comment behind it) belongs to a person
+and is kept.
 
     ! transpose: MPI_Alltoall at exchange.f90:20, tiled along z
           integer, parameter :: asphalt_k_transpose = 4  ! written as: 0
@@ -51,7 +52,8 @@ _WRITTEN = re.compile(r"written as: (\d+)")
 class HeaderEntry:
     """What the header says about one site; ``source`` is ``file:line``, ``loop`` what is tiled.
 
-    ``asked``: who gave the values, by ``k`` and ``d`` (``--tile``, say), as far as somebody did.
+    ``asked``: the origin of the values, by ``k`` and ``d`` (``--tile``, say), where a user gave
+    them.
     """
 
     site: str
@@ -91,11 +93,11 @@ def merge_header(
 ) -> str:
     """The header with ``entries`` in it, and without the sites named in ``drop``.
 
-    Sites of other files, comments, and values that somebody changed stay as they are.
+    It keeps sites of other files, comments, and values that somebody changed.
 
     Raises:
         InputError: a value is no number or out of range, a name is defined twice, a line with one
-            of these sites is not in the form that asphalt writes, or a line is none of a header.
+            of these sites has a form that asphalt does not write, or no header holds such a line.
     """
     lines = existing.removesuffix("\n").split("\n") if existing else list(_TITLE)
     wanted = {entry.site.lower() for entry in entries} | {name.lower() for name in drop}
@@ -118,7 +120,7 @@ def check_header(path: Path) -> None:
     """Read the header at ``path``, if there is one.
 
     Raises:
-        InputError: it holds a line that no header can hold, or a value out of range.
+        InputError: it holds a line that cannot stand in a header, or a value out of range.
     """
     content = _content(path)
     if content is not None:
@@ -126,8 +128,8 @@ def check_header(path: Path) -> None:
 
 
 def kept_values(path: Path, entries: Sequence[HeaderEntry]) -> list[tuple[int, str]]:
-    """The lines of the header at ``path`` that hold values of a person, where somebody asked for
-    others: line numbers from 1, and what to tell."""
+    """The lines of the header at ``path`` that keep a person's value although the run asked for
+    another one: line numbers from 1, and a message."""
     content = _content(path)
     if content is None:
         return []
@@ -142,7 +144,7 @@ def kept_values(path: Path, entries: Sequence[HeaderEntry]) -> list[tuple[int, s
             if what in entry.asked and own and value != entry.of(what):
                 name, source = f"asphalt_{what}_{entry.site}", entry.asked[what]
                 message = (
-                    f"{name} = {value} was set here by hand and stays, although {source} says "
+                    f"{name} = {value} was set here by hand and is kept, although {source} says "
                     f"{entry.of(what)}; remove the line to have it written anew"
                 )
                 found.append((known.lines[what] + 1, message))
@@ -153,10 +155,10 @@ def update_header(path: Path, entries: Sequence[HeaderEntry], drop: Collection[s
     """Merge ``entries`` into the header at ``path``; True if that changed it.
 
     Several processes may do this at once.  The file is replaced as a whole, so that a reader, or a
-    run that is killed, finds it either old or new.
+    killed run, finds it either old or new.
 
     Raises:
-        InputError: see ``merge_header``; the file stays as it was.
+        InputError: see ``merge_header``; the file is not changed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with _locked(path.parent):

@@ -1,4 +1,4 @@
-"""A tree to text: what nobody touched comes out byte for byte as it went in.
+"""A tree to text: untouched statements come out byte for byte as they went in.
 
 A leaf with a body is printed from its own text; a leaf whose body was cleared is printed anew.
 """

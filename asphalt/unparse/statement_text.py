@@ -60,7 +60,7 @@ def statement_text(what: What, upper: bool = False, upper_names: bool = False) -
 
     Raises:
         ValueError: the IR does not hold the whole statement (input and output, for instance):
-            such a statement is only ever printed from its own text.
+            such a statement is only printed from its own text.
     """
     return _StatementPrinter(upper, upper_names).statement(what)
 

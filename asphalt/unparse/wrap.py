@@ -1,8 +1,8 @@
 """A logical line of Fortran to physical lines within the line limit.
 
 Lines are broken at blanks, after commas and after opening parentheses: between tokens, so that
-nothing changes.  Only a token that no line can hold is cut, so that it joins to the same text: with
-``&`` on both sides in free form, at the last column exactly in fixed form.
+nothing changes.  A token is cut only if no line can hold it, and such that the pieces join to the
+same text: with ``&`` on both sides in free form, at the last column in fixed form.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class _Places:
 def wrap_free(code: str, column: int, width: int) -> list[str]:
     """The physical lines of ``code`` in free form, without line endings.
 
-    ``column``: columns before the statement, which the first line comes without.  ``width``: the
-    line limit in columns, 0 for none.
+    ``column``: the columns before the statement, which the first line does not contain.  ``width``:
+    the line limit in columns, 0 for none.
     """
     hard = width or max(_READABLE, column + len(code))
     soft = min(hard, max(_READABLE, column + _LEAST))
@@ -80,7 +80,7 @@ def wrap_free(code: str, column: int, width: int) -> list[str]:
 
 
 def wrap_fixed(code: str, column: int, width: int) -> list[str]:
-    """The same in fixed form; continuation lines have ``&`` in column 6."""
+    """The physical lines of ``code`` in fixed form; continuation lines have ``&`` in column 6."""
     hard = width or max(_READABLE, column + len(code))
     soft = min(hard, max(_READABLE, column + _LEAST))
     inner = max(_FIXED_START, _alignment(code, column, soft))

@@ -42,7 +42,7 @@ _NO_CODE = re.compile(r"""'(?:[^'\n]|'')*'|"(?:[^"\n]|"")*"|!.*""")
 class Style:
     """How a file writes its statements; ``width``: the line limit in columns, 0 for none.
 
-    ``upper``, ``upper_names``: words of the language and names are in upper case.
+    ``upper``, ``upper_names``: keywords and names are in upper case.
     """
 
     form: Form
@@ -53,9 +53,9 @@ class Style:
 
 
 def style_of(file: File) -> Style:
-    """The style of a file: words of the language, and names, are in upper case if most are.
+    """The style of a file: keywords, and names, are in upper case if most of the file's are.
 
-    The names of MPI are written alike in files of either letter case, and do not count.
+    The names of MPI do not count: files of either letter case write them alike.
     """
     upper: list[bool] = []
     upper_names: list[bool] = []
@@ -112,7 +112,7 @@ def lines_of(
 def comment_of(text: str, style: Style, indent: int) -> str:
     """A comment line, line ending included; in fixed form it begins in column 1.
 
-    It is not broken: a comment may be longer than the line limit.
+    It is never broken: a comment may be longer than the line limit.
     """
     start = "" if style.form is Form.FIXED else " " * indent
     return f"{start}! {text}{style.eol}"

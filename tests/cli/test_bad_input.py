@@ -210,7 +210,7 @@ def test_a_value_of_a_person_is_not_ignored_silently(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (here / "src/asphalt_params.inc").write_text(HEADER.format(line=""))
-    told = "src/asphalt_params.inc:2: asphalt_k_transpose = 4 was set here by hand and stays"
+    told = "src/asphalt_params.inc:2: asphalt_k_transpose = 4 was set here by hand and is kept"
     assert main(arguments("diff", "--tile", "8")) == 0
     assert f"asphalt: note: {told}, although --tile says 8" in capsys.readouterr().err
     assert main(arguments("apply", "--tile", "8")) == 0

@@ -1,4 +1,4 @@
 """The form of an answer: a code, a refusal with its place, what holds under which assumptions.
 
-The codes of single transformation steps stand here; those of a condition stand beside its check.
+The codes of transformation steps stand here; those of a condition stand beside its check.
 """

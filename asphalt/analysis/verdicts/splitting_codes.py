@@ -7,47 +7,44 @@ from asphalt.analysis.verdicts.verdict import Code
 ORDER = Code(
     "ASP060",
     "the iterations of a nest depend on each other",
-    "One iteration reads or writes what another one writes (a sum, a recurrence, a variable that "
-    "keeps its value), or something is read behind the loops that the last iteration leaves.  "
-    "The interior and the edges would be executed in another order.",
+    "The interior and the edges would be executed in another order.  But one iteration accesses "
+    "what another one writes (a sum, a recurrence, a variable that keeps its value), or a "
+    "statement behind the loops reads what the last iteration leaves.",
     "Store what an iteration computes in an element of its own.",
 )
 STATEMENT = Code(
     "ASP061",
     "a nest does more than compute",
-    "Input or output, a call that cannot be seen through, a way out of the loops, a construct "
-    "name, a directive, or a label that does more than end loops at a CONTINUE: it cannot be "
-    "written a second time, or executed in another order.",
+    "The nest contains a statement that cannot be written a second time or executed in another "
+    "order: input or output, a call that asphalt cannot see through, an exit from the loops, a "
+    "construct name, a directive, or a label that does more than end loops at a CONTINUE.",
     "Take such statements out of the nest.",
 )
 SHAPE = Code(
     "ASP062",
-    "what a nest has to do with a message is not at the ends of its loops",
-    "The iterations that meet what is under way, or define what is sent, are not a small constant "
-    "number of the first or last iterations of perfectly nested loops with the step 1, whose "
-    "bounds do not depend on each other; or it is not known which they are.",
-    "Write the loops over the dimensions that have a halo directly inside of each other, with "
-    "simple bounds.",
+    "the iterations that access a message are not the first or last ones of their loops",
+    "The iterations that access a buffer in progress, or define what is sent, are not a small "
+    "constant number of the first or last iterations of perfectly nested loops with step 1 and "
+    "bounds that do not depend on each other; or asphalt does not know which iterations these are.",
+    "Nest the loops over the dimensions that have a halo perfectly, with simple bounds.",
 )
 DIGITS = Code(
     "ASP063",
-    "other bounds of an innermost loop may change last digits",
-    "The innermost loop would be split, shared or cut into tiles, so that it gets other bounds, "
-    "each of its iterations would send or receive a block, or it would come to the place of a "
-    "call with its procedure, and it evaluates functions such as "
-    "SIN or EXP, or a power.  A compiler may use their vector versions for other elements than "
-    "before, which changes last digits.  A loop inside of it does "
-    "not count where it has few iterations, known when compiling, or where the variable of the "
-    "outer one is in the second or a later subscript of no array there: compilers unroll such "
-    "loops, or vectorise the outer one.",
-    "Compute such functions in a loop of their own, or accept it with `--assume bits` or a "
-    "directive `!$asphalt assume(bits)` among the declarations; for tiles and blocks, also in "
+    "other bounds of an innermost loop may change the last digits of results",
+    "The innermost loop evaluates functions such as SIN or EXP, or a power, and would be split, "
+    "shared or cut into tiles, send or receive a block in each iteration, or be inlined with its "
+    "procedure.  The compiler may then use the vector versions of these functions for other "
+    "elements, which changes last digits.  A loop inside of it does not count if compilers unroll "
+    "it (few iterations, known at compile time) or vectorise the outer one (whose variable is in "
+    "no subscript there but the first).",
+    "Compute such functions in a loop of their own, or accept the change with `--assume bits` or "
+    "a directive `!$asphalt assume(bits)` among the declarations; for tiles and blocks, also in "
     "front of the call.",
 )
 LONG = Code(
     "ASP064",
     "a nest is too long to be written more than once",
-    "The interior and the edges have the same statements, and there are many of them.",
+    "The interior and the edges would each repeat the statements of the nest, which are many.",
     "Put the statements of an iteration into a pure procedure.",
 )
 

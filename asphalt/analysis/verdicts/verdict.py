@@ -1,4 +1,4 @@
-"""Verdicts: what was proved about a site, or the first reason why nothing may be done with it."""
+"""Verdicts: what was proved about a site, or the first reason for which it is not transformed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ class Code:
     """A stable code with its documentation; it stands beside the check that raises it.
 
     ``condition`` is the number of the condition of a legal prepush that the code belongs to (0: the
-    site itself).  A program that gets it, and the same one mended, stand in ``examples``.
+    site itself).  ``diagnostics.examples`` has a program with each code, and the same program
+    mended.
     """
 
     id: str
@@ -41,13 +42,12 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The site stays as it is.
+    """The site is not transformed.
 
     ``witness`` is a concrete iteration, element or statement; ``marks`` are the places that the
-    refusal rests on beside ``span``, such as the steps of a path (``evidence`` adds those that
-    every site has).
-    ``lifted_by``: the assumption without which the condition cannot hold, if there is one.
-    ``unseen``: the module of which nothing is known, if the message tells of one.
+    refusal rests on beside ``span``, such as the steps of a path (``conditions.evidence`` adds
+    those that every site has). ``lifted_by``: the assumption without which the condition cannot
+    hold, if there is one. ``unseen``: the module that asphalt cannot see, if the message names one.
     """
 
     code: Code
