@@ -22,9 +22,9 @@ from asphalt.ir.expr import Arg, Component, Op, OpaqueExpr, Ref, children, walk
 CHANGES = Code(
     "ASP301",
     "an argument of the call is not known at the entry of the producer",
-    "A count, the communicator, the data type or a bound of the loop is set or changed between "
-    "the entry of the nest and the call: messages would be sent with the wrong one.",
-    "Set it before the nest.",
+    "A count, the communicator, the datatype or a bound of the loop is defined between the entry "
+    "of the nest and the call: messages would be sent with the wrong value.",
+    "Define it before the nest.",
     3,
 )
 ALLOCATED = Code(
@@ -37,29 +37,28 @@ ALLOCATED = Code(
 NOT_SIMPLE = Code(
     "ASP303",
     "an argument cannot be evaluated before the nest",
-    "A count, the communicator or a bound of the loop calls a function that may have effects, so "
-    "evaluating it earlier, or once more, may not give the same value.",
-    "Put the value into a variable before the nest.",
+    "A count, the communicator or a bound of the loop calls a function that may have side "
+    "effects, so that evaluating it earlier, or once more, may give another value.",
+    "Assign the value to a variable before the nest.",
     3,
 )
 
 KIND = Code(
     "ASP304",
     "sizes are not default integers",
-    "A bound of the loop, its variable or a size is an integer of another kind: counts of messages "
-    "and the tile's bounds are default integers, which might not hold it.",
-    "Use default integers for what is not larger than 2147483647.",
+    "The variable of the loop, one of its bounds or a size is an integer of another kind.  "
+    "Message counts and tile bounds are default integers, which might not hold its value.",
+    "Use default integers for values up to 2147483647.",
     3,
 )
 
 VALUE = Code(
     "ASP305",
-    "the value of a named constant is needed that cannot be asked for",
-    "The proof holds only for the present value of a named constant that is not accessible where "
-    "the call is, so that what is emitted could not ask for it. Whoever changes the include file "
-    "or the module that sets it, and builds again, would get wrong results.",
-    "Make the constant accessible where the call is (USE, INCLUDE), or pass its value as an "
-    "argument.",
+    "the proof needs the value of a named constant that is not accessible",
+    "The proof holds only for the present value of a named constant that is not accessible at the "
+    "call, so that the emitted code cannot check it.  After a change in the include file or the "
+    "module that defines it, the next build would give wrong results.",
+    "Make the constant accessible at the call (USE, INCLUDE), or pass its value as an argument.",
     3,
 )
 

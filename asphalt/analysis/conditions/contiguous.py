@@ -14,26 +14,27 @@ from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 NOT_CONTIGUOUS = Code(
     "ASP801",
     "a buffer is not contiguous",
-    "The buffer is an assumed-shape dummy to which all callers pass sections with gaps, or one "
-    "whose contiguity cannot be checked by the run, because IS_CONTIGUOUS is another name here.  "
-    "The compiler passes a copy of such an array, which is gone when a non-blocking call returns.",
-    "Pass whole arrays, or give the dummy explicit bounds or the attribute CONTIGUOUS.",
+    "The buffer is an assumed-shape dummy argument to which all callers pass sections with gaps, "
+    "or whose contiguity cannot be checked at run time, because IS_CONTIGUOUS is another name "
+    "here.  The compiler passes a copy of such an array, which is gone when a non-blocking call "
+    "returns.",
+    "Pass whole arrays, or declare the dummy argument with explicit bounds or CONTIGUOUS.",
     8,
 )
 DATATYPE = Code(
     "ASP802",
-    "the data type is not known",
-    "The data type is a derived one, or in a variable: which elements of the buffer belong to "
-    "which block is not known.",
-    "Use a named type such as MPI_DOUBLE_PRECISION.",
+    "the datatype is not known",
+    "The datatype is a derived one or is in a variable, so that it is not known which elements of "
+    "the buffer belong to which block.",
+    "Use a predefined datatype such as MPI_DOUBLE_PRECISION.",
     8,
 )
 DIFFERENT = Code(
     "ASP803",
-    "data type and buffer do not fit",
-    "The send and the receive type differ, or the size of the type is not that of an element of "
-    "the buffer, so counts of the call are not counts of elements.",
-    "Use the type of the elements, e.g. MPI_DOUBLE_COMPLEX for complex(8).",
+    "datatype and buffer do not fit",
+    "The send and the receive datatype differ, or the size of the datatype is not that of an "
+    "element of the buffer, so that counts of the call are not counts of elements.",
+    "Use the datatype of the elements, e.g. MPI_DOUBLE_COMPLEX for complex(8).",
     8,
 )
 

@@ -17,17 +17,18 @@ from asphalt.ir.tree import Do, Leaf, leaves
 NOT_TOGETHER = Code(
     "ASP102",
     "producer and call do not run equally often",
-    "The nest and the call are not in the same innermost loop or branch: one of them may run "
-    "without the other.",
+    "The nest and the call are not in the same innermost loop or branch, so that one of them may "
+    "be executed without the other.",
     "Put the nest and the call into the same block.",
     1,
 )
 WAY_OUT = Code(
     "ASP103",
-    "an early way out of the producer, or a way into it",
+    "an early exit from the producer, or a jump into it",
     "A RETURN, EXIT, CYCLE or GOTO may leave the nest before its last iteration, or a GOTO may "
-    "enter it: tiles that were announced to other ranks would never be sent.",
-    "Let the nest run to its end, for instance with a logical that makes iterations do nothing.",
+    "enter it.  Other ranks would wait for tiles that are never sent.",
+    "Let the nest run to its end, for instance with a logical variable that makes iterations do "
+    "nothing.",
     1,
 )
 CODES = (NOT_TOGETHER, WAY_OUT)

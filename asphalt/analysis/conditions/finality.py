@@ -20,45 +20,46 @@ from asphalt.ir.expr import Ref, Section
 LATE = Code(
     "ASP401",
     "an element changes after it would have been sent",
-    "An iteration writes an element of the send buffer that belongs to a plane of an earlier "
-    "iteration, and it is not known that it lies a constant number of iterations back: then the "
-    "plane would be sent so much later.  Where each rank begins with another block (slabs), no "
-    "iteration may write a plane that is not its own.",
+    "An iteration writes an element of the send buffer that belongs to the plane of an earlier "
+    "iteration, which is not known to be a constant number of iterations back; if it were, "
+    "asphalt would send the plane so much later.  Where each rank begins with another block "
+    "(slabs), an iteration may write only its own plane.",
     "Write each plane in one iteration only, or in this one and the next.",
     4,
 )
 SUBSCRIPTS = Code(
     "ASP402",
     "the elements that an iteration completes are not known",
-    "No subscript of the send buffer follows the loop over the planes, or the buffer is seen under "
-    "another shape (linear subscripts such as `s(i + (k-1)*n)`).",
+    "No subscript of the send buffer follows the loop over the planes, or the nest accesses the "
+    "buffer under another shape (linear subscripts such as `s(i + (k-1)*n)`).",
     "Declare the send buffer with one dimension for the planes and one for the ranks.",
     4,
 )
 STRIDED = Code(
     "ASP403",
     "a tile is not the same part of each block",
-    "The dimension of the loop is not the outermost one within a block, so that a tile is a set of "
-    "strided runs of each block.  These must begin equally far apart for all ranks, which they do "
-    "not where the ranks are spread over more than one dimension; and the loop must not stand "
-    "inside one over a slower dimension of the block, or the nest would go through memory in "
-    "long steps.",
-    "Let one dimension be the rank, and tile the outermost loop of the nest.",
+    "The dimension of the loop is not the outermost one within a block, so that a tile is a set "
+    "of strided runs of each block.  These must begin equally far apart for all ranks, which they "
+    "do not where the ranks are spread over more than one dimension; and the loop must not be "
+    "inside of a loop over a slower dimension of the block, or the nest would go through memory "
+    "in long steps.",
+    "Use one dimension for the ranks, and tile the outermost loop of the nest.",
     4,
 )
 BLOCKS = Code(
     "ASP404",
     "the blocks of the exchange do not fit the dimensions of the buffer",
-    "The number of elements for each rank is not the size of the leading dimensions of the send "
-    "buffer, nor a whole number of its planes.",
-    "Let the last dimension be the rank, or the planes that are dealt to the ranks.",
+    "The number of elements for each rank is neither the size of the leading dimensions of the "
+    "send buffer nor a whole number of its planes.",
+    "Let the last dimension be that of the ranks, or that of the planes that are distributed over "
+    "the ranks.",
     4,
 )
 BOUNDS = Code(
     "ASP405",
-    "a subscript may leave its dimension",
-    "A subscript of the send buffer cannot be shown to stay within its dimension; if it does not, "
-    "the element belongs to another plane.",
+    "a subscript may be out of the bounds of its dimension",
+    "It is not proved that a subscript of the send buffer is within the bounds of its dimension; "
+    "outside of them, the element belongs to another plane.",
     "Let the loop bounds be the declared bounds of the dimension.",
     4,
 )

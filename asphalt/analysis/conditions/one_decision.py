@@ -17,8 +17,8 @@ RANK_DEPENDENT = Code(
     "sizes depend on the rank",
     "A bound of the loop or a size of the exchange differs between ranks, so they would cut their "
     "blocks into different tiles.",
-    "Let all ranks loop over the same range, e.g. up to the largest, and leave out what is not "
-    "there.",
+    "Let all ranks loop over the same range, e.g. the largest, and skip the iterations that a "
+    "rank does not have.",
     10,
 )
 

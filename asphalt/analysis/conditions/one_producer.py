@@ -35,29 +35,29 @@ from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 NO_LOOP = Code(
     "ASP101",
     "no loop nest of this procedure defines the send buffer",
-    "What is sent was defined before the procedure was entered, by a called procedure, or by a "
-    "statement that is no loop: there is no computation here that could be overlapped.",
-    "If another procedure computes it, let it be one procedure, or have the loop over planes call "
-    "it.",
+    "The send buffer is defined before the procedure is entered, by a called procedure, or by a "
+    "statement that is not a loop: there is no computation here that could be overlapped.",
+    "If another procedure computes the buffer, merge the two procedures, or call it in the loop "
+    "over planes.",
     1,
 )
 LOOP = Code(
     "ASP104",
     "the loop cannot be tiled",
-    "The loop over the planes is not a counted loop with an integer variable and a step of 1 or "
-    "-1, or its bounds change in the nest.",
+    "The loop over the planes is not a counted loop with an integer variable and step 1 or -1, or "
+    "its bounds change in the nest.",
     "Write it as `do k = first, last` with bounds that are set before.",
     1,
 )
 ONLY_COPY = Code(
     "ASP105",
     "only the packing copy could be overlapped",
-    "The nest in front of the call only copies into the send buffer, and the computation before "
-    "it cannot be tiled together with it: a plane is packed before the iteration that computes it "
-    "has the same number, or both use a variable that carries a value.  Nor can the copy be left "
-    "out: something else uses the send buffer or a variable of the copy's loops, or the copy is "
-    "not one assignment of elements with affine subscripts that fills the buffer.",
-    "Compute and pack plane by plane, in loops over the same range, or copy element by element "
+    "The nest in front of the call only copies into the send buffer.  The computation before it "
+    "cannot be tiled together with it: an iteration packs a plane that a later iteration "
+    "computes, or both use a variable that carries a value.  Nor can the copy be removed: "
+    "something else uses the send buffer or a variable of the copy's loops, or the copy is not "
+    "one assignment of elements with affine subscripts that fills the buffer.",
+    "Compute and pack plane by plane, in loops over the same range; or copy element by element "
     "into an array that only the exchange uses.",
     1,
 )
@@ -65,7 +65,7 @@ ORDER = Code(
     "ASP106",
     "tiling would change the order of dependent operations",
     "The loop over the planes is not the outermost loop of its nest, and moving it outwards would "
-    "exchange two accesses to the same element.",
+    "interchange two accesses to the same element.",
     "Make the loop over the planes the outermost one.",
     1,
 )

@@ -13,18 +13,18 @@ from asphalt.config.assumptions import CONTROL
 
 RANK_DEPENDENT = Code(
     "ASP201",
-    "which ranks come here depends on the rank",
-    "A condition or a loop on the way to the call has different values on different ranks.  Ranks "
-    "that take part in the same collective from another place would not send or expect tiles.",
-    "Let all ranks of the communicator take the same way to the exchange.",
+    "whether a rank reaches the call depends on the rank",
+    "A condition or a loop on the path to the call differs between ranks.  Ranks that take part "
+    "in the same collective operation from another call would neither send nor expect tiles.",
+    "Let all ranks of the communicator take the same path to the exchange.",
     2,
 )
 NOT_PROVED = Code(
     "ASP202",
-    "it is not proved that all ranks come to this call together",
-    "A condition on the way to the call is not known to be the same on all ranks, or the callers "
-    "of the procedure are not among the given files, and there are other calls of the same "
-    "operation that a rank might be in instead.",
+    "it is not proved that all ranks reach this call together",
+    "A condition on the path to the call is not known to be the same on all ranks, or the callers "
+    "of the procedure are not among the given files; and a rank might be in another call of the "
+    "same operation instead.",
     "Give asphalt the whole program, or accept it with `--assume control` or a directive "
     "`!$asphalt assume(control)` in front of the call.",
     2,

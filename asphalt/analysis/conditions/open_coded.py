@@ -11,37 +11,37 @@ from asphalt.ir.tree import leaves
 PEERS = Code(
     "ASP070",
     "the messages are not one block for each rank",
-    "Loops of sends and receives look like an exchange of all ranks with all, but it is not known "
-    "that each rank sends one message to every other one and receives one of it, with one tag and "
-    "on one communicator, from and to places that the partner's number tells; or what is copied "
-    "between them is not the block of the rank itself.",
-    "Let both loops go through all ranks but the own one, as `do turn = 1, ranks - 1` with `p = "
-    "modulo(me + turn, ranks)`, or as `do p = 0, ranks - 1` with `if (p == me) cycle`.",
+    "Loops of sends and receives look like an exchange of all ranks.  But it is not known that "
+    "each rank sends one message to every other rank and receives one from it, with one tag, on "
+    "one communicator, from and to places that depend on the number of the partner; or what is "
+    "copied between them is not the block of the rank itself.",
+    "Let both loops run over all other ranks, as `do step = 1, ranks - 1` with `p = modulo(me + "
+    "step, ranks)`, or as `do p = 0, ranks - 1` with `if (p == me) cycle`.",
 )
 ENDS = Code(
     "ASP071",
-    "the messages do not end with the exchange",
-    "It is not known that the wait is for all messages of the loops and for no others, or a "
-    "request, a status, a counter or a loop variable of them may be used later: the messages that "
-    "would be sent instead have requests of their own.",
-    "Keep requests and statuses in local arrays of the procedure, number the requests from 1 on, "
-    "and wait for all of them with one MPI_WAITALL.",
+    "the wait may not complete exactly the messages of the exchange",
+    "It is not known that the wait completes all messages of the loops and no others; or a "
+    "request, a status, a counter or a loop variable of theirs may be used later, but the "
+    "messages that are sent instead have requests of their own.",
+    "Keep requests and statuses in local arrays of the procedure, number the requests from 1, and "
+    "wait for all of them with one MPI_WAITALL.",
 )
 BETWEEN = Code(
     "ASP072",
     "statements between the messages do something else",
-    "Between the first message and the wait stand statements that neither start messages nor copy "
-    "the block of the rank itself.",
+    "Statements between the first message and the wait neither start messages nor copy the block "
+    "of the rank itself.",
     "Move them in front of the first message or behind the wait.",
 )
 OTHERS = Code(
     "ASP073",
-    "other messages could be received in the place of these",
+    "other messages could be received instead of these",
     "Another send or receive of the program may have the same tag, a probe may see the messages, "
-    "or not all of the program is known: a message from elsewhere could be taken for one of these, "
-    "or one of these for another; they are more and shorter where the exchange is tiled, and those "
-    "without elements are not sent.",
-    "Give the exchange a tag of its own, a constant, and asphalt the whole program.",
+    "or asphalt does not see the whole program.  One of these messages could be received instead "
+    "of another one, or the reverse: a tiled exchange has more and shorter messages, and sends "
+    "none without elements.",
+    "Give the exchange a constant tag of its own, and give asphalt the whole program.",
 )
 
 CODES = (PEERS, ENDS, BETWEEN, OTHERS)

@@ -13,10 +13,10 @@ from asphalt.ir.expr import Ref
 
 INTER = Code(
     "ASP1101",
-    "the communicator connects two groups",
-    "On an intercommunicator MPI_ALLTOALL exchanges with the other group; a private duplicate with "
-    "the same numbering of ranks cannot be made.",
-    "Nothing can be done now.",
+    "the communicator is an intercommunicator",
+    "MPI_ALLTOALL on an intercommunicator exchanges with the other group, and asphalt cannot make "
+    "a private duplicate with the same numbering of ranks.",
+    "There is no remedy yet.",
     11,
 )
 

@@ -15,18 +15,18 @@ from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 PROTOCOL = Code(
     "ASP901",
     "the schedule of messages does not pair up",
-    "The check of the schedule for all ranks found a send without its receive, a cycle of waits, "
-    "or a piece that is lost or sent too early.",
+    "The check of the schedule for all ranks found a send without a receive, a cycle of waits, or "
+    "a piece that is lost or sent too early.",
     "This is a defect of asphalt: please report it.",
     9,
 )
 ORDER = Code(
     "ASP902",
     "the iterations must run in their order",
-    "The tiled loop walks through the blocks one after the other, so that without a different "
-    "order on each rank all ranks would send to rank 0 first, which is far slower than the "
-    "original.  Another order is not allowed here, because an iteration uses what an earlier one "
-    "left, or a variable's last value is used later.",
+    "The tiled loop goes through the blocks one after the other.  In the same order on all ranks, "
+    "all would send to rank 0 first, which is far slower than the original.  Another order is not "
+    "allowed here, because an iteration uses what an earlier one defined, or a later statement "
+    "uses the last value of a variable.",
     "Make the iterations independent, e.g. let each define its temporary variables itself.",
     9,
 )
@@ -34,9 +34,9 @@ ORDER = Code(
 BACKWARDS = Code(
     "ASP904",
     "blocks of different lengths are filled from their ends",
-    "The tiled loop runs downwards.  A block is cut into pieces from its beginning on, because its "
-    "length is all that its sender and its receiver both know of it; the first piece would be "
-    "complete only with the last iteration.",
+    "The tiled loop runs downwards.  A block is cut into pieces from its beginning, because "
+    "sender and receiver both know only its length; so the first piece would be complete only "
+    "after the last iteration.",
     "Let the loop run upwards, if the order of its iterations is free.",
     9,
 )

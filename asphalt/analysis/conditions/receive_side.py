@@ -14,18 +14,18 @@ from asphalt.analysis.verdicts.verdict import Code, Holds, Refused
 READ = Code(
     "ASP501",
     "the producer reads the receive buffer",
-    "Pieces of other ranks land in the receive buffer while the nest runs, so what it reads there "
-    "would be the old value on one run and the new value on another.  Where blocks differ in "
-    "length, they cannot land in a clone instead.",
-    "Receive into another array, or copy what is read before the nest.",
+    "Pieces from other ranks arrive in the receive buffer while the nest runs, so that the nest "
+    "would read the old value in one run and the new value in another.  If blocks differ in "
+    "length, asphalt cannot receive them into a clone instead.",
+    "Receive into another array, or copy the values that the nest reads before it.",
     5,
 )
 WRITTEN = Code(
     "ASP502",
     "the receive buffer is written before the call",
     "A statement between the entry of the nest and the call writes the receive buffer, and would "
-    "overwrite a piece that has already arrived.  Where blocks differ in length, they cannot land "
-    "in a clone instead.",
+    "overwrite a piece that has already arrived.  If blocks differ in length, asphalt cannot "
+    "receive them into a clone instead.",
     "Move the statement in front of the nest if the exchange overwrites all of the buffer.",
     5,
 )

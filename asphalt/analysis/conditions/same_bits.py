@@ -35,12 +35,12 @@ from asphalt.ir.tree import leaves
 LAST_DIGITS = Code(
     "ASP903",
     "last digits may change",
-    "The tiled loop is the innermost one and evaluates functions such as SIN or EXP, or a power.  "
-    "A loop inside of it does not count where it has few iterations, known when compiling, or "
-    "where the variable of the tiled loop is in the second or a later subscript of no array.  "
-    "With a tile's trip count a compiler may use their vector versions for other elements than "
-    "before, which changes last digits.",
-    "Put a loop inside (tile an outer loop), switch the vectorisation of this file off, or accept "
+    "The tiled loop is the innermost one, and evaluates functions such as SIN or EXP, or a "
+    "power.  With the trip count of a tile, a compiler may use vector versions of these functions "
+    "for other elements than before, which changes last digits.  A loop inside of it does not "
+    "count if it has few iterations, known at compile time, or if the variable of the tiled loop "
+    "is in no second or later subscript of an array.",
+    "Put a loop inside (tile an outer loop), switch off the vectorisation of this file, or accept "
     "it with `--assume bits` or a directive `!$asphalt assume(bits)` in front of the call.",
     9,
 )

@@ -16,18 +16,18 @@ from asphalt.ir.tree import leaves
 CHANGED = Code(
     "ASP601",
     "the send buffer changes between the producer and the call",
-    "A statement after the nest writes the send buffer, so what was sent before is not what the "
-    "call would have sent.",
-    "Move the statement into the nest, or in front of it.",
+    "A statement behind the nest writes the send buffer, so that the tiles would not hold what "
+    "the call sends.",
+    "Move the statement into the nest or in front of it.",
     6,
 )
 ALIAS = Code(
     "ASP602",
     "a buffer may have a second name",
-    "The buffer is overlaid by EQUIVALENCE, its address is kept by C or MPI, or a caller passes "
-    "the same array twice: an assignment to another name may change what was sent or overwrite "
-    "what has arrived.  Pointers and targets are no such case by themselves: where another one is "
-    "accessed before the call, the conditions on the buffers say what it may do to them.",
+    "EQUIVALENCE overlays the buffer, C or MPI keeps its address, or a caller passes the same "
+    "array twice: an assignment to another name may change what was sent or overwrite what has "
+    "arrived.  Pointers and targets alone are not refused: where another one is accessed before "
+    "the call, the conditions on the buffers decide.",
     "Use a plain array.",
     6,
 )

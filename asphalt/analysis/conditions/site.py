@@ -22,86 +22,85 @@ OPERATION = Code(
     "ASP001",
     "this operation is not prepushed",
     "The call exchanges data between all ranks, but it is not a blocking MPI_ALLTOALL or "
-    "MPI_ALLTOALLV: it returns before the data has arrived, or has a data type for each rank.",
-    "`--passes transfers` moves work beside it. If all blocks have one type, MPI_ALLTOALLV can be "
-    "used, and is prepushed.",
+    "MPI_ALLTOALLV: it returns before the data has arrived, or has a datatype for each rank.",
+    "Use `--passes transfers`, which overlaps the operation as a whole.  If all blocks have one "
+    "datatype, use MPI_ALLTOALLV, which is prepushed.",
 )
 IN_PLACE = Code(
     "ASP002",
-    "MPI_IN_PLACE",
-    "The send and the receive buffer are one: a piece that arrives early would overwrite what has "
-    "not been sent.",
+    "the exchange is in place (MPI_IN_PLACE)",
+    "The send buffer is the receive buffer: a piece that arrives early would overwrite data that "
+    "has not been sent.",
     "Use two buffers.",
 )
 BUFFER = Code(
     "ASP003",
-    "the buffer is not a stretch of an array",
-    "A buffer argument is a section with gaps, an expression, a component of an element of an "
-    "array of structures, or a component that a pointer leads to.",
+    "a buffer argument is not a contiguous part of an array",
+    "The argument is a section with gaps, an expression, a component of an element of an array of "
+    "structures, or a component that is reached through a pointer.",
     "Pass an array, one of its elements, or a section of whole leading dimensions.",
 )
 TEXT = Code(
     "ASP004",
     "the text cannot be edited safely",
-    "Between the producer and the call there are preprocessor lines, text that a macro changed, "
-    "a label that is jumped to, or several statements on one line.  What is proved for one "
-    "configuration of the preprocessor need not hold for another.",
+    "Between the producer and the call stand preprocessor lines, text that a macro has changed, a "
+    "label that is jumped to, or several statements on one line.  A proof for one configuration "
+    "of the preprocessor need not hold for another.",
     "Put the statements on lines of their own, outside of preprocessor branches.",
 )
 PARSERS = Code(
     "ASP005",
     "two parsers disagree about a statement",
-    "Every statement from the producer to the call, and every declaration of the unit and its "
-    "hosts, is read by two parsers that were written independently.  They understand one of these "
-    "statements differently, so that nothing that is proved about it can be relied upon.",
-    "Write the statement in a plainer way, for example with more parentheses; and report it, since "
+    "Two independently written parsers read every statement from the producer to the call, and "
+    "every declaration of the unit and its hosts.  They understand one of these statements "
+    "differently, so no proof about it can be relied on.",
+    "Write the statement in a plainer way, for example with more parentheses.  Please report it: "
     "one of the parsers is wrong.",
 )
 BINDING = Code(
     "ASP007",
     "the binding of MPI is not known",
-    "The call has the name of an MPI procedure, but the module or the include file that it may "
-    "come from is not among the given files: whether its handles are integers or derived types is "
-    "not known.  Or nothing declares a constant of MPI that is passed: no `use mpi`, `use mpi_f08` "
-    "or include 'mpif.h' is in the procedure or its hosts.",
-    "Give asphalt the file, or the directory that it is in with -I; or add the line that the "
-    "message names.",
+    "The call has the name of an MPI procedure, but the module or include file that may declare "
+    "it is not among the given files: its handles may be integers or derived types.  Or an MPI "
+    "constant that is passed is not declared: neither the procedure nor its hosts have `use mpi`, "
+    "`use mpi_f08` or include 'mpif.h'.",
+    "Give asphalt the file, or its directory with -I; or add the line that the message names.",
 )
 NOT_GIVEN = Code(
     "ASP013",
     "a module of the program is not given",
-    "The procedure uses a module that is not among the given files.  Where it takes all names from "
-    "it, any name here may mean something else than it seems; else it is not known what the listed "
-    "names mean.",
+    "The procedure uses a module that is not among the given files.  Without ONLY, any name in "
+    "the procedure may come from the module; with ONLY, the meaning of the listed names is not "
+    "known.",
     "Give asphalt the file of the module, or the whole tree.",
 )
 SKIP = Code(
     "ASP006",
     "skipped on request",
     "A directive `!$asphalt skip` stands in front of the call or of its producer, or among the "
-    "declarations of the procedure.  Transfers between two ranks are skipped likewise; what "
-    "completes a skipped one stays as it is, too.",
+    "declarations of the procedure.  For a transfer between two ranks, the directive also covers "
+    "the call that completes it.",
     "Remove the directive to have the site transformed.",
 )
 
 LISTS = Code(
     "ASP009",
     "counts or displacements are not elements of an array",
-    "MPI_ALLTOALLV has a count and a displacement for each rank.  Messages of parts of a block "
-    "need them one by one, which takes an integer array, or a run of its first dimension; an "
-    "expression or a column of a larger array is not looked into.",
-    "Put them into an array before the nest.",
+    "MPI_ALLTOALLV has a count and a displacement for each rank.  To send parts of a block, "
+    "asphalt needs them one by one, from an integer array or a run of its first dimension; it "
+    "does not analyse expressions or a column of a larger array.",
+    "Copy them into an array before the nest.",
 )
 
 WRAPPER = Code(
     "ASP008",
-    "the exchange is inside of a procedure that does more than exchange",
-    "The call is that of a procedure which passes its arguments on to an exchange.  It is treated "
-    "like the exchange itself where the procedure does nothing else, apart from setting local "
-    "variables and looking at the error code, and where every argument of the exchange can be "
-    "written with what the caller passes and the constants of MPI that it knows.",
-    "Leave only the exchange in the procedure, with dummy arguments as its arguments, and have the "
-    "caller use the same MPI module; or call MPI where the data is computed.",
+    "the exchange is in a procedure that does more than exchange",
+    "The call is that of a procedure that passes its arguments on to an exchange.  asphalt treats "
+    "it like the exchange itself if the procedure does nothing else, apart from setting local "
+    "variables and testing the error code, and if the caller can write every argument of the "
+    "exchange with what it passes and the MPI constants that it can access.",
+    "Leave only the exchange in the procedure, with dummy arguments as its arguments, and use the "
+    "same MPI module in the caller; or call MPI where the data is computed.",
 )
 
 CODES = (OPERATION, LISTS, IN_PLACE, BUFFER, TEXT, BINDING, PARSERS, SKIP, WRAPPER, NOT_GIVEN)

@@ -17,26 +17,26 @@ from asphalt.analysis.verdicts.verdict import Code, Mark, Refused
 LOST = Code(
     "ASP030",
     "an operation that nothing completes",
-    "Whatever the conditions on the way are, no call completes the operation before the procedure "
-    "returns or its request is used again (in a loop: by the next iteration).  The call may be "
-    "one of a procedure that starts the operation with a request of its caller.  MPI may access "
-    "the buffer at any later time, and the request is lost (MPI-4.0 sections 3.7.3 and 11.2.2).",
-    "Wait for the request, or free it if nobody has to know when a send is complete.",
+    "Whatever the conditions, no call completes the operation before the procedure returns or its "
+    "request is used again (in a loop: by the next iteration).  The call may be one of a "
+    "procedure that starts the operation with a request of its caller.  MPI may access the buffer "
+    "at any later time, and the request is lost (MPI-4.0 sections 3.7.3 and 11.2.2).",
+    "Wait for the request, or free it if nothing depends on when the send is complete.",
 )
 NOT_STARTED = Code(
     "ASP031",
     "a wait for an operation that nothing starts",
-    "The request belongs to the procedure, and on no way to the wait does anything give it a "
-    "value: what is waited for is whatever the memory held before.  The wait may stand in a "
-    "procedure that is given the request.",
-    "Wait for the request that the operation was started with, or set it to MPI_REQUEST_NULL.",
+    "The request is local to the procedure, and no path to the wait defines it: the wait is for "
+    "whatever the memory held before.  The wait may stand in a procedure to which the request is "
+    "passed.",
+    "Wait for the request with which the operation was started, or set it to MPI_REQUEST_NULL.",
 )
 NO_SEND = Code(
     "ASP032",
     "a receive that no send matches",
-    "All sends of the program are known, all calls of it are, and none of the sends has the tag "
-    "and the communicator of the receive, is executed by its source, and goes to a rank that "
-    "executes it.  It is never complete, unless its source is MPI_PROC_NULL.",
+    "asphalt sees all sends of the program and all its calls.  None of the sends has the tag and "
+    "the communicator of the receive, is executed by its source, and goes to a rank that executes "
+    "the receive.  The receive never completes, unless its source is MPI_PROC_NULL.",
     "Give the send and the receive the same tag and communicator, and each the rank of the other.",
 )
 OTHER_MESSAGE = Code(
@@ -49,8 +49,8 @@ OTHER_MESSAGE = Code(
 ITSELF = Code(
     "ASP034",
     "a rank that waits for itself",
-    "The rank receives from itself and waits for the message, and on no way to the receive has it "
-    "sent anything: it never will.",
+    "The rank waits for a message from itself, and has sent none on any path to the receive: the "
+    "wait never ends.",
     "Start the receive with MPI_Irecv in front of the send, or use MPI_Sendrecv.",
 )
 

@@ -17,59 +17,60 @@ from asphalt.ir.tree import Leaf, leaves
 IO_CODE = Code(
     "ASP701",
     "input or output between the entry of the producer and the call",
-    "The program reads or writes a file or the terminal in what would be overlapped: other ranks "
-    "may rely on what was done before the exchange, and timings printed there would change.",
+    "The program reads or writes a file or the terminal in the part that would be overlapped: "
+    "other ranks may rely on what was done before the exchange, and printed timings would change.",
     "Move the statement in front of the nest or behind the call.",
     7,
 )
 MPI_CODE = Code(
     "ASP702",
     "another MPI call between the entry of the producer and the call",
-    "The nest, or a statement between it and the exchange, calls MPI for more than a question "
-    "(MPI_COMM_RANK, MPI_TYPE_SIZE ...): ranks may rely on its order with the exchange.",
+    "The nest, or a statement between it and the exchange, calls MPI for more than an inquiry "
+    "(MPI_COMM_RANK, MPI_TYPE_SIZE ...): ranks may rely on the order of this call and the "
+    "exchange.",
     "Move the call in front of the nest or behind the exchange.",
     7,
 )
 UNKNOWN = Code(
     "ASP703",
-    "a call that cannot be seen through",
+    "a call with unknown effects",
     "The nest calls a procedure whose source is not among the given files, a procedure pointer, a "
-    "type-bound procedure or an intrinsic with hidden state: it might do anything, the exchange "
-    "included.",
-    "Give asphalt the source of the procedure; or, if it touches nothing but its arguments, accept "
-    "that with `--assume pure:NAME` or a directive `!$asphalt assume(pure: NAME)`.",
+    "type-bound procedure or an intrinsic with hidden state: it might do anything, even the "
+    "exchange.",
+    "Give asphalt the source of the procedure; or, if it accesses nothing but its arguments, "
+    "accept that with `--assume pure:NAME` or a directive `!$asphalt assume(pure: NAME)`.",
     7,
 )
 STOP = Code(
     "ASP704",
     "the program may stop in the producer",
     "A STOP between the entry of the nest and the call would leave other ranks waiting for tiles.",
-    "Check before the nest or after the exchange.",
+    "Test before the nest or behind the exchange.",
     7,
 )
 DIRECTIVE = Code(
     "ASP705",
     "an OpenMP or OpenACC directive",
-    "The nest or the call is inside of, or contains, a parallel region: MPI calls must not move "
-    "into one, and the iterations of a worksharing loop are not executed in order.  Or the "
-    "procedure has statements behind `!$`, which are not looked at.",
-    "Nothing can be done now; the exchange stays as it is.",
+    "The nest or the call is in a parallel region, or contains one: MPI calls must not move into "
+    "it, and the iterations of a worksharing loop are not executed in order.  Or the procedure "
+    "has statements behind `!$`, which asphalt does not analyse.",
+    "There is no remedy yet: the exchange is not transformed.",
     7,
 )
 NOT_UNDERSTOOD = Code(
     "ASP706",
-    "a statement that could not be understood",
-    "A statement of the nest, or between it and the call, is not understood, so it might do "
+    "a statement that asphalt does not understand",
+    "A statement of the nest, or between it and the call, is not understood, so that it might do "
     "anything.",
     "Rewrite the statement in standard Fortran.",
     7,
 )
 STATE = Code(
     "ASP707",
-    "a procedure in the nest touches more than its arguments",
-    "A procedure that the nest calls changes module, COMMON or saved variables, or those of its "
-    "host.",
-    "Pass what it needs as arguments.",
+    "a procedure called in the nest changes more than its arguments",
+    "A procedure that the nest calls changes module, COMMON or saved variables, or variables of "
+    "its host.",
+    "Pass these variables as arguments.",
     7,
 )
 ALLOCATION = Code(
@@ -77,19 +78,19 @@ ALLOCATION = Code(
     "memory is allocated or pointers change in the producer",
     "An ALLOCATE, DEALLOCATE or pointer assignment stands between the entry of the nest and the "
     "call.",
-    "Allocate before the nest, free after the call.",
+    "Allocate before the nest, and deallocate behind the call.",
     7,
 )
 WINDOW = Code(
     "ASP709",
-    "memory that other ranks may access by a window is used in the producer",
-    "The program has windows (MPI_WIN_CREATE, MPI_WIN_ALLOCATE ...), and the nest, or a statement "
-    "between it and the exchange, uses a variable that may be window memory: one that is given to "
-    "a window, or a dummy, a pointer or a variable of a module, which might be.  A rank that has "
-    "its tiles may get or put there before this statement, which stands in front of the exchange, "
-    "is executed.",
-    "Use such variables before the nest or behind the exchange; let what is no window memory "
-    "belong to the procedure.",
+    "the producer uses memory that other ranks may access through a window",
+    "The program has RMA windows (MPI_WIN_CREATE, MPI_WIN_ALLOCATE ...).  The nest, or a "
+    "statement between it and the exchange, uses a variable that may be window memory: it is "
+    "passed to a window, or it is a dummy argument, a pointer or a module variable, which might "
+    "be.  A rank that has its tiles may get or put there before this statement is executed, "
+    "although the statement stands in front of the exchange.",
+    "Use such variables before the nest or behind the exchange; make variables that are not "
+    "window memory local to the procedure.",
     7,
 )
 

@@ -33,7 +33,7 @@ BESIDE = Code(
     "ASP082",
     "a statement stands between a collective operation and the loop over its blocks",
     "A statement between the loop and the operation, or in the loop, communicates, calls a "
-    "procedure that asphalt cannot see through, has a visible side effect, or accesses a buffer "
+    "procedure with unknown effects, has a visible side effect, or accesses a buffer "
     "of a message in progress.  Or, for a broadcast, the loop changes what this rank still has to "
     "send on.",
     "Move it in front of the first loop or behind the last one.",
@@ -60,7 +60,7 @@ PLACE = Code(
     "a receive of a loop cannot move past other messages",
     "One of these holds: a receive accepts any source or any tag; another receive of the loop may "
     "match its message; the loop contains a statement that cannot move: a directive, input or "
-    "output, or a call that asphalt cannot see through.",
+    "output, or a call with unknown effects.",
     "Name source and tag of each receive, and give different messages different tags.",
 )
 COPIES = Code(

@@ -16,7 +16,7 @@ STATEMENT = Code(
     "ASP061",
     "a nest does more than compute",
     "The nest contains a statement that cannot be written a second time or executed in another "
-    "order: input or output, a call that asphalt cannot see through, an exit from the loops, a "
+    "order: input or output, a call with unknown effects, an exit from the loops, a "
     "construct name, a directive, or a label that does more than end loops at a CONTINUE.",
     "Take such statements out of the nest.",
 )

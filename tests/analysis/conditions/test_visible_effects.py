@@ -297,7 +297,7 @@ def test_why_a_procedure_is_not_known(
     report = site(tmp_path, text).report
     assert report.code == "ASP703"
     why = reason.format(tmp_path / "exchange.f90")
-    assert report.message.endswith(f"a call that cannot be seen through: work ({why})")
+    assert report.message.endswith(f"a call with unknown effects: work ({why})")
 
 
 def test_a_module_that_is_defined_twice_is_told(tmp_path: Path) -> None:
