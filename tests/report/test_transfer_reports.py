@@ -176,7 +176,7 @@ def test_what_stands_in_the_way_is_explained(
         out = _told(capsys, "explain", f"{path}:{line}")
         assert "ring.f90:10  MPI_Irecv  refused  ASP062  no work comes beside it" in out
         assert "the nest of line 14 is not split" in out
-        assert "Nest the loops over the dimensions with a halo directly inside" in out
+        assert "Nest the loops over the dimensions that have a halo perfectly" in out
     assert "what completes it" in _told(capsys, "explain", f"{path}:12")
 
 
