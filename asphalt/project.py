@@ -27,21 +27,15 @@ from asphalt.config.passes import TRANSFERS, Pass
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.change import Change as Change
 from asphalt.diagnostics.model import ProblemReport, SiteReport
-from asphalt.driver.assumed_outcomes import as_promised
+from asphalt.driver.assumed_outcomes import with_assumed_outcomes
+from asphalt.driver.blocking_reports import kept_blocking, kept_stores, kept_whole, not_overlapped
 from asphalt.driver.findings import findings
 from asphalt.driver.given_lines import refuse_ambiguous
 from asphalt.driver.overlap import DEFAULT_DEPTH as DEFAULT_DEPTH
 from asphalt.driver.overlap import DEFAULT_TILE as DEFAULT_TILE
 from asphalt.driver.overlap import Judges as Judges
 from asphalt.driver.overlap import Outcome as Outcome
-from asphalt.driver.overlap import (
-    TileValues,
-    kept_blocking,
-    kept_stores,
-    kept_whole,
-    nothing_beside,
-    optimised,
-)
+from asphalt.driver.overlap import Request, TileValues, optimised
 from asphalt.driver.prepush import AskedFor, prepushed
 from asphalt.driver.program_starts import own_operations
 from asphalt.driver.sites import Site, SiteJudge
@@ -51,6 +45,7 @@ from asphalt.frontend.source_tree.tree import Tree, load_tree
 from asphalt.ir.stmt import Opaque, Use
 from asphalt.ir.tree import leaves
 from asphalt.optimiser.acceptance import Key
+from asphalt.optimiser.options import Options
 from asphalt.optimiser.outcome import Tried
 from asphalt.unparse.params import check_header
 
@@ -147,55 +142,52 @@ class Project:
         self._analyses.keep()
         return found
 
+    @cached_property
+    def _options(self) -> Options:
+        """What the settings ask the optimiser for."""
+        own = self.settings
+        passes = tuple(name for name in own.passes if name in TRANSFERS)
+        found = self.findings if passes else ()
+        faulty = {(one.file, one.unit): one.line for one in found}
+        return Options(passes, own.assume, own.clone_limit, faulty)
+
     def kept_blocking(self) -> tuple[SiteReport, ...]:
-        """The transfers that the settings ask to be made non-blocking, and that cannot be."""
+        """The blocking operations that ``nonblocking`` is asked for and cannot change."""
         if Pass.NONBLOCKING not in self.settings.passes:
             return ()
         return kept_blocking(self._analyses, self.settings.assume)
 
-    def promised(self, stay: Sequence[SiteReport]) -> tuple[SiteReport, ...]:
-        """Reports on transfers that stay; of those that an assumption would change, with what would
-        become of them: their procedures are optimised once more."""
-        own = self.settings
-        passes = [name for name in own.passes if name in TRANSFERS]
-        wrong = {(found.file, found.unit): found.line for found in self.findings}
-        return as_promised(self._analyses, stay, passes, own.assume, own.clone_limit, wrong)
+    def with_assumed_outcomes(self, blocking: Sequence[SiteReport]) -> tuple[SiteReport, ...]:
+        """Reports on operations that remain blocking; where an assumption would change that, with
+        what would become of them.  This optimises their procedures once more."""
+        return with_assumed_outcomes(self._analyses, blocking, self._options)
 
     def kept_stores(self) -> tuple[SiteReport, ...]:
-        """The stores in front of receives that the settings ask to leave out, and that stay."""
+        """The stores in front of receives that ``stores`` is asked for and cannot drop."""
         return kept_stores(self._analyses) if Pass.STORES in self.settings.passes else ()
 
-    def nothing_beside(
+    def not_overlapped(
         self, changes: Sequence[Change], tries: Mapping[Key, Tried] = MappingProxyType({})
     ) -> tuple[SiteReport, ...]:
-        """Those that could be, but are not in these changes: no work comes beside them.  ``tries``:
-        what was tried for units (``Outcome.tries``)."""
+        """The blocking operations that could be non-blocking, but are not in these changes:
+        nothing would overlap with them.  ``tries``: what was tried for units (``Outcome.tries``)."""
         if Pass.NONBLOCKING not in self.settings.passes:
             return ()
-        own = self.settings
-        wrong = {(found.file, found.unit): found.line for found in self.findings}
-        return nothing_beside(
-            self._analyses, changes, own.assume, own.passes, own.clone_limit, wrong, tries=tries
-        )
+        return not_overlapped(self._analyses, changes, Request(self._options), tries)
 
     def kept_whole(self, sites: Sequence[SiteReport]) -> tuple[SiteReport, ...]:
-        """The sites that changes are about, with what keeps messages from being cut into segments
-        where the settings ask for it."""
-        if not {Pass.NONBLOCKING, Pass.PIPELINING} <= set(self.settings.passes):
+        """The sites that changes are about; where ``pipelining`` is asked for, with what keeps
+        their messages from being cut into segments."""
+        if not self._options.asks_for(Pass.NONBLOCKING, Pass.PIPELINING):
             return tuple(sites)
         return kept_whole(self._analyses, sites, self.settings.assume)
 
     def own_operations(self, outcome: Outcome) -> tuple[SiteReport, ...]:
-        """The operations that the program starts itself and that get no more work beside them in
-        an outcome; (): nobody asks to move work."""
-        passes = self.settings.passes
-        if Pass.MOTION not in passes:
-            return ()
+        """The operations that the program starts itself and that overlap with no more work in an
+        outcome; (): the settings ask neither to move work nor to cut messages."""
         sites = (*(site for change in outcome.changes for site in change.sites), *outcome.own)
-        told = {(site.file, site.line) for site in sites}
-        wrong = {(found.file, found.unit): found.line for found in self.findings}
-        more = own_operations(self._analyses, told, self.settings.assume, passes, wrong)
-        return (*outcome.own, *more)
+        reported = {(site.file, site.line) for site in sites}
+        return (*outcome.own, *own_operations(self._analyses, reported, self._options))
 
     @cached_property
     def remarks(self) -> tuple[ProblemReport, ...]:
@@ -284,13 +276,8 @@ class Project:
         changes: tuple[Change, ...] = ()
         if Pass.PREPUSH in passes:
             changes = prepushed(self._tree, self.sites(), asked, in_place)
-        wanted = [name for name in passes if name in TRANSFERS]
-        wrong = {(found.file, found.unit) for found in self.findings} if wanted else set()
-        limit = self.settings.clone_limit
-        given = TileValues(asked.given("tile", tile), asked.given("depth", depth))
-        return optimised(
-            self._analyses, changes, wanted, wrong, self.settings.assume, limit, given, judges
-        )
+        values = TileValues(asked.given("tile", tile), asked.given("depth", depth))
+        return optimised(self._analyses, changes, Request(self._options, values, judges))
 
 
 def _is_for_transfer(directive: Directive, scope: Scope) -> bool:
@@ -303,10 +290,10 @@ def _is_for_transfer(directive: Directive, scope: Scope) -> bool:
 
 def _ambiguities(sites: Iterable[Site]) -> Iterator[ProblemReport]:
     """A note for each module that a site needs and that is defined more than once."""
-    told: set[str] = set()
+    reported: set[str] = set()
     for site in sites:
         for module, text in ambiguous_modules(site.exchange.scope):
-            if module not in told:
-                told.add(module)
+            if module not in reported:
+                reported.add(module)
                 message = f"{text}: nothing of it is known here"
                 yield ProblemReport(site.report.file, None, message, note=True)

@@ -88,13 +88,11 @@ def reports_after(
     found = list(project.findings)
     told = {(site.file, site.line) for site in found}
     own = project.own_operations(outcome)
-    known = {(site.file, site.line) for site in own}
-    others = project.nothing_beside(changes, outcome.tries)
-    more = [site for site in others if (site.file, site.line) not in known]
-    idle = tuple(map(outcome.tried, (*more, *own)))
+    others = project.not_overlapped(changes, outcome.tries)
+    idle = tuple(map(outcome.tried, (*others, *own)))
     blocking = project.kept_blocking()
     if promise:
-        blocking = project.promised(blocking)
+        blocking = project.with_assumed_outcomes(blocking)
     stay = (*blocking, *idle, *project.kept_stores())
     found += [
         site

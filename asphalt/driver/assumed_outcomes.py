@@ -1,51 +1,44 @@
 """What becomes of transfers that an accepted assumption would let become non-blocking.
 
-Nothing is promised that would be refused then: all ranks have to come to the call together, and
-some work beside it has to be worth it, whatever is assumed.  So their procedures are looked at as
-if the assumptions were accepted.
+An assumption is only suggested where it would change something: whatever is assumed, all ranks have
+to come to the call together, and some work has to overlap with it.  So asphalt optimises the
+procedures of these transfers once more, as if the assumptions were accepted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.diagnostics.model import SiteReport
-from asphalt.driver.overlap import nothing_beside, optimised
+from asphalt.driver.blocking_reports import not_overlapped
+from asphalt.driver.overlap import Request, optimised
+from asphalt.optimiser.options import Options
 from asphalt.transforms.nonblocking.rules import COULD
 
 
-def as_promised(
-    analyses: Analyses,
-    stay: Sequence[SiteReport],
-    passes: Collection[str],
-    accepted: frozenset[str],
-    clone_limit: int | None = None,
-    wrong: Mapping[tuple[str, str], int] = MappingProxyType({}),
+def with_assumed_outcomes(
+    analyses: Analyses, blocking: Sequence[SiteReport], options: Options
 ) -> tuple[SiteReport, ...]:
-    """Reports on transfers that stay blocking; of those that an assumption would change, with what
-    they would overlap with, or refused with what would keep them as they are.  (What stays told as
-    assumed without that is in a procedure with errors.)
+    """Reports on transfers that remain blocking, those with the verdict ``assumed`` judged anew.
 
-    ``passes``: for transfers; ``accepted``: the assumptions that are; ``wrong``: the line of an
-    error in the messages of a unit, by file and name.
+    If the assumption would let it overlap, the report says with what; if not, it is refused with
+    the reason.  The verdict stays ``assumed`` without either in a procedure with errors.
     """
-    lifted = [site for site in stay if site.verdict == "assumed"]
+    lifted = [site for site in blocking if site.verdict == "assumed"]
     if not lifted:
-        return tuple(stay)
-    assumed = accepted.union(*(site.assumptions for site in lifted))
-    units = {(site.file, site.unit) for site in lifted}
-    outcome = optimised(
-        analyses, (), passes, tuple(wrong), assumed, clone_limit, units=frozenset(units)
-    )
+        return tuple(blocking)
+    assumed = options.accepted.union(*(site.assumptions for site in lifted))
+    units = frozenset((site.file, site.unit) for site in lifted)
+    request = Request(replace(options, accepted=assumed), units=units)
+    outcome = optimised(analyses, (), request)
     changes = outcome.changes
-    idle = nothing_beside(analyses, changes, assumed, passes, clone_limit, wrong, frozenset(units))
+    idle = not_overlapped(analyses, changes, request)
     would = {(s.file, s.line, s.operation): s for change in changes for s in change.sites}
     would |= {(s.file, s.line, s.operation): outcome.tried(s) for s in idle}
     found: list[SiteReport] = []
-    for site in stay:
+    for site in blocking:
         then = would.get((site.file, site.line, site.operation))
         if site.verdict != "assumed" or then is None:
             found.append(site)

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.inlining.runtime_names import clashing_name
-from asphalt.analysis.messages.messages import Messages, Stage, part_of
+from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.verdicts.pipelining_codes import PARTS
 from asphalt.analysis.verdicts.splitting_codes import ORDER
 from asphalt.analysis.verdicts.verdict import Code, Mark, Refused
@@ -17,17 +16,18 @@ from asphalt.config.passes import Pass
 from asphalt.ir.program import Located
 from asphalt.ir.source import Span
 from asphalt.ir.tree import Do, Node, leaves
+from asphalt.optimiser.acceptance import key_of
 from asphalt.optimiser.empty_windows import EmptyWindow, EmptyWindows
+from asphalt.optimiser.options import Options
 from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import Tried
-from asphalt.optimiser.second_reader import disagreement
+from asphalt.optimiser.unchanged_units import why_unchanged
 from asphalt.transforms.buffers import receive_queues, redundant_stores
 from asphalt.transforms.decomposition import decomposition
 from asphalt.transforms.inlining import inline
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.tiling import pipelining, segmentation
 
-_NO_MORE = "no more work comes beside it"
 NOT_BROUGHT = "could by itself, but is not brought there with what stands around it"
 
 
@@ -58,70 +58,56 @@ def _refused(
     }
 
 
-def nothing_beside(
+def not_overlapped(
     analyses: Analyses,
     located: Located,
     overlapped: Collection[int],
-    accepted: frozenset[str] = frozenset(),
-    passes: Collection[str] = (),
-    clone_limit: int | None = None,
-    untouched: str | None = None,
-    tried: Tried | None = None,
+    options: Options,
+    tried: Tried,
 ) -> tuple[tuple[Refused, str, tuple[str, ...]], ...]:
-    """Those that could be, but stay as they are: all but the ones of the lines ``overlapped``.
+    """The blocking operations that could be non-blocking, but remain as they are: all but those of
+    the lines ``overlapped``.  Each comes with its MPI procedure and the assumptions that it would
+    rest on.
 
-    Each with what keeps its window empty, as far as one thing does; and with what keeps it whole,
-    or in its loop, or its procedure at its call, where one of the ``passes`` would change that.
-    And with the assumptions that it would rest on.  ``untouched``: why nothing of the unit is
-    changed.  ``tried``: what was tried for it in vain.  Behind them, the messages that the program
-    starts itself, with what keeps them whole.
+    The refusal says, as far as that is known: what stands in the way of its wait and its start;
+    what keeps its message whole, its receive in a loop or its procedure at the call, where a pass
+    that is asked for could change that; and what was ``tried`` for the unit in vain.
     """
-    facts = _facts(analyses, located, accepted)
+    facts = _facts(analyses, located, options.accepted)
     idle = [
         (found, spelled)
         for found, spelled in _judged(facts)
         if isinstance(found, nonblocking.Split) and found.line not in overlapped
     ]
-    segments = segmentation.refusals(facts) if Pass.PIPELINING in passes else ()
-    own = _own_that_stay(facts, segments, overlapped)
-    if not idle and not own:
+    if not idle:
         return ()
-    chain = tuple(unit.name for unit in located.chain)
-    untouched = untouched or disagreement(analyses.tree, located.path, chain)
-    untouched = untouched or clashing_name(facts.scope)
-    if untouched is not None:
-        message = f"it could be non-blocking, but nothing of its procedure is changed: {untouched}"
+    unchanged = options.fault_in(located)
+    unchanged = unchanged or why_unchanged(analyses.tree, *key_of(located), facts.scope)
+    if unchanged is not None:
+        message = f"it could be non-blocking, but nothing of its procedure is changed: {unchanged}"
         return tuple(
             (Refused(NOTHING_BESIDE, message, found.leaf.span), spelled, found.assumed)
             for found, spelled in idle
         )
     stay: list[Refused] = []
-    if Pass.PIPELINING in passes:
-        stay += segments
+    if options.asks_for(Pass.PIPELINING):
+        stay += segmentation.refusals(facts)
         stay += pipelining.refusals(facts)
-    if Pass.DECOMPOSITION in passes:
+    if options.asks_for(Pass.DECOMPOSITION):
         stay += decomposition.refusals(facts)
-    if Pass.EXPANSION in passes:
-        stay += receive_queues.refusals(facts, clone_limit)
+    if options.asks_for(Pass.EXPANSION):
+        stay += receive_queues.refusals(facts, options.clone_limit)
     more = {one.span: one for one in stay}
     windows = EmptyWindows(facts)
-    calls = calls_that_stay(analyses, located, accepted) if Pass.INLINE in passes else ()
-    blocking = tuple(
-        (
-            _idle(
-                found,
-                windows.of(found),
-                more.get(found.leaf.span),
-                calls,
-                passes,
-                tried or Tried(),
-            ),
-            spelled,
-            found.assumed,
-        )
-        for found, spelled in idle
-    )
-    return (*blocking, *own)
+    calls: tuple[str, ...] = ()
+    if options.asks_for(Pass.INLINE):
+        calls = calls_that_stay(analyses, located, options.accepted)
+
+    def refusal(found: nonblocking.Split) -> Refused:
+        window = windows.of(found)
+        return _idle(found, window, more.get(found.leaf.span), calls, options, tried)
+
+    return tuple((refusal(found), spelled, found.assumed) for found, spelled in idle)
 
 
 def kept_whole(
@@ -131,31 +117,12 @@ def kept_whole(
     return segmentation.refusals(_facts(analyses, located, accepted))
 
 
-def _own_that_stay(
-    facts: UnitFacts, segments: Collection[Refused], overlapped: Collection[int]
-) -> tuple[tuple[Refused, str, tuple[str, ...]], ...]:
-    """The messages that the program starts itself, and that no more work comes beside; one for each
-    start that could be several."""
-    started = {
-        leaf.span: call.procedure.spelled
-        for leaf, call in facts.once(Messages).own_calls()
-        if call.binding != "runtime"
-        and part_of(call) is Stage.START
-        and line_of(leaf) not in overlapped
-    }
-    told = {one.span: one for one in reversed(tuple(segments)) if one.span in started}
-    return tuple(
-        (replace(one, message=f"{_NO_MORE}; {one.message}"), started[span], ())
-        for span, one in told.items()
-    )
-
-
 def _idle(
     found: nonblocking.Split,
     window: EmptyWindow,
     more: Refused | None,
     calls: tuple[str, ...],
-    passes: Collection[str],
+    options: Options,
     tried: Tried,
 ) -> Refused:
     """The refusal of a transfer that no work comes beside, with what would have brought some."""
@@ -169,7 +136,7 @@ def _idle(
     code, why = _of_nests(window, tried)
     told += why
     if window.beside is not None:
-        told.append(_could(window.beside, passes, tried))
+        told.append(_could(window.beside, options, tried))
     if not told and window.alone_in is not None:
         told = [f"no work stands in {window.alone_in}"]
     message += f": {'; '.join(told)}" if told else " that is worth it"
@@ -203,11 +170,11 @@ def _of_nests(window: EmptyWindow, tried: Tried) -> tuple[Code, list[str]]:
     return code, told
 
 
-def _could(beside: Node, passes: Collection[str], tried: Tried) -> str:
+def _could(beside: Node, options: Options, tried: Tried) -> str:
     """Why work that nothing keeps from coming beside a transfer does not."""
     where = f"line {line_of(next(leaves(beside)))}"
     what = f"the loop of {where}" if isinstance(beside, Do) else where
-    lacking = [name for name in (Pass.FISSION, Pass.MOTION) if name not in passes]
+    lacking = [name for name in (Pass.FISSION, Pass.MOTION) if not options.asks_for(name)]
     if lacking:
         return f"with --passes {','.join(lacking)}, {what} might"
     if tried.ending is not None:

@@ -26,16 +26,12 @@ report that their greedy order once cloned a buffer at a loss, section 6.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
 from dataclasses import replace
 
-from asphalt.analysis_manager.analyses import Analyses
-from asphalt.config.passes import TRANSFERS
 from asphalt.frontend.source_tree.tree import Tree
-from asphalt.gain.model import Judge, Model
 from asphalt.ir.program import Located
-from asphalt.optimiser.acceptance import Key, key_of
-from asphalt.optimiser.origins import SourceLine, itself
+from asphalt.optimiser.acceptance import key_of
+from asphalt.optimiser.options import Context, Options
 from asphalt.optimiser.outcome import FIXPOINT as FIXPOINT
 from asphalt.optimiser.outcome import Done as Done
 from asphalt.optimiser.outcome import Dropped as Dropped
@@ -46,37 +42,18 @@ from asphalt.optimiser.rounds import optimised
 from asphalt.optimiser.unit_state import Workshop
 from asphalt.support.garbage_collection import collected_seldom
 
+_EVERYTHING = Options()
+_ALONE = Context()
+
 
 def optimise(
-    tree: Tree,
-    located: Located,
-    passes: Collection[str] = TRANSFERS,
-    *,
-    accepted: frozenset[str] = frozenset(),
-    clone_limit: int | None = None,
-    model: Judge | None = None,
-    changed: Collection[Key] = (),
-    wrong: Collection[tuple[str, str]] = (),
-    given: Callable[[SourceLine], SourceLine] = itself,
-    analyses: Analyses | None = None,
+    tree: Tree, located: Located, options: Options = _EVERYTHING, context: Context = _ALONE
 ) -> Optimised:
-    """The best that the given transformations make of a unit of a tree.
-
-    ``accepted``: the assumptions that the user accepts.  ``clone_limit``: MiB that copies of
-    message buffers may have; None: as usual.  ``model``: the judge of what is worth it; None: the
-    model with the usual networks.  ``changed``: the units of the tree that have been optimised
-    before.  ``wrong``: file and name of those with errors in their messages, which are not inlined.
-    ``given``: where a statement of the tree stood in what the user gave; it is told by
-    that.  ``analyses``: those of the tree that have been made for other units; None: none.
-    """
-    path, chain = key_of(located)
-    analyses = analyses or Analyses(tree)
-    used: Judge = model or Model(analyses=analyses)
-    own = passes, accepted, clone_limit, used, changed, wrong, given
-    shop = Workshop(tree, path, chain, *own, analyses)
-    disagreement = Driver(shop).disagreement()
-    if disagreement is not None:
-        return Optimised(located.path, located.unit.name, None, (), (), (), disagreement)
+    """The best that the passes make of a unit of a tree."""
+    shop = Workshop(tree, *key_of(located), options, context)
+    unchanged = Driver(shop).why_unchanged()
+    if unchanged is not None:
+        return Optimised(located.path, located.unit.name, None, (), (), (), unchanged)
     with collected_seldom():
         found = optimised(shop)
         return replace(found, staying=staying(shop, found), whole=shop.whole)

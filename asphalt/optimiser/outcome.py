@@ -102,14 +102,16 @@ class Transfer:
 @dataclass(frozen=True, slots=True)
 class Staying:
     """An operation that the program starts itself and that gets no more work beside it: where the
-    call stands in what the user gave, the MPI procedure, and why, as a refusal has it.  ``marks``:
-    other places that have to do with it, with their roles and what is told of them."""
+    call stands in the user's source, the MPI procedure, and why, as a refusal says it.  ``marks``:
+    other places that play a part, with their roles and what they do.  ``witness``: file and line of
+    a statement that shows why; None: the call."""
 
     place: SourceLine
     operation: str
     code: Code
     message: str
     marks: tuple[tuple[SourceLine, Role, str], ...] = ()
+    witness: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

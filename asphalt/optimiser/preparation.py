@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from asphalt.analysis.inlining.runtime_names import clashing_name
 from asphalt.config.limits import HEADER
 from asphalt.config.passes import Pass
 from asphalt.frontend.source_tree.tree import Tree
@@ -27,8 +26,8 @@ from asphalt.optimiser.dropped import (
 from asphalt.optimiser.outcome import Done, Dropped, Optimised, Tiled, Transfer
 from asphalt.optimiser.overlap import Overlap
 from asphalt.optimiser.phases import MOST_STEPS, PHASES
-from asphalt.optimiser.second_reader import disagreement
 from asphalt.optimiser.segmenting import Segmenting
+from asphalt.optimiser.unchanged_units import why_unchanged
 from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.optimiser.waves import Waves
 from asphalt.transforms.buffers.array_expansion import ExpandBuffers
@@ -48,12 +47,10 @@ class Driver:
         self.segments = Segmenting(shop, self.overlap)
         self.waves = Waves(shop)
 
-    def disagreement(self) -> str | None:
-        """Why the unit is not touched: two units of one name, parsers that read it differently, or
-        names that asphalt needs."""
+    def why_unchanged(self) -> str | None:
+        """Why the unit is not changed; None: it may be."""
         shop = self.shop
-        found = disagreement(shop.tree, shop.path, shop.chain)
-        return found or clashing_name(shop.facts(shop.tree).scope)
+        return why_unchanged(shop.tree, shop.path, shop.chain, shop.facts(shop.tree).scope)
 
     def best(self) -> Optimised:
         """The unit with all transfers split whose windows get some work.
@@ -183,8 +180,8 @@ class Driver:
         callees = [step.plan.callee for step in steps if isinstance(step, inline.Inline)]
         chains = dict.fromkeys((c.path, tuple(u.name for u in c.chain)) for c in callees)
         for path, chain in chains:
-            driver = Driver(self.shop.beside(tree, path, chain))
-            found = driver.best() if driver.disagreement() is None else None
+            driver = Driver(self.shop.for_unit(tree, path, chain))
+            found = driver.best() if driver.why_unchanged() is None else None
             if found is not None and found.content is not None:
                 tree = tree.edited({path: found.content})
         if tree is self.shop.tree:

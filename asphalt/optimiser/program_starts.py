@@ -7,89 +7,144 @@ that from being split, and what was tried with it and not kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from itertools import islice
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
+from asphalt.analysis.messages.messages import Messages, Stage, part_of
 from asphalt.analysis.verdicts.verdict import Role
+from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.passes import Pass
+from asphalt.ir.program import Located
 from asphalt.ir.tree import Leaf
+from asphalt.optimiser.acceptance import key_of
 from asphalt.optimiser.blocking import NOT_BROUGHT, calls_that_stay
+from asphalt.optimiser.options import Options
 from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import Optimised, Staying, Tried
 from asphalt.optimiser.program_windows import OwnStart, OwnWindows, own_starts
+from asphalt.optimiser.unchanged_units import why_unchanged
 from asphalt.optimiser.unit_state import Workshop
+from asphalt.transforms.tiling import segmentation
 
 _MOST = 2  # steps that were tried in vain with a nest and are told
 _NOTHING = Tried()
+_NO_MORE = "no more work comes beside it"
+_NO_WORK = "no work comes beside it"
 
 
 def staying(shop: Workshop, found: Optimised) -> tuple[Staying, ...]:
-    """Those of a unit in the workshop, with what became of it."""
+    """Those of a unit in the workshop, with what became of it; (): nobody asks to move work."""
+    if not shop.options.asks_for(Pass.MOTION):
+        return ()
     tree = shop.tree_of(found)
-    facts = shop.facts(tree)
-    told = {(one.path, one.line, one.operation) for one in found.transfers}
+    overlapped = {(one.path, one.line, one.operation) for one in found.transfers}
 
     def place(leaf: Leaf) -> SourceLine:
         return shop.given(shop.place(tree, line_of(leaf)))
 
     def calls() -> tuple[str, ...]:
         located = shop.located(shop.first)
-        return calls_that_stay(shop.analyses, located, shop.accepted)
+        return calls_that_stay(shop.analyses, located, shop.options.accepted)
 
+    asked = _Asked(shop.facts(tree), shop.passes, place, calls, Tried(found.dropped))
     return tuple(
         one
-        for one in staying_in(facts, shop.passes, place, calls, Tried(found.dropped))
-        if (one.place.path, one.place.line, one.operation) not in told
+        for one in asked.staying()
+        if (one.place.path, one.place.line, one.operation) not in overlapped
     )
 
 
-def staying_in(
-    facts: UnitFacts,
-    passes: Collection[str],
-    place: Callable[[Leaf], SourceLine],
-    calls: Callable[[], tuple[str, ...]],
-    tried: Tried = _NOTHING,
-    untouched: str | None = None,
-) -> Iterator[Staying]:
-    """All that a unit starts itself, each as if nothing came beside it.
+def staying_in(analyses: Analyses, located: Located, options: Options) -> Iterator[Staying]:
+    """All that a unit of a tree starts itself, as if the optimiser did nothing with the unit.
 
-    ``place``: where a statement stands in what the user gave.  ``calls``: why the procedure does
-    not come to the places of its calls.  ``tried``: what was tried in vain.  ``untouched``: why
-    nothing of the unit is changed."""
-    windows = OwnWindows(facts, passes)
-    for one in own_starts(facts, windows):
-        message = "no more work comes beside it" if one.beside else "no work comes beside it"
-        if untouched is not None:
-            message = f"nothing of its procedure is changed: {untouched}"
-        elif reasons := list(_reasons(one, windows, place, calls, tried, passes)):
-            message += f": {'; '.join(reasons)}"
-        marks: list[tuple[SourceLine, Role, str]] = [
-            (place(stop.head), "offending", stop.why) for stop in one.stops
-        ]
-        marks += [(place(end), "path", "what completes it") for end in one.ends]
-        yield Staying(place(one.start), one.operation, one.code, message, tuple(marks))
-
-
-def _reasons(
-    one: OwnStart,
-    windows: OwnWindows,
-    place: Callable[[Leaf], SourceLine],
-    calls: Callable[[], tuple[str, ...]],
-    tried: Tried,
-    passes: Collection[str],
-) -> Iterator[str]:
-    """What keeps more work from coming beside it, each in a clause."""
-    if one.could is not None:
-        what = windows.named(one.could)
-        why = NOT_BROUGHT if tried.ending is None else f"could, but {tried.ending.numbers}"
-        yield f"{what} {why}"
+    Where work is to be moved (``motion``): what keeps more of it from the overlap window.  Where
+    messages are only to be cut (``pipelining``): what keeps them whole.
+    """
+    moves, cuts = options.asks_for(Pass.MOTION), options.asks_for(Pass.NONBLOCKING, Pass.PIPELINING)
+    if not moves and not cuts:
         return
-    unit = windows.facts.unit
-    if one.leaves_unit and windows.is_called:
-        yield f"no work stands behind it in {unit.name}"
-    yield from one.why
-    if one.leaves_unit and Pass.INLINE in passes:
-        yield from calls()
-    heads = dict.fromkeys(place(stop.head) for stop in one.stops)
-    for head in heads:
-        yield from islice(tried.about(head), _MOST)
+    effects, uniformity = analyses.of(any_sizes=True)
+    eol = analyses.tree.file(located.path).eol
+    facts = UnitFacts(located, effects, eol, uniformity, options.accepted)
+
+    def place(leaf: Leaf) -> SourceLine:
+        return SourceLine(located.path, line_of(leaf))
+
+    def calls() -> tuple[str, ...]:
+        return calls_that_stay(analyses, located, options.accepted)
+
+    unchanged = options.fault_in(located)
+    unchanged = unchanged or why_unchanged(analyses.tree, *key_of(located), facts.scope)
+    if moves:
+        yield from _Asked(facts, options.passes, place, calls, unchanged=unchanged).staying()
+    elif unchanged is None:
+        yield from _whole_messages(facts, place)
+
+
+def _whole_messages(facts: UnitFacts, place: Callable[[Leaf], SourceLine]) -> Iterator[Staying]:
+    """The messages that a unit starts itself and that could be cut but for one thing."""
+    whole = {one.span: one for one in reversed(segmentation.refusals(facts))}
+    for leaf, call in facts.once(Messages).own_calls():
+        starts = part_of(call) is Stage.START and call.binding != "runtime"
+        one = whole.get(leaf.span) if starts else None
+        if one is not None:
+            marks = tuple(
+                (SourceLine(mark.span.file, mark.span.first), mark.role, mark.text)
+                for mark in one.marks
+            )
+            yield Staying(
+                place(leaf),
+                call.procedure.spelled,
+                one.code,
+                f"{_NO_MORE}; {one.message}",
+                marks or ((place(leaf), "offending", one.message),),
+                one.witness,
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A unit whose own operations are asked about.
+
+    ``place``: where a statement stands in the user's source.  ``calls``: why the procedure is not
+    inlined at its calls.  ``tried``: what was tried in vain.  ``unchanged``: why the unit is not
+    changed.
+    """
+
+    facts: UnitFacts
+    passes: Collection[str]
+    place: Callable[[Leaf], SourceLine]
+    calls: Callable[[], tuple[str, ...]]
+    tried: Tried = _NOTHING
+    unchanged: str | None = None
+
+    def staying(self) -> Iterator[Staying]:
+        """All that the unit starts itself, each as if nothing overlapped with it."""
+        windows = OwnWindows(self.facts, self.passes)
+        for one in own_starts(self.facts, windows):
+            message = _NO_MORE if one.beside else _NO_WORK
+            if self.unchanged is not None:
+                message = f"nothing of its procedure is changed: {self.unchanged}"
+            elif reasons := list(self._reasons(one, windows)):
+                message += f": {'; '.join(reasons)}"
+            marks: list[tuple[SourceLine, Role, str]] = [
+                (self.place(stop.head), "offending", stop.why) for stop in one.stops
+            ]
+            marks += [(self.place(end), "path", "what completes it") for end in one.ends]
+            yield Staying(self.place(one.start), one.operation, one.code, message, tuple(marks))
+
+    def _reasons(self, one: OwnStart, windows: OwnWindows) -> Iterator[str]:
+        """What keeps more work from the overlap window, each in a clause."""
+        if one.could is not None:
+            ending = self.tried.ending
+            why = NOT_BROUGHT if ending is None else f"could, but {ending.numbers}"
+            yield f"{windows.named(one.could)} {why}"
+            return
+        if one.leaves_unit and windows.is_called:
+            yield f"no work stands behind it in {self.facts.unit.name}"
+        yield from one.why
+        if one.leaves_unit and Pass.INLINE in self.passes:
+            yield from self.calls()
+        for head in dict.fromkeys(self.place(stop.head) for stop in one.stops):
+            yield from islice(self.tried.about(head), _MOST)

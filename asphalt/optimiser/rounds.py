@@ -25,7 +25,7 @@ def optimised(shop: Workshop) -> Optimised:
     while found.content is not None:
         seen.add(found.content)
         again = Driver(shop.after(found))
-        if again.disagreement() is not None:
+        if again.why_unchanged() is not None:
             return found
         more = again.shop.tidied(again.best())
         if more.content in (None, found.content):

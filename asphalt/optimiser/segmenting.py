@@ -77,7 +77,7 @@ class Segmenting:
             if isinstance(step, inline.Inline):
                 callee = step.plan.callee
                 chain = tuple(unit.name for unit in callee.chain)
-                shop = self.shop.beside(tree, callee.path, chain)
+                shop = self.shop.for_unit(tree, callee.path, chain)
                 nothing = Optimised(callee.path, chain[-1], None, (), (), (), FIXPOINT)
                 begin = UnitState(tree, ())
                 if Segmenting(shop, Overlap(shop)).of(nothing, begin).tiled:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,11 +16,12 @@ from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.passes import Pass
 from asphalt.diagnostics.site_names import site_name
 from asphalt.frontend.source_tree.tree import Tree
-from asphalt.gain.model import Judge, Price
+from asphalt.gain.model import Judge, Model, Price
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
-from asphalt.optimiser.acceptance import Key, accepted_now
-from asphalt.optimiser.origins import Origins, SourceLine, itself
+from asphalt.optimiser.acceptance import accepted_now
+from asphalt.optimiser.options import Context, Options
+from asphalt.optimiser.origins import Origins, SourceLine
 from asphalt.optimiser.outcome import Done, Dropped, Optimised, Transfer
 from asphalt.optimiser.phases import MOST_STEPS
 from asphalt.optimiser.text_states import EditedTrees
@@ -40,6 +41,8 @@ from asphalt.transforms.rewriting.tidying import without_unused
 from asphalt.transforms.tiling import pipelining
 from asphalt.transforms.tiling.wave_pipelines import Pipeline
 from asphalt.unparse.unparse import unparse
+
+_ALONE = Context()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +64,9 @@ class UnitState:
 class Workshop:
     """A unit of a tree, and how steps are applied to it.
 
-    ``first``: the tree as it was given; ``tree``: as it stands where these steps begin.
-    ``analyses``: of the tree as it was given, where others have made some.  ``chain``:
-    the names of the unit and its hosts, from the outermost one.  ``passes``: the transformations
-    that may be tried.  ``changed``: the units that have been optimised before.  ``wrong``: file and
-    name of those that are not inlined.  ``given``: where a statement of the tree stood in what the
-    user gave.
+    ``first``: the tree as it was given; ``tree``: as it stands where these steps begin; ``chain``:
+    the names of the unit and its hosts, from the outermost one.  ``whole``: what kept nests from
+    being divided, by their place in the user's source.
     """
 
     def __init__(
@@ -74,48 +74,38 @@ class Workshop:
         tree: Tree,
         path: str,
         chain: tuple[str, ...],
-        passes: Collection[str],
-        accepted: frozenset[str],
-        clone_limit: int | None,
-        model: Judge,
-        changed: Collection[Key] = (),
-        wrong: Collection[tuple[str, str]] = (),
-        given: Callable[[SourceLine], SourceLine] = itself,
-        analyses: Analyses | None = None,
+        options: Options,
+        context: Context = _ALONE,
     ) -> None:
         self.first = tree
         self.tree = tree
         self.path = path
         self.chain = chain
-        self.passes = passes
-        self.accepted = accepted
-        self.changed = changed
-        self.wrong = wrong
-        self.given = given
-        self.analyses = analyses or Analyses(tree)
+        self.options = options
+        self.passes = options.passes
+        self.context = context
+        self.given = context.given
+        self.analyses = context.analyses or Analyses(tree)
+        self.model: Judge = context.model or Model(analyses=self.analyses)
         self.known = EditedTrees(tree, path)
         self.origins = Origins(tree, path)
-        self.clone_limit = clone_limit
-        self.model = model
+        self.whole: dict[SourceLine, Refused] = {}
         self._tiled: dict[tuple[str, tuple[str, ...]], bool] = {}
         self._prices: dict[bytes, Price] = {}
         self._once_called: frozenset[str] = frozenset()
-        self.whole: dict[
-            SourceLine, Refused
-        ] = {}  # what kept nests from being divided, by their place
         self._brought: set[str] = set()  # the names that inlining has declared, folded
         self.renaming, self.cloning, self.expanding, self.departing = (
-            replace(module.TRANSFORMATION, check=partial(module.check, limit=clone_limit))
+            replace(module.TRANSFORMATION, check=partial(module.check, limit=options.clone_limit))
             for module in (renaming, array_expansion, receive_queues, buffered_sends)
         )
 
-    def beside(self, tree: Tree, path: str, chain: tuple[str, ...]) -> Workshop:
-        """The same for another unit."""
-        own = self.passes, self.accepted, self.clone_limit, self.model, self.changed, self.wrong
-        return Workshop(tree, path, chain, *own, self.given, self.analyses.edited(tree))
+    def for_unit(self, tree: Tree, path: str, chain: tuple[str, ...]) -> Workshop:
+        """A workshop for another unit, with the same options, of a tree that was made here."""
+        context = replace(self.context, model=self.model, analyses=self.analyses.edited(tree))
+        return Workshop(tree, path, chain, self.options, context)
 
     def after(self, found: Optimised) -> Workshop:
-        """The same, which begins with what became of the unit."""
+        """A workshop that begins with what became of the unit."""
         again = copy(self)
         again.tree = self.tree_of(found)
         return again
@@ -128,7 +118,9 @@ class Workshop:
         effects, uniformity = self.analyses.edited(tree).of(any_sizes=True)
         eol = tree.file(self.path).eol
         located = self.located(tree)
-        own = accepted_now(self.accepted, located, tree, self.first, self.origins, self.changed)
+        own = accepted_now(
+            self.options.accepted, located, tree, self.first, self.origins, self.context.changed
+        )
         said, elsewhere = own.assumptions, own.elsewhere
         places = partial(self._told, tree)
         found = UnitFacts(
@@ -221,13 +213,15 @@ class Workshop:
         inlined, nor one that is executed in tiles as it stands: it is tiled where it is."""
         if isinstance(found, inline.Inline):
             callee = found.plan.callee
-            if (callee.path, callee.unit.name) in self.wrong:
+            if (callee.path, callee.unit.name) in self.options.faulty:
                 return False
         if isinstance(found, inline.Inline) and Pass.PIPELINING in self.passes:
             callee = found.plan.callee
             key = callee.path, tuple(unit.name for unit in callee.chain)
             if key not in self._tiled:
-                own = UnitFacts(callee, facts.effects, facts.eol, facts.uniformity, self.accepted)
+                own = UnitFacts(
+                    callee, facts.effects, facts.eol, facts.uniformity, self.options.accepted
+                )
                 self._tiled[key] = any(_tilings(own))
             return not self._tiled[key]
         return isinstance(found, Step)

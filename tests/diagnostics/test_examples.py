@@ -59,7 +59,7 @@ def test_the_program_gets_exactly_this_code(path: Path) -> None:
     if wrong:
         reports += project.findings
     elif blocking:
-        reports += (*project.kept_blocking(), *project.nothing_beside(()))
+        reports += (*project.kept_blocking(), *project.not_overlapped(()))
     else:
         reports += project.transfers() if code in listed else ()
     assert reports
@@ -80,7 +80,7 @@ def test_the_mended_program_is_proved(path: Path) -> None:
         project = Project(path, settings=replace(SETTINGS, passes=TRANSFERS))
         assert project.kept_blocking() == ()
         changes = project.transform()
-        assert project.nothing_beside(changes) == ()
+        assert project.not_overlapped(changes) == ()
         assert [site.verdict for change in changes for site in change.sites] == ["applied"]
         return
     project = Project(path, settings=SETTINGS)

@@ -219,7 +219,7 @@ def test_derived_types_keep_it_from_being_one(tmp_path: Path) -> None:
     assert "ialltoallw" not in content
     path = tmp_path / "main.f90"
     settings = Settings(cache=False, jobs=1, passes=("nonblocking", "motion"))
-    (report,) = Project(path, settings=settings).nothing_beside(())
+    (report,) = Project(path, settings=settings).not_overlapped(())
     assert report.operation == "MPI_Alltoallw"
     assert "derived types in types would not outlive its start" in report.message
 

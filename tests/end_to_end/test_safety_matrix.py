@@ -13,6 +13,7 @@ from asphalt.config.passes import TRANSFERS, Pass
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import optimise
+from asphalt.optimiser.options import Options
 from asphalt.optimiser.phases import TRANSFORMATIONS
 from asphalt.transforms.rewriting.step import Step
 from support.mpi_run import MPICH, OPENMPI, RUNTIME, Mpi, compile_source, installed, link, run
@@ -143,7 +144,7 @@ def _same(text: str, folder: Path, mpi: Mpi, runtime: Path) -> bool:
     tree = load_tree([path], Settings(cache=False, jobs=1))
     (located,) = (one for one in tree.units_of(str(path)) if one.unit.name in _PROCEDURES)
     passes = [name for name in TRANSFERS if name != Pass.PIPELINING]  # which has a header
-    made = optimise(tree, located, passes).content
+    made = optimise(tree, located, Options(passes)).content
     if made is None:
         return True
     shutil.copytree(runtime, folder / "run")

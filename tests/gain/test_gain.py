@@ -15,6 +15,7 @@ from asphalt.ir.stmt import Assign
 from asphalt.ir.tree import leaves
 from asphalt.machine.platforms import ETHERNET_1, INFINIBAND_DDR_2009, INFINIBAND_HDR, Network
 from asphalt.optimiser.optimise import FIXPOINT, Optimised, optimise
+from asphalt.optimiser.options import Context
 from support.stepping import Stepped
 
 _FRAME = """\
@@ -43,7 +44,9 @@ def _price(folder: Path, body: str, *networks: Network) -> tuple[float, ...]:
 def _optimised(folder: Path, body: str, *networks: Network) -> Optimised:
     stepped = _stepped(folder, body)
     (facts,) = stepped.facts()
-    return optimise(stepped.tree, facts.located, model=Model(networks) if networks else None)
+    return optimise(
+        stepped.tree, facts.located, context=Context(Model(networks) if networks else None)
+    )
 
 
 @pytest.mark.parametrize(

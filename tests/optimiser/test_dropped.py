@@ -25,6 +25,7 @@ from asphalt.machine.platforms import ETHERNET_1, INFINIBAND_HDR, Network
 from asphalt.optimiser import overlap
 from asphalt.optimiser.dropped import IDLE, SLOWER, distinct, together_not_kept
 from asphalt.optimiser.optimise import Done, Dropped, Optimised, optimise
+from asphalt.optimiser.options import Context, Options
 from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.unit_state import Workshop
 from asphalt.report.json import SCHEMA
@@ -72,7 +73,9 @@ QUIET = ("--no-cache", "--jobs", "1", "--passes", "transfers")
 def _optimised(folder: Path, text: str, *networks: Network) -> Optimised:
     stepped = Stepped.of(folder, {"unit.f90": text})
     (facts,) = stepped.facts()
-    return optimise(stepped.tree, facts.located, model=Model(networks) if networks else Model())
+    return optimise(
+        stepped.tree, facts.located, context=Context(Model(networks) if networks else None)
+    )
 
 
 def test_a_clone_that_costs_more_than_it_hides_is_told(tmp_path: Path) -> None:
@@ -173,7 +176,7 @@ def test_copies_that_lose_are_told_where_another_one_is_the_last_step(
     (facts,) = stepped.facts()
     monkeypatch.setattr(overlap, "MOST_STEPS", 1)
     passes = ("nonblocking", "expansion")
-    found = optimise(stepped.tree, facts.located, passes, model=Opinion(cost))
+    found = optimise(stepped.tree, facts.located, Options(passes), Context(Opinion(cost)))
     assert [one.does for one in found.dropped] == ["MPI_Send of line 11 leaves from a copy"]
 
 

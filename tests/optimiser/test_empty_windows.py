@@ -9,6 +9,7 @@ import pytest
 
 from asphalt.config.passes import TRANSFERS
 from asphalt.diagnostics.model import SiteReport
+from asphalt.optimiser import unchanged_units
 from asphalt.optimiser.blocking import NOT_BROUGHT
 from asphalt.project import Project
 from support.judging import SETTINGS
@@ -37,7 +38,7 @@ def _told(tmp_path: Path, source: str, suffix: str = ".f90") -> tuple[SiteReport
     path = tmp_path / f"step{suffix}"
     path.write_text(source)
     project = Project(tmp_path, settings=replace(SETTINGS, passes=TRANSFERS))
-    return project.nothing_beside(project.transform())
+    return project.not_overlapped(project.transform())
 
 
 _NEEDED = _work("a") + "  print *, a(1), c(1)"
@@ -89,7 +90,7 @@ def test_work_that_could_come_beside_is_named(tmp_path: Path) -> None:
         (("nonblocking",), f"with --passes fission,motion, {loop} might"),
     ):
         project = Project(tmp_path, settings=replace(SETTINGS, passes=passes))
-        (report,) = project.nothing_beside(())
+        (report,) = project.not_overlapped(())
         assert report.message == f"it could be non-blocking, but no work comes beside it: {told}"
 
 
@@ -101,7 +102,7 @@ def test_what_is_received_counts(tmp_path: Path) -> None:
     )
     (tmp_path / "step.f90").write_text(_UNIT.format(body=body))
     project = Project(tmp_path, settings=replace(SETTINGS, passes=TRANSFERS))
-    (report,) = project.nothing_beside(())
+    (report,) = project.not_overlapped(())
     assert f"behind it, line {_FIRST + 3} needs what it receives (a)" in report.message
     assert "could" not in report.message.removeprefix("it could be non-blocking")
 
@@ -196,8 +197,7 @@ def test_nothing_of_a_procedure_with_an_error_is_changed(tmp_path: Path) -> None
 def test_what_two_parsers_read_differently_is_not_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("blocking", "preparation"):
-        monkeypatch.setattr(f"asphalt.optimiser.{module}.disagreement", lambda *_: "line 3, say")
+    monkeypatch.setattr(unchanged_units, "_disagreement", lambda *_: "line 3, say")
     (report,) = _told(tmp_path, _UNIT.format(body=_RECEIVE + _work("c")))
     assert report.message.endswith("nothing of its procedure is changed: line 3, say")
 
@@ -208,7 +208,7 @@ def test_an_assumption_is_needed_all_the_same(tmp_path: Path) -> None:
     (tmp_path / "step.f90").write_text(_UNIT.format(body=body))
     settings = replace(SETTINGS, passes=TRANSFERS, assume=frozenset({"bits"}))
     project = Project(tmp_path, settings=settings)
-    (report,) = project.nothing_beside(project.transform())
+    (report,) = project.not_overlapped(project.transform())
     assert (report.verdict, report.assumptions, report.accepted) == (
         "refused",
         ("bits",),

@@ -9,6 +9,7 @@ import pytest
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
+from asphalt.optimiser.options import Options
 from support.mpi_run import MPICH, OPENMPI, Mpi, installed, same_lines
 
 _PROGRAM = """\
@@ -83,7 +84,7 @@ def optimised(folder: Path, text: str) -> Optimised:
     path.write_text(text)
     tree = load_tree([folder], Settings(cache=False, jobs=1))
     (unit,) = (one for one in tree.units_of(str(path)) if one.unit.name == "step")
-    return optimise(tree, unit, ("nonblocking", "motion"))
+    return optimise(tree, unit, Options(("nonblocking", "motion")))
 
 
 def behind(found: Optimised, text: str, received: str, work: str) -> bool:

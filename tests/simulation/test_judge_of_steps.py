@@ -15,6 +15,7 @@ from asphalt.config.errors import UsageError
 from asphalt.gain.model import Judge, Model
 from asphalt.machine.platforms import ETHERNET_1
 from asphalt.optimiser.optimise import Optimised, optimise
+from asphalt.optimiser.options import Context
 from asphalt.running import mpi as running
 from support.mpi_run import SMPI, installed
 from support.opinions import Opinion
@@ -61,7 +62,7 @@ end program main
 def _judged(folder: Path, judge: Judge) -> Optimised:
     stepped = Stepped.of(folder, {"unit.f90": UNIT})
     (facts,) = stepped.facts()
-    return optimise(stepped.tree, facts.located, model=judge)
+    return optimise(stepped.tree, facts.located, context=Context(judge))
 
 
 def test_the_judge_decides_and_what_it_said_is_told(tmp_path: Path) -> None:

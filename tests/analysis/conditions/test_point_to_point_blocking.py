@@ -33,7 +33,7 @@ def test_the_reason_is_told_and_nothing_changes(case: Case, tmp_path: Path) -> N
     path.write_text(case.refused)
     found = Project(path, settings=replace(SETTINGS, passes=TRANSFERS))
     verdict, operation, calls = OTHERS.get(case.code, ("refused", "MPI_Sendrecv", 1))
-    stay = (*found.kept_blocking(), *found.nothing_beside(found.transform()))
+    stay = (*found.kept_blocking(), *found.not_overlapped(found.transform()))
     told = [(one.verdict, one.code, one.operation) for one in stay]
     assert told == [(verdict, case.code, operation)] * calls
     assert found.transform() == ()

@@ -133,7 +133,7 @@ def test_transfers_stay_where_a_name_clashes(
     changes = project.transform()
     assert [change.path.name for change in changes] == ([] if line else ["main.f90"])
     if line:
-        (told,) = project.nothing_beside(changes)
+        (told,) = project.not_overlapped(changes)
         assert told.code == "ASP026"
         assert f"line {line} has the name asphalt_wait" in told.message
 

@@ -11,6 +11,7 @@ from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
+from asphalt.optimiser.options import Options
 from support.mpi_run import MPICH, Mpi, installed, same_lines
 
 # rank 0 puts into w of rank 1, and sends; rank 1 receives, and finds in w what was put
@@ -110,7 +111,7 @@ def optimised(folder: Path, text: str) -> Optimised:
     path.write_text(text)
     tree = load_tree([folder], Settings(cache=False, jobs=1))
     (unit,) = (u for u in tree.units_of(str(path)) if u.unit.name == "main")
-    return optimise(tree, unit, ("nonblocking", "fission", "motion"))
+    return optimise(tree, unit, Options(("nonblocking", "fission", "motion")))
 
 
 def lines(found: Optimised, text: str) -> list[str]:

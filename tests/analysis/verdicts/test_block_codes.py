@@ -47,7 +47,7 @@ def test_the_user_is_told() -> None:
     refused = examples_of(block_codes.ORDER.id).refused
     assert refused is not None
     settings = Settings(cache=False, jobs=1, passes=("nonblocking", "motion", "decomposition"))
-    (report,) = Project(refused, settings=settings).nothing_beside(())
+    (report,) = Project(refused, settings=settings).not_overlapped(())
     assert (report.operation, report.code) == ("MPI_Alltoall", "ASP083")
     assert "no work comes beside it" in report.message
     assert "keep their order" in report.message
@@ -58,5 +58,5 @@ def test_the_user_is_told() -> None:
     assert "defines what it sends" in before.text
     assert (order.line, window.line, before.line) == (20, 20, 17)
     without = Settings(cache=False, jobs=1, passes=("nonblocking", "motion"))
-    (report,) = Project(refused, settings=without).nothing_beside(())
+    (report,) = Project(refused, settings=without).not_overlapped(())
     assert report.code == "ASP026"

@@ -20,6 +20,7 @@ from asphalt.config.settings import Settings
 from asphalt.gain.model import Model
 from asphalt.machine.platforms import INFINIBAND_DDR_2009
 from asphalt.optimiser.optimise import Optimised, optimise
+from asphalt.optimiser.options import Context
 from asphalt.project import Project
 from asphalt.transforms.buffers import buffered_sends, receive_queues
 from fuzz.gathers import procedure
@@ -298,7 +299,7 @@ def test_sends_of_a_loop_that_fills_the_buffer(
 
 def _optimised(stepped: Stepped, unit: str, model: Model | None = None) -> Optimised:
     (facts,) = (facts for facts in stepped.facts() if facts.unit.name == unit)
-    return optimise(stepped.tree, facts.located, model=model)
+    return optimise(stepped.tree, facts.located, context=Context(model))
 
 
 def test_all_receives_come_before_all_work_that_they_do_not_need(tmp_path: Path) -> None:

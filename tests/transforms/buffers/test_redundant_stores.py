@@ -15,6 +15,7 @@ from asphalt.config.settings import Settings
 from asphalt.diagnostics.examples import examples_of
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import optimise
+from asphalt.optimiser.options import Options
 from asphalt.project import Project
 from asphalt.transforms.buffers import redundant_stores
 from support.mpi_run import MPICH, OPENMPI, installed
@@ -376,7 +377,7 @@ def test_the_bits_stay_and_each_step_gains(tmp_path: Path) -> None:
     path = str(tmp_path / "src" / "ring.f90")
     plain = load_tree((tmp_path / "src",), Settings(cache=False, jobs=1))
     (unit,) = (u for u in plain.units_of(path) if u.unit.name == "exchange")
-    found = optimise(plain, unit, ("stores", "nonblocking", "motion"))
+    found = optimise(plain, unit, Options(("stores", "nonblocking", "motion")))
     assert [one.buffer for one in found.cleared] == ["incoming", "incoming", "far"]
     assert {transfer.operation for transfer in found.transfers} == {"MPI_Sendrecv"}
     assert found.content is not None

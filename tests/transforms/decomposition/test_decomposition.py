@@ -15,6 +15,7 @@ from asphalt.config.passes import TRANSFERS, Pass
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
+from asphalt.optimiser.options import Options
 from asphalt.transforms.decomposition import decomposition
 from asphalt.transforms.nonblocking import nonblocking
 from support.collective_programs import (
@@ -45,7 +46,7 @@ def optimised(tmp_path: Path, text: str, passes: tuple[str, ...] = TRANSFERS) ->
     path = tmp_path / "main.f90"
     path.write_text(text)
     tree = load_tree([tmp_path], Settings(cache=False, jobs=1))
-    return optimise(tree, tree.units_of(str(path))[0], passes)
+    return optimise(tree, tree.units_of(str(path))[0], Options(passes))
 
 
 def statements(found: Optimised) -> list[str]:
@@ -426,7 +427,7 @@ def test_it_is_faster_than_one_operation(name: str, tmp_path: Path) -> None:
     whole = tuple(one for one in TRANSFERS if one != Pass.DECOMPOSITION)
     texts = [text.encode()]
     for passes in (whole, TRANSFERS):
-        found = optimise(tree, located, passes).content
+        found = optimise(tree, located, Options(passes)).content
         texts.append(text.encode() if found is None else found)
     assert b"_blocks" in texts[2]
     times: list[float] = []

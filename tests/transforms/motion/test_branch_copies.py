@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.config.passes import TRANSFERS
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
@@ -199,7 +198,7 @@ def _optimised(folder: Path, text: str) -> Optimised:
     path = folder / "main.f90"
     path.write_text(text)
     tree = load_tree([folder], Settings(cache=False, jobs=1))
-    return optimise(tree, tree.units_of(str(path))[0], TRANSFERS)
+    return optimise(tree, tree.units_of(str(path))[0])
 
 
 def _copied(found: Optimised) -> list[str]:

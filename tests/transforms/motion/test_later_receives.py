@@ -20,6 +20,7 @@ from asphalt.gain.model import Model
 from asphalt.machine.platforms import ETHERNET_1
 from asphalt.optimiser.dropped import AS_LONG, SLOWER
 from asphalt.optimiser.optimise import Optimised, optimise
+from asphalt.optimiser.options import Context, Options
 from asphalt.transforms.buffers import buffered_sends, receive_queues
 from asphalt.transforms.loops import branch_fission, rotation, sends_first
 from asphalt.transforms.motion import code_motion, later_receives
@@ -232,11 +233,11 @@ def test_it_is_priced_and_told(tmp_path: Path) -> None:
     path.write_text(text)
     tree = load_tree([tmp_path], Settings(cache=False, jobs=1))
     (unit,) = tree.units_of(str(path))
-    does = [step.does for step in optimise(tree, unit, TRANSFERS, model=_ASKING).steps]
+    does = [step.does for step in optimise(tree, unit, context=Context(_ASKING)).steps]
     assert any("begins behind its first work" in one for one in does)
     assert any("goes before the messages taken in" in one for one in does)
     without = [name for name in TRANSFERS if name != "peeling"]
-    does = [step.does for step in optimise(tree, unit, without, model=_ASKING).steps]
+    does = [step.does for step in optimise(tree, unit, Options(without), Context(_ASKING)).steps]
     assert does
     assert not any("begins behind" in one or "behind what it sends" in one for one in does)
 
@@ -247,7 +248,7 @@ def test_what_gains_nothing_is_told(tmp_path: Path) -> None:
     path = tmp_path / "sums.f90"
     path.write_text(_UNIT.format(**_PLAIN | {"last": last}))
     tree = load_tree([tmp_path], Settings(cache=False, jobs=1))
-    found = optimise(tree, tree.units_of(str(path))[0], TRANSFERS, model=_ASKING)
+    found = optimise(tree, tree.units_of(str(path))[0], context=Context(_ASKING))
     assert found.steps
     assert not any("goes before the messages" in step.does for step in found.steps)
     (told,) = (one for one in found.dropped if "goes before the messages taken in" in one.does)
@@ -264,7 +265,7 @@ def _judged(folder: Path, text: str, judge: Opinion) -> tuple[str, Optimised]:
     folder.mkdir(exist_ok=True)
     path.write_text(text)
     tree = load_tree([folder], Settings(cache=False, jobs=1))
-    found = optimise(tree, tree.units_of(str(path))[0], TRANSFERS, model=judge)
+    found = optimise(tree, tree.units_of(str(path))[0], context=Context(judge))
     assert found.content is not None
     return found.content.decode(), found
 

@@ -13,6 +13,7 @@ from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.blocking import kept_blocking
 from asphalt.optimiser.optimise import Optimised, optimise
+from asphalt.optimiser.options import Options
 from support.mpi_run import MPICH, OPENMPI, SMPI, Mpi, build, installed, run
 
 _PROGRAM = """\
@@ -62,7 +63,7 @@ def optimised(tmp_path: Path, text: str, *accepted: str) -> Optimised:
     path = tmp_path / "main.f90"
     path.write_text(text)
     tree = load_tree([tmp_path], Settings(cache=False, jobs=1))
-    return optimise(tree, tree.units_of(str(path))[0], accepted=frozenset(accepted))
+    return optimise(tree, tree.units_of(str(path))[0], Options(accepted=frozenset(accepted)))
 
 
 def refusals(tmp_path: Path, text: str, *accepted: str) -> list[Refused]:

@@ -9,6 +9,7 @@ import pytest
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
+from asphalt.optimiser.options import Options
 from asphalt.transforms.nonblocking import single_waits
 from support.mpi_run import SMPI, Mpi, installed, same_lines
 from support.stepping import Stepped
@@ -56,7 +57,7 @@ def optimised(folder: Path, text: str) -> Optimised:
     path = folder / "main.f90"
     path.write_text(text)
     tree = load_tree([folder], Settings(cache=False, jobs=1))
-    return optimise(tree, tree.units_of(str(path))[0], ("waits", "motion"))
+    return optimise(tree, tree.units_of(str(path))[0], Options(("waits", "motion")))
 
 
 def order(found: Optimised) -> list[str]:

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from asphalt.analysis.verdicts.verdict import Refused
-from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.gain.model import Model
+from asphalt.optimiser.options import Options
 from asphalt.optimiser.phases import PHASES
 from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.transforms.inlining import inline
@@ -68,7 +67,7 @@ def _prepared(tmp_path: Path, text: str) -> str:
     path = tmp_path / "steps.f90"
     path.write_text(text)
     tree = load_tree([path], Settings(cache=False, jobs=1))
-    shop = Workshop(tree, str(path), ("steps",), TRANSFERS, frozenset(), None, Model())
+    shop = Workshop(tree, str(path), ("steps",), Options())
     prepared = shop.closure(UnitState(tree, ()), PHASES[Phase.PREPARATION])
     return prepared.tree.content(str(path)).decode()
 

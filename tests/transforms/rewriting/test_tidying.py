@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.ir.program import Located
@@ -189,6 +188,6 @@ def test_an_inlined_name_may_go_on_in_the_next_line(tmp_path: Path) -> None:
     path = tmp_path / "main.f90"
     path.write_text(_CALLER)
     tree = load_tree([tmp_path], Settings(cache=False, jobs=1))
-    found = optimise(tree, tree.units_of(str(path))[0], TRANSFERS)
+    found = optimise(tree, tree.units_of(str(path))[0])
     assert found.content is not None
     assert "real(8) :: factor" in found.content.decode().split("end program")[0]

@@ -346,7 +346,7 @@ def test_why_messages_stay_whole_is_told(name: str, tmp_path: Path) -> None:
     code, text = REFUSED[name]
     (tmp_path / "a.f90").write_text(text)
     settings = replace(Settings(cache=False, jobs=1), passes=("transfers",))
-    told, *_ = Project(tmp_path, settings=settings).nothing_beside(())
+    told, *_ = Project(tmp_path, settings=settings).not_overlapped(())
     assert (told.operation, told.code) == ("MPI_Sendrecv", code.id)
     assert f"; the message of line {told.line} stays whole: " in told.message
 
@@ -355,7 +355,7 @@ def test_why_messages_of_two_calls_stay_whole_is_told(tmp_path: Path) -> None:
     filled, late = nest("east(i,n+1-j) = u(i,j)"), nest("u(i,j) = west(i,n)")
     (tmp_path / "a.f90").write_text(program(filled + SEND + RECV + late, CHAIN))
     settings = replace(Settings(cache=False, jobs=1), passes=("transfers",))
-    send, receive = Project(tmp_path, settings=settings).nothing_beside(())
+    send, receive = Project(tmp_path, settings=settings).not_overlapped(())
     assert [send.operation, receive.operation] == ["MPI_Send", "MPI_Recv"]
     assert send.code == receive.code == NEEDED.id
     lines = f"; the messages of lines {receive.line} and {send.line} stay whole: "

@@ -1,18 +1,25 @@
-"""Whether a unit is read as one thing: what two parsers read differently is not touched."""
+"""Units that are not changed at all: asphalt may read them wrongly, or they have errors."""
 
 from __future__ import annotations
 
+from asphalt.analysis.inlining.runtime_names import clashing_name
+from asphalt.analysis.names.scopes import Scope
 from asphalt.frontend.second_opinion.second_opinion import opinions
 from asphalt.frontend.second_opinion.second_outline import differs
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.tree import leaves
 
 
-def disagreement(tree: Tree, path: str, chain: tuple[str, ...]) -> str | None:
-    """Why a unit is not touched: two units of one name, or parsers that read it differently.
+def why_unchanged(tree: Tree, path: str, chain: tuple[str, ...], scope: Scope) -> str | None:
+    """Why a unit is not changed: two units have one name, two parsers read it differently, or it
+    has names that asphalt needs.
 
-    ``chain``: the names of the unit and its hosts, from the outermost one.
+    ``chain``: the names of the unit and its hosts, from the outermost one; ``scope``: the unit's.
     """
+    return _disagreement(tree, path, chain) or clashing_name(scope)
+
+
+def _disagreement(tree: Tree, path: str, chain: tuple[str, ...]) -> str | None:
     same = [
         located
         for located in tree.units_of(path)

@@ -1,0 +1,133 @@
+"""Reports on the operations that remain blocking or whole, and on stores that are not dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from asphalt.analysis.conditions.site import SKIP
+from asphalt.analysis.verdicts.verdict import Mark, Refused
+from asphalt.analysis_manager.analyses import Analyses
+from asphalt.analysis_manager.user_units import user_units
+from asphalt.diagnostics.change import Change
+from asphalt.diagnostics.model import SiteReport, store_before
+from asphalt.driver.overlap import Request, units_asked_about
+from asphalt.driver.transfers import mark_report, nonblocking_operations, transfer_operations
+from asphalt.ir.program import Located
+from asphalt.optimiser import blocking
+from asphalt.optimiser.acceptance import Key, key_of
+from asphalt.optimiser.outcome import Tried
+
+_NOTHING = Tried()
+
+
+def kept_blocking(
+    analyses: Analyses, accepted: frozenset[str] = frozenset()
+) -> tuple[SiteReport, ...]:
+    """A report for each blocking transfer and collective operation of a tree that cannot be made
+    non-blocking, under the ``accepted`` assumptions."""
+    found = [
+        report
+        for located in user_units(analyses.tree, nonblocking_operations())
+        for one in blocking.kept_blocking(analyses, located, accepted)
+        for report in _kept(located, *one)
+    ]
+    return tuple(sorted(found, key=lambda report: (report.file, report.line)))
+
+
+def not_overlapped(
+    analyses: Analyses,
+    changes: Sequence[Change],
+    request: Request,
+    tries: Mapping[Key, Tried] = MappingProxyType({}),
+) -> tuple[SiteReport, ...]:
+    """A report on each blocking operation that could be non-blocking and that no change is about.
+
+    ``tries``: what was tried for units in vain.
+    """
+    found: list[SiteReport] = []
+    for located in units_asked_about(analyses.tree, request.units):
+        lines = {
+            site.line
+            for change in changes
+            for site in change.sites
+            if site.file == located.path and site.verdict == "applied"
+        }
+        tried = tries.get(key_of(located), _NOTHING)
+        stay = blocking.not_overlapped(analyses, located, lines, request.options, tried)
+        for refused, operation, assumed in stay:
+            for report in _kept(located, refused, operation):
+                needed = tuple(sorted({*report.assumptions, *assumed}))
+                found.append(replace(report, assumptions=needed, accepted=assumed))
+    return tuple(sorted(found, key=lambda report: (report.file, report.line)))
+
+
+def kept_whole(
+    analyses: Analyses, sites: Sequence[SiteReport], accepted: frozenset[str] = frozenset()
+) -> tuple[SiteReport, ...]:
+    """The ``sites`` that changes are about; those that overlap with work as whole messages say what
+    keeps them whole, if a nest beside them would have been executed in tiles."""
+    wanted = {site.file for site in sites if site.overlaps}
+    why: dict[tuple[str, int], str] = {}
+    for located in user_units(analyses.tree, nonblocking_operations()):
+        found = blocking.kept_whole(analyses, located, accepted) if located.path in wanted else ()
+        for one in found:
+            if one.span is not None:
+                told = f"; {one.message} ({one.code.id})"
+                why.setdefault((located.path, one.span.first), told)
+    return tuple(
+        replace(site, message=site.message + why.get((site.file, site.line), ""))
+        if site.overlaps
+        else site
+        for site in sites
+    )
+
+
+def kept_stores(analyses: Analyses) -> tuple[SiteReport, ...]:
+    """A report for each statement that stores to a receive buffer of a tree, and has to stay
+    although a receive follows."""
+    return tuple(
+        report
+        for located in user_units(analyses.tree, transfer_operations())
+        for refused, operation in blocking.kept_stores(analyses, located)
+        for report in _kept(located, _of_stores(refused), store_before(operation), "the stores")
+    )
+
+
+def _of_stores(refused: Refused) -> Refused:
+    """The refusal of stores, which do not stand where the transfer does."""
+    return replace(refused, message=f"what is stored here stays: {refused.message}")
+
+
+def _kept(
+    located: Located, refused: Refused, operation: str, what: str = "the transfer"
+) -> Iterator[SiteReport]:
+    """The report of a call, or of something else, that stays as it is."""
+    span = refused.span
+    if span is None:
+        return
+    marks = (
+        *(refused.marks or (Mark(span, "offending", refused.message),)),
+        Mark(span, "exchange", what),
+    )
+    yield SiteReport(
+        f"{located.unit.name or 'main'}:{span.first}",
+        located.path,
+        span.first,
+        operation,
+        located.unit.name,
+        _stays(refused),
+        code=refused.code.id,
+        message=refused.message,
+        witness=refused.witness or f"line {span.first}",
+        assumptions=() if refused.lifted_by is None else (refused.lifted_by,),
+        marks=tuple(mark_report(mark) for mark in marks),
+    )
+
+
+def _stays(refused: Refused) -> str:
+    """The verdict on what stays as it is."""
+    if refused.code is SKIP:
+        return "skipped"
+    return "refused" if refused.lifted_by is None else "assumed"

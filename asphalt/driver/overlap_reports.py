@@ -1,0 +1,125 @@
+"""Reports on what the optimiser does to a unit: its transfers, its steps, and what was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asphalt.diagnostics.model import (
+    DroppedReport,
+    GainReport,
+    MarkReport,
+    PriceReport,
+    ProcedureReport,
+    SiteReport,
+    StepReport,
+    store_before,
+)
+from asphalt.driver.transfers import marks_at
+from asphalt.frontend.source_tree.tree import Tree
+from asphalt.optimiser.acceptance import unit_at
+from asphalt.optimiser.optimise import Done, Dropped, Optimised
+from asphalt.optimiser.origins import SourceLine
+from asphalt.optimiser.outcome import Transfer
+
+_NAMED = 2  # statements that a message names
+
+
+def overlap_reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
+    """A report on each transfer that overlaps with work now, and on each store that is dropped.
+
+    Lines are those of the source as it was ``given``; a site's id names the procedure there.
+    """
+
+    def name(path: str, line: int) -> str:
+        own = unit_at(given, SourceLine(path, line))
+        return f"{'main' if own is None else own.unit.name or 'main'}:{line}"
+
+    passes = tuple(dict.fromkeys(step.transformation for step in found.steps))
+    steps = tuple(map(_step_report, found.steps))
+    dropped = tuple(map(_dropped_report, found.dropped))
+    of_nests = {name for step in found.steps for name in step.assumed}
+    for transfer in found.transfers:
+        assumed = tuple(sorted(of_nests.union(transfer.assumed)))
+        yield SiteReport(
+            name(transfer.path, transfer.line),
+            transfer.path,
+            transfer.line,
+            transfer.operation,
+            found.unit,
+            "applied",
+            message=_overlap(transfer, found.unit),
+            passes=passes,
+            assumptions=assumed,
+            accepted=assumed,
+            evidence=tuple(step.does for step in found.steps),
+            marks=_marks(transfer, given),
+            steps=steps,
+            dropped=dropped,
+            overlaps=transfer.beside,
+            ended=found.ended,
+        )
+    for cleared in found.cleared:
+        yield SiteReport(
+            name(cleared.path, cleared.line),
+            cleared.path,
+            cleared.line,
+            store_before(cleared.operation),
+            found.unit,
+            "applied",
+            message=f"what was stored to {cleared.buffer} before the receive is left out",
+            passes=passes,
+            evidence=tuple(step.does for step in found.steps),
+            marks=marks_at(given, SourceLine(cleared.path, cleared.line), "the store"),
+            steps=steps,
+            dropped=dropped,
+            ended=found.ended,
+        )
+
+
+def _marks(transfer: Transfer, given: Tree) -> tuple[MarkReport, ...]:
+    """The call, what completes it, and what comes beside it."""
+    own = marks_at(given, SourceLine(transfer.path, transfer.line), "the transfer")
+    others = (marks_at(given, place, text, "path") for place, text in transfer.marks)
+    return (*own, *(mark for marks in others for mark in marks))
+
+
+def _step_report(step: Done) -> StepReport:
+    gained = (GainReport(network, seconds) for network, seconds in step.gained.items())
+    place = step.place
+    return StepReport(
+        step.transformation, step.does, step.evidence, place.path, place.line, tuple(gained)
+    )
+
+
+def _dropped_report(dropped: Dropped) -> DroppedReport:
+    prices = (
+        PriceReport(network, seconds, dropped.tried[network])
+        for network, seconds in dropped.before.items()
+    )
+    place = dropped.place
+    return DroppedReport(
+        dropped.transformation, dropped.does, place.path, place.line, dropped.why, tuple(prices)
+    )
+
+
+def procedure_report(found: Optimised, lines: tuple[int, int]) -> ProcedureReport:
+    """The steps of a unit, kept or not; ``lines``: its first and its last line."""
+    return ProcedureReport(
+        found.path,
+        found.unit,
+        found.content is not None,
+        tuple(map(_step_report, found.steps)),
+        tuple(map(_dropped_report, found.dropped)),
+        found.ended,
+        *lines,
+    )
+
+
+def _overlap(transfer: Transfer, unit: str) -> str:
+    """What becomes of a transfer, in a few words, and where if that is not where it stood."""
+    where = f", in {unit or 'main'}" if transfer.inlined else ""
+    beside = transfer.beside
+    if not beside:
+        return f"{transfer.does}{where}"
+    more = f" and {len(beside) - _NAMED} more" if len(beside) > _NAMED else ""
+    return f"overlaps with {', '.join(beside[:_NAMED])}{more}{where}"

@@ -1,0 +1,53 @@
+"""What the optimiser is asked for, and what is known of the program around a unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+
+from asphalt.analysis_manager.analyses import Analyses
+from asphalt.config.passes import TRANSFERS
+from asphalt.gain.model import Judge
+from asphalt.ir.program import Located
+from asphalt.optimiser.acceptance import Key
+from asphalt.optimiser.origins import SourceLine, itself
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a user asks for, the same for all units of a program.
+
+    ``passes``: those that may be applied.  ``accepted``: the assumptions that the user accepts.
+    ``clone_limit``: MiB that the copies of message buffers may have on a rank; None: the usual
+    limit.  ``faulty``: the line of an error in the messages of a unit, by its file and name; such
+    units are neither changed nor inlined.
+    """
+
+    passes: Collection[str] = TRANSFERS
+    accepted: frozenset[str] = frozenset()
+    clone_limit: int | None = None
+    faulty: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    def asks_for(self, *passes: str) -> bool:
+        """Whether all of these passes may be applied."""
+        return set(passes) <= set(self.passes)
+
+    def fault_in(self, located: Located) -> str | None:
+        """The error in the messages of a unit, as a clause; None: none is known."""
+        line = self.faulty.get((located.path, located.unit.name))
+        return None if line is None else f"line {line} has an error in its messages"
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What is known of the program when one of its units is optimised.
+
+    ``model``: the judge of steps; None: the cost model with the usual networks.  ``changed``: the
+    units that have been optimised before.  ``given``: maps a line of the tree to the line of the
+    user's source that it came from.  ``analyses``: those of the tree; None: none has been made.
+    """
+
+    model: Judge | None = None
+    changed: Collection[Key] = ()
+    given: Callable[[SourceLine], SourceLine] = itself
+    analyses: Analyses | None = None
