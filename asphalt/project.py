@@ -169,8 +169,8 @@ class Project:
     def not_overlapped(
         self, changes: Sequence[Change], tries: Mapping[Key, Tried] = MappingProxyType({})
     ) -> tuple[SiteReport, ...]:
-        """The blocking operations that could be non-blocking, but are not in these changes:
-        nothing would overlap with them.  ``tries``: what was tried for units (``Outcome.tries``)."""
+        """The blocking operations that could be non-blocking and are not in these changes, since
+        nothing would overlap with them.  ``tries``: of units, as ``Outcome.tries`` has them."""
         if Pass.NONBLOCKING not in self.settings.passes:
             return ()
         return not_overlapped(self._analyses, changes, Request(self._options), tries)
