@@ -1,4 +1,5 @@
-"""How many operations of each class Fortran executes: arithmetic, memory references, calls.
+"""The number of operations of each class that Fortran executes: arithmetic, memory references,
+calls.
 
-What they cost on a machine belongs in ``machine``, what overlap saves in ``gain``.
+Their cost on a machine belongs in ``machine``, the gain of overlap in ``gain``.
 """

@@ -1,9 +1,9 @@
-"""Statements that work on arrays as a whole, and so take time, as loops do::
+"""Statements that work on whole arrays, and so take time, as loops do::
 
     b = sqrt(b) + 2.0         v(:, 1:m) = u(:, 0:m-1)         s = sum(a*a)
     where (t < 0) t = 0       forall (i = 1:n) d(i, i) = 1    if (any(e > limit)) exit
 
-Not so where they are known to be about few elements.
+Statements on arrays that are known to have few elements do not count.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from asphalt.ir.stmt import ArmHead, Assign, Guarded, What
 from asphalt.ir.tree import Leaf
 
 FEW = 64
-"""So many elements take no time that counts: points in space, small matrices, lists."""
+"""The time of at most this many elements is negligible: points in space, small matrices, lists."""
 _DECIDES = frozenset({"if", "else_if", "select_case", "where", "elsewhere"})
 
 
@@ -41,8 +41,8 @@ class ArrayWork:
         self._known: dict[int, tuple[What, bool]] = {}
 
     def in_line(self, leaf: Leaf) -> bool:
-        """Whether a line assigns to more than a few elements of an array, or computes something
-        from more than a few."""
+        """Whether a statement assigns to more than a few elements of an array, or computes
+        something from them."""
         found = self._known.get(id(leaf.what))
         if found is None:  # the statement is kept, so that no other gets its identity
             found = self._known[id(leaf.what)] = leaf.what, works_on_arrays(leaf.what, self.scope)
@@ -50,8 +50,7 @@ class ArrayWork:
 
 
 def works_on_arrays(what: What, scope: Scope) -> bool:
-    """Whether a statement works on more than a few elements of arrays: on some that are not known
-    to be few."""
+    """Whether a statement works on array elements that are not known to be few."""
     around = Surroundings(scope)
     for one in actions(what):
         if isinstance(one, ArmHead | Guarded) and one.kind == "forall":
@@ -63,7 +62,7 @@ def works_on_arrays(what: What, scope: Scope) -> bool:
 
 
 def _computed(what: What, around: Surroundings) -> tuple[Arg, ...]:
-    """The expressions that a statement computes, and what it assigns to."""
+    """The expressions that a statement computes, and the variable that it assigns to."""
     match what:
         case Assign(target=target, value=value, pointer=False):
             given = isinstance(value, OpaqueExpr) or is_valued_as_array(value, around)
@@ -82,7 +81,7 @@ def _is_deferred(target: Arg, around: Surroundings) -> bool:
 
 
 def _arrays(expr: Arg, around: Surroundings) -> Iterator[Ref | Component | OpaqueExpr]:
-    """The arrays and sections whose elements an expression refers to."""
+    """The arrays and sections that an expression references."""
     match expr:
         case Ref(name=name) if is_inquiry(name) and is_intrinsic_function(expr, around):
             return
@@ -117,6 +116,6 @@ def _are_few(array: Ref | Component | OpaqueExpr, around: Surroundings) -> bool:
 
 
 def _number(trips: TripCount, around: Surroundings) -> int | None:
-    """A number of times; None: not known."""
+    """A constant trip count; None: unknown."""
     value = value_now(trips.count, around.scope)
     return None if value is None else max(0, value)

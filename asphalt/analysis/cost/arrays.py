@@ -1,4 +1,4 @@
-"""The operations of whole arrays: assignments, reductions, products of matrices."""
+"""The operations on whole arrays: assignments, reductions, products of matrices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def assign_array(counter: OperationCounter, target: Expr, value: Expr) -> None:
     own = None if _may_be_allocated(target, counter.around) else extents(target, counter.around)
     sizes = own if own is not None else extents(value, counter.around) or None
     if sizes is None:
-        counter.unknown.append("an array statement whose extents cannot be told")
+        counter.unknown.append("an array statement with unknown extents")
         return
     opaque = isinstance(value, OpaqueExpr)
     counter.elements = (*counter.elements, sizes)
@@ -35,7 +35,7 @@ def assign_array(counter: OperationCounter, target: Expr, value: Expr) -> None:
 
 
 def _may_be_allocated(target: Expr, around: Surroundings) -> bool:
-    """Whether the assignment may give the target another shape (F2018 10.2.1.3)."""
+    """Whether the assignment may reallocate the target (F2018 10.2.1.3)."""
     if not isinstance(target, Ref) or target.args is not None:
         return isinstance(target, Component) and target.args is None
     symbol = around.symbol(target.name)
@@ -43,11 +43,12 @@ def _may_be_allocated(target: Expr, around: Surroundings) -> bool:
 
 
 def reduction(counter: OperationCounter, name: str, args: tuple[Arg, ...]) -> int:
-    """SUM and its like; the number of the innermost loop that the result changes in."""
+    """SUM and other reductions; returns the number of the innermost loop in which the result
+    changes."""
     sizes = extents(args[0], counter.around)
     outer = counter.depth if counter.elements else counter.level_of(names_in(args[0]))
     if not sizes:
-        counter.unknown.append(f"{name}: the extents of its argument cannot be told")
+        counter.unknown.append(f"{name}: the extents of its argument are unknown")
         return outer
     kept, counter.elements = counter.elements, (sizes,)
     arrays = args[:2] if name in ("dot_product", "merge") else args[:1]
@@ -66,7 +67,7 @@ def reduction(counter: OperationCounter, name: str, args: tuple[Arg, ...]) -> in
 
 
 def matmul(counter: OperationCounter, args: tuple[Arg, ...]) -> int:
-    """A product of matrices; the number of the innermost loop that it changes in."""
+    """A product of matrices; returns the number of the innermost loop in which it changes."""
     left, right = extents(args[0], counter.around), extents(args[1], counter.around)
     columns: tuple[TripCount, ...] | None = None
     match args[1]:
@@ -78,7 +79,7 @@ def matmul(counter: OperationCounter, args: tuple[Arg, ...]) -> int:
         case _ if right is not None:
             columns = right[1:]
     if not left or columns is None:
-        counter.unknown.append("matmul: the extents of its arguments cannot be told")
+        counter.unknown.append("matmul: the extents of its arguments are unknown")
         return counter.depth
     kept, counter.elements = counter.elements, ((*left, *columns),)
     counter.note(counter.depth, Counts.of(multiply=1, add=1, load=2, loop=0.25))

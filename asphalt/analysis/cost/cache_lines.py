@@ -1,18 +1,18 @@
-"""Lines of the cache that a loop loses before it needs them again.
+"""Cache lines that a loop evicts before it reuses them.
 
 After the cost of loops by Carr, McKinley and Tseng (ASPLOS 1994): references to one array whose
-subscripts differ by constants are a group, and where a loop goes along the first dimension of an
-array, its turns share the lines of that array.  They do so only if what one turn touches fits into
-the cache: a turn that goes through more lines than that finds none of them again (least recently
-used goes first), and each of its references fetches a line.
+subscripts differ by constants are a group, and if a loop runs along the first dimension of an
+array, its iterations share the lines of that array.  They do so only if the lines of one iteration
+fit into the cache.  An iteration with more lines finds none of them again (least recently used
+replacement), and each of its references fetches a line.
 
-    do k = 1, nz               ! goes along b; a turn touches nx*ny lines of it
+    do k = 1, nz               ! along b; an iteration references nx*ny lines of it
       do j = 1, ny
         do i = 1, nx
           b(k, j, i) = a(i, j, k)
 
-Loops that touch lines next to each other are not looked at: those are fetched ahead.  What is lost
-although it would fit, since all of it falls into few sets, is in ``costs_sets``.
+Loops over consecutive lines are ignored: the hardware prefetches those.  ``cache_sets`` counts
+conflict misses.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from asphalt.ir.expr import Arg, Lit, Op, Ref, names_in
 from asphalt.ir.tree import Node
 
 Lost = tuple[Counts, tuple[TripCount, ...]]
-"""Lines that are fetched anew, and how often."""
+"""Lines that are fetched again, and how often."""
 
 
 def lost(
@@ -41,10 +41,10 @@ def lost(
     cache: CoreCache,
     around: Surroundings,
 ) -> tuple[Lost, ...]:
-    """How many lines a turn of a loop fetches anew, for each group of references: as many as it
-    touches, if that is more than fit into the cache, else none; and those that share few sets.
+    """The lines that an iteration of a loop fetches again, for each group of references: all that
+    it references if they do not fit into the cache, else none; and those that share few sets.
 
-    ``varying``: what changes in the loop.
+    ``varying``: the names that change in the loop.
     """
     if not variable or not usable(around, ("sign", *NEEDED)):
         return ()
@@ -65,7 +65,7 @@ def lost(
 
 @dataclass(frozen=True, slots=True)
 class _Crossing:
-    """A reference, the loops that take it to other lines, and all loops around it."""
+    """A reference, the loops that move it to other lines, and all loops around it."""
 
     ref: Ref
     crossed: tuple[Inner, ...]
@@ -73,7 +73,8 @@ class _Crossing:
 
 
 def _beyond_all(lines: int, groups: tuple[tuple[Inner, ...], ...]) -> Iterator[Lost]:
-    """What does not fit into a cache of so many lines, of references that share it; 0: of any."""
+    """The lines of references that do not fit into a cache of that many lines, which they share; 0:
+    of any."""
     if lines:
         least = -(-lines // max(1, len(groups)))
         for crossed in groups:
@@ -83,8 +84,8 @@ def _beyond_all(lines: int, groups: tuple[tuple[Inner, ...], ...]) -> Iterator[L
 def _beyond_sets(
     one: _Crossing, cache: CoreCache, others: frozenset[str], around: Surroundings
 ) -> Iterator[Lost]:
-    """What does not fit into the sets of the first cache: of the innermost loop across the array
-    that takes more turns than a set holds lines."""
+    """The lines that do not fit into the sets of the first cache, in the innermost loop across the
+    array with more iterations than a set has lines."""
     long = [at for at, loop in enumerate(one.crossed) if not _is_within(loop, cache.ways)]
     if not long:
         return
@@ -97,7 +98,7 @@ def _beyond_sets(
 
 
 def _is_within(loop: Inner, turns: int) -> bool:
-    """Whether a loop is known to take no more turns than that."""
+    """Whether a loop is known to have at most that many iterations."""
     known = loop.trips.value
     return known is not None and known <= turns
 
@@ -109,8 +110,10 @@ def _crossed(
     others: frozenset[str],
     around: Surroundings,
 ) -> tuple[Inner, ...]:
-    """The inner loops that take a reference to other lines; none, if the outer one does not go
-    along its first dimension, or if where it goes is not known."""
+    """The inner loops that move a reference to other lines.
+
+    None if the outer loop does not run along its first dimension, or if the strides are unknown.
+    """
     first, *further = ref.args or ()
     inside = {one.variable for one in loops}
     if step(first, variable) not in (1, -1) or names_in(first) & others:
@@ -133,13 +136,13 @@ def _crossed(
 
 
 def _is_known(loop: Inner, others: frozenset[str], around: Surroundings) -> bool:
-    """Whether its turns can be counted before a turn of the outer loop."""
+    """Whether the trip count is computable before an iteration of the outer loop."""
     trips = loop.trips
     return not trips.names & others and is_harmless(trips, around) and is_repeatable(trips, around)
 
 
 def _group(ref: Ref) -> object:
-    """What is the same for two references whose subscripts differ by constants."""
+    """A key that two references have in common if their subscripts differ by constants."""
     return ref.name, tuple(_without_constant(arg) for arg in ref.args or ())
 
 

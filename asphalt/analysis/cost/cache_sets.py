@@ -1,19 +1,19 @@
-"""Lines of the first cache that are lost since all lines of a loop fall into few of its sets.
+"""Conflict misses of the first cache: all lines of a loop are in few of its sets.
 
-A line has its place in one set of the cache, which holds ``ways`` lines; lines that are ``way``
-bytes apart have theirs in the same one.  A loop that crosses an array in steps of s bytes uses
-``way/gcd(s, way)`` sets, of each as many lines as there are turns to a set:
+Each line belongs to one set of the cache, which holds ``ways`` lines; lines that are ``way`` bytes
+apart belong to the same set.  A loop that crosses an array with a stride of s bytes uses
+``way/gcd(s, way)`` sets, with the trip count divided by that number of lines in each:
 
     do k = 1, nz
-      do i = 1, nx             ! 16*ny*nz bytes a turn: one set where that is a multiple of way
+      do i = 1, nx             ! a stride of 16*ny*nz bytes: one set if it is a multiple of way
         b(k, i) = a(i, k)      ! complex(8) :: b(ny*nz, nx)
 
-What is beyond the ways is not there any more in the next turn of the loop around, and has to come
-from the second cache.  What is fetched into one set comes one line after the other, what is fetched
-into several sets at the same time, so that a line of p sets costs one p-th of a line of one set.
+Lines beyond the ways are evicted before the next iteration of the enclosing loop and come from the
+second cache.  Lines of one set are fetched one after the other, those of several sets at the same
+time, so that a line of p sets costs one p-th of a line of one set.
 
-The steps are known at run time: with p sets and n turns, ``(n - p*ways)/p`` conflicts are charged.
-The greatest power of two that divides a number is ``iand(number, -number)``.
+Strides are known at run time: with p sets and n iterations, ``(n - p*ways)/p`` conflicts are
+charged.  The greatest power of two that divides a number is ``iand(number, -number)``.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from asphalt.analysis.names.constants import element_bytes
 from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in
 
 NEEDED = ("iand", "min", "size")
-"""The intrinsic functions that conflicts are counted with."""
+"""The intrinsic functions in the count of conflicts."""
 
 
 def conflict(
     ref: Ref, loop: Inner, cache: CoreCache, around: Surroundings
 ) -> tuple[Counts, TripCount] | None:
-    """What is lost each time when a loop takes a reference across an array; None: nothing, or its
-    steps are not known."""
+    """The misses of each execution of a loop that moves a reference across an array; None: none, or
+    its stride is unknown."""
     if not cache.ways or not cache.way:
         return None
     found = _steps(ref, loop.variable, around)
@@ -56,8 +56,8 @@ def conflict(
 
 
 def _steps(ref: Ref, variable: str, around: Surroundings) -> tuple[int, tuple[Expr, ...]] | None:
-    """The bytes between the elements of two turns: a number, times the extents that are known at
-    run time."""
+    """The bytes between the elements of two iterations: a number, times the extents known at run
+    time."""
     symbol, dims = around.symbol(ref.name), dims_of(ref, around)
     bytes_ = None if symbol is None else element_bytes(symbol, around.scope)
     args = ref.args or ()

@@ -1,4 +1,4 @@
-"""Which calls cost nothing: those of procedures that compilers put into their callers."""
+"""Calls without a cost: compilers inline the procedure."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from asphalt.ir.stmt import Assign, Guarded, Jump, JumpKind, Plain, What
 from asphalt.ir.tree import Leaf
 
 MOST = 15
-"""Operations of a procedure that is still put into its callers (gcc -O2: max-inline-insns-auto)."""
+"""The operations of a procedure that compilers still inline (gcc -O2: max-inline-insns-auto)."""
 
 
 def is_inlined(procedure: Expr, scope: Scope) -> bool:
-    """Whether a called procedure is in the same file and as small as compilers put into their
-    callers: assignments alone, no call in them."""
+    """Whether a called procedure is in the same file and small enough for compilers to inline it:
+    assignments only, without a call."""
     found = procedure_named(procedure, scope)
     if found is None or found.path != scope.located.path or found.chain == scope.located.chain:
         return False

@@ -1,9 +1,9 @@
-"""What a piece of a program costs, as counts of operations by class.
+"""The cost of a piece of a program, as counts of operations by class.
 
 The counts extend the tuple of the PGAS paper (equation 2: references, integer and floating-point
-operations, divisions) by what costs unlike those on processors of today: square roots, elementary
-functions by family, references by the distance between two of them, turns of loops and branches.
-A machine file gives the time of each class; this module knows names alone, no times.
+operations, divisions) by operations with another cost on present processors: square roots,
+elementary functions by family, references by stride, loop iterations and branches.  A machine file
+gives the time of each class; this module has no times.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ REFERENCES = (
 )
 CONTROL = ("loop", "loop_entry", "branch", "branch_on_data", "call")
 UNITS = (("divide", "sqrt"), ("integer_divide",))
-"""Classes of which a core does one operation at a time, beside all others: its dividers."""
+"""Classes of operations that a core executes one at a time, but along with others: its dividers."""
 CLASSES = (*ARITHMETIC, "power", *ELEMENTARY, *INTEGER, *REFERENCES, *CONTROL)
 """All classes.
 
 ``power``: a real to a real power.  ``integer``: addition, multiplication, comparison of integers
 and logical operations.  ``convert``: integer to real or back.  ``load``, ``store``: a reference
-next to that of the turn before; ``_far``: at another distance; ``_indexed``: at an unknown one.
-``line``: a line of memory that the core's own caches have lost (``costs_lines``).  ``conflict``:
-one that the first cache has lost, since all lines of a loop fall into one set (``costs_sets``).
-``page``: 4096 bytes of memory that a program touches for the first time.
-``loop``: a turn of a loop; ``loop_entry``: beginning and end of one.  ``branch``: a decision;
-``branch_on_data``: one that depends on the values of arrays.  ``call``: of a procedure.
+next to that of the iteration before; ``_far``: with a larger stride; ``_indexed``: with an unknown
+one.  ``line``: a line that is not in the core's own caches any more (``cache_lines``).
+``conflict``: one that the first cache has evicted because all lines of a loop are in few sets
+(``cache_sets``).  ``page``: the first access to 4096 bytes of memory.  ``loop``: an iteration;
+``loop_entry``: start and end of a loop.  ``branch``: a branch; ``branch_on_data``: one that depends
+on the values of arrays.  ``call``: of a procedure.
 """
 
 
@@ -62,10 +62,10 @@ LINE = 64
 
 @dataclass(frozen=True, slots=True)
 class CoreCache:
-    """What the caches of a core hold; 0 for what is not known, where nothing is lost.
+    """The capacity of a core's caches; 0 for an unknown one, which evicts nothing.
 
-    ``size``: bytes of all that the core has for itself.  ``ways``: how many lines a set of the
-    first cache holds.  ``way``: bytes from a line to the next one that falls into the same set.
+    ``size``: bytes of the core's own caches.  ``ways``: lines of a set of the first cache.
+    ``way``: bytes between two lines of the same set.
     """
 
     size: int = 0
@@ -74,12 +74,12 @@ class CoreCache:
 
 
 UNKNOWN = CoreCache()
-"""A cache that loses nothing."""
+"""A cache that evicts nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many operations of each class; equal counts compare equal."""
+    """The number of operations of each class; equal counts compare equal."""
 
     entries: frozenset[tuple[str, float]] = frozenset()
 
@@ -106,8 +106,9 @@ class Counts:
         return dict(self.entries).get(name, 0)
 
     def seconds(self, weights: Mapping[str, float]) -> float:
-        """The time of all operations that do not wait for each other; ``weights``: seconds of each
-        class.  Divisions are made beside the other operations, so that the longer of both counts.
+        """The time of all operations if none waits for another; ``weights``: seconds of each class.
+
+        Divisions overlap with the other operations, so that the longer of both counts.
         """
         return max(part.time(weights) for part in self.parts())
 
@@ -116,7 +117,7 @@ class Counts:
         return sum(number * weights.get(name, 0.0) for name, number in sorted(self.entries))
 
     def parts(self) -> tuple[Counts, ...]:
-        """What each divider does, and what all else of the core does."""
+        """The counts of each divider, and of everything else."""
         alone = [frozenset(e for e in self.entries if e[0] in unit) for unit in UNITS]
         rest = self.entries.difference(*alone)
         return tuple(Counts(entries) for entries in (rest, *alone))

@@ -1,4 +1,4 @@
-"""How many elements arrays have as far as the source states it: for estimates, not for proofs."""
+"""Numbers of array elements as declared: for estimates, not for proofs."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ _ONE = Lit("integer", "1")
 
 
 def factors(trips: TripCount, around: Surroundings) -> tuple[TripCount, ...]:
-    """A number of times as a product, one factor for each dimension where it is the size of an
-    array; bounds are those that the array is declared or allocated with in the unit."""
+    """A trip count as a product, with one factor for each dimension if it is the size of an array.
+
+    Bounds are those of the declaration or allocation in the unit.
+    """
     match trips.count:
         case Ref(name="size", args=(Ref() | Component() as array,)):
             dims = _dims(array, around)
@@ -38,7 +40,7 @@ def _factor(count: Expr, around: Surroundings) -> TripCount:
 
 
 def _stated(ref: Ref, around: Surroundings) -> Expr | None:
-    """What an inquiry about one dimension of an array gives, where the source states it."""
+    """The result of an inquiry about one dimension of an array, if it is declared."""
     match ref:
         case Ref(name="size" | "lbound" | "ubound", args=(Ref() | Component() as array, place)):
             number = place.integer if isinstance(place, Lit) else None
@@ -60,8 +62,8 @@ def _stated(ref: Ref, around: Surroundings) -> Expr | None:
 
 
 def _dims(array: Ref | Component, around: Surroundings) -> tuple[Dim, ...] | None:
-    """The dimensions that an array is declared with, or has from the one ALLOCATE statement of the
-    unit for it."""
+    """The dimensions of an array in its declaration, or in its only ALLOCATE statement in the
+    unit."""
     symbol = symbol_of(array, around)
     if symbol is None or symbol.dims is None:
         return None

@@ -1,8 +1,8 @@
 """The operations of expressions and assignments, each with the loop that repeats it.
 
-What does not change in a loop is counted outside of it, as compilers move it there; affine
-subscripts cost nothing (they become increments of addresses); an element that was just read or
-written is not read again.
+Invariant expressions count outside of the loop, where compilers move them; affine subscripts cost
+nothing (they become increments of addresses); an element that was just read or written is in a
+register.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ _LOGICAL = frozenset({".and.", ".or.", ".not.", ".eqv.", ".neqv."})
 
 @dataclass(frozen=True, slots=True)
 class CountedPiece:
-    """Operations that are done ``trips`` times for each turn of the loop number ``level`` (0:
-    outside of all loops)."""
+    """Operations that are executed ``trips`` times in each iteration of the loop number ``level``
+    (0: outside of all loops)."""
 
     level: int
     counts: Counts
@@ -67,10 +67,10 @@ class CountedPiece:
 
 @dataclass
 class OperationCounter:
-    """Counts operations below some loops.
+    """Counts operations in loops.
 
-    ``floor``: what is invariant is not moved out of the loops up to this number.  ``unknown``: what
-    could not be counted.  ``elements``: the extents of the array operations around.
+    ``floor``: invariant expressions do not leave the loops up to this number.  ``unknown``: what
+    has no known count.  ``elements``: the extents of the enclosing array operations.
     """
 
     around: Surroundings
@@ -87,11 +87,11 @@ class OperationCounter:
         return len(self.loops) + len(self.elements)
 
     def add(self, level: int, **counts: float) -> None:
-        """Notes operations that change with the loop number ``level``."""
+        """Add operations that change with the loop number ``level``."""
         self.note(level, Counts.of(**counts))
 
     def note(self, level: int, counts: Counts) -> None:
-        """Notes counts that change with the loop number ``level``."""
+        """Add counts that change with the loop number ``level``."""
         if not counts:
             return
         level = max(level, self.floor)
@@ -104,17 +104,17 @@ class OperationCounter:
         )
 
     def forget(self) -> None:
-        """Control comes together: which elements are in registers is not known."""
+        """Forget the elements in registers, at a join of control flow."""
         self._available.clear()
 
     def changed(self, name: str) -> None:
-        """A variable has another value now."""
+        """Forget what depends on a variable, which is redefined."""
         self._available = {known for known in self._available if name not in names_in(known)}
 
     # statements
 
     def assign(self, target: Expr, value: Expr) -> None:
-        """An assignment."""
+        """Count an assignment."""
         if is_valued_as_array(target, self.around):
             assign_array(self, target, value)
             return
@@ -134,7 +134,7 @@ class OperationCounter:
                 self.changed(name)
 
     def condition(self, expr: Expr, ends: bool = False) -> None:
-        """A decision; ``ends``: one that ends a loop, so that it is another one once alone."""
+        """Count a branch; ``ends``: the exit of a loop, whose direction changes once only."""
         level = self.value(expr)
         on_data = not ends and level == self.depth and self._is_on_data(expr)
         if on_data:
@@ -143,7 +143,7 @@ class OperationCounter:
             self.add(level, branch=1)
 
     def _is_on_data(self, expr: Arg) -> bool:
-        """Whether a comparison of values from arrays decides."""
+        """Whether a comparison is one of array values."""
         if isinstance(expr, Op) and expr.op in RELATIONS:
             bases = [base_of(operand, self.around) for operand in expr.operands]
             return wider(tuple(bases)) == "real" and any(
@@ -154,7 +154,7 @@ class OperationCounter:
     # expressions
 
     def value(self, expr: Arg) -> int:
-        """Counts an expression; the number of the innermost loop that it changes in."""
+        """Count an expression; returns the number of the innermost loop in which it changes."""
         match expr:
             case Lit() | OpaqueExpr():
                 return 0
@@ -182,7 +182,7 @@ class OperationCounter:
         return 0
 
     def called(self, procedure: Expr) -> None:
-        """Notes the call of a procedure of the program."""
+        """Count the call of a procedure of the program."""
         if not is_inlined(procedure, self.around.scope):
             self.add(self.depth, call=1)
 
@@ -191,7 +191,7 @@ class OperationCounter:
         return level_of(names, self.loops)
 
     def reference(self, expr: Expr, kind: str, level: int) -> Counts:
-        """A load or store; ``kind``: ``load`` or ``store``."""
+        """Count a load or store; ``kind``: ``load`` or ``store``."""
         return reference(expr, kind, level, self.loops, self.around)
 
     def _whole(self, expr: Ref | Component) -> int:
@@ -221,7 +221,7 @@ class OperationCounter:
         return max((level, *(self._subscript(arg) for arg in expr.args or ())))
 
     def _subscript(self, arg: Arg) -> int:
-        """Counts what does not become an increment of an address."""
+        """Count the part of a subscript that is not an increment of an address."""
         match arg:
             case Section():
                 return max((self._subscript(part) for part in children(arg)), default=0)
@@ -278,7 +278,7 @@ class OperationCounter:
         return len(args) > 1 and constant(args[1], self.around.scope) is not None
 
     def converted(self, value: Expr, base: str, level: int) -> None:
-        """Notes the conversion of a value to the type ``base``."""
+        """Count the conversion of a value to the type ``base``."""
         own = base_of(value, self.around)
         kinds = {own, base}
         if (

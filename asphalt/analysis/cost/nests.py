@@ -1,4 +1,4 @@
-"""The elements of arrays that the loops inside of a loop refer to."""
+"""Array elements that inner loops reference."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from asphalt.ir.tree import Do, Leaf, Node
 
 @dataclass(frozen=True, slots=True)
 class Inner:
-    """A counted loop inside of the loop that is looked at, or a section of an array: ``variable``
-    is then no name.  ``node``: the loop, or the statement that the section is in."""
+    """A counted loop inside of the examined loop, or an array section, whose ``variable`` is not a
+    name.
+
+    ``node``: the loop, or the statement of the section.
+    """
 
     variable: str
     trips: TripCount
@@ -26,7 +29,7 @@ class Inner:
 def references(
     nodes: tuple[Node, ...], loops: tuple[Inner, ...], around: Surroundings
 ) -> Iterator[tuple[Ref, tuple[Inner, ...]]]:
-    """The elements in assignments of a nest that no condition guards, and the loops around them."""
+    """The elements in unconditional assignments of a nest, and the loops around them."""
     for node in nodes:
         match node:
             case Do(head=Leaf(what=DoHead(var=Ref(name=name)) as head), body=body):
@@ -42,7 +45,7 @@ def references(
 def _elements(
     ref: Ref, loops: tuple[Inner, ...], node: Node, around: Surroundings
 ) -> Iterator[tuple[Ref, tuple[Inner, ...]]]:
-    """One element, or each of a section whose triplets have no stride."""
+    """One element, or those of a section whose triplets have no stride."""
     args = ref.args or ()
     places = [number for number, arg in enumerate(args) if isinstance(arg, Section)]
     sizes = extents(ref, around)
@@ -62,7 +65,7 @@ def _elements(
 
 
 def step(arg: Arg, variable: str) -> int | None:
-    """How far a subscript goes in a turn of a loop; None: not known, or not at all."""
+    """The stride of a subscript in a loop; None: unknown, or none."""
     if not isinstance(arg, Lit | Op | Ref):
         return None
     steps = poly(arg).coefficients(Ref(variable, variable))

@@ -1,4 +1,4 @@
-"""What an operator or an intrinsic function costs, beside its operands."""
+"""The cost of an operator or an intrinsic function without that of its operands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CHEAP = frozenset({"abs", "iabs", "dabs", "conjg", "aimag", "dimag", "transfer"
 
 
 def operator(expr: Op, base: str, bases: list[str], around: Surroundings) -> Counts:
-    """What an operator costs beside its operands, whose types are ``bases``; ``base``: its own."""
+    """The cost of an operator; ``base``: its type, ``bases``: those of its operands."""
     op = expr.op
     if base in ("integer", "logical"):
         return _integer_operator(expr, around)
@@ -66,7 +66,7 @@ def _is_power_of_two(expr: Expr, around: Surroundings) -> bool:
 
 
 def function(name: str, base: str, given: str, constant_divisor: bool, number: int) -> Counts:
-    """What an intrinsic function costs beside its arguments."""
+    """The cost of an intrinsic function."""
     double = given == "complex" or base == "complex"
     if name in FAMILY:
         return Counts.from_mapping({FAMILY[name]: 2 if double else 1})
@@ -91,7 +91,7 @@ def function(name: str, base: str, given: str, constant_divisor: bool, number: i
 
 
 def power(a: Expr, b: Expr, around: Surroundings) -> Counts:
-    """What ``a**b`` costs beside its operands."""
+    """The cost of ``a**b``."""
     base, exponent = base_of(a, around), base_of(b, around)
     times = 4 if base == "complex" else 1
     if exponent != "integer":
@@ -111,7 +111,7 @@ def power(a: Expr, b: Expr, around: Surroundings) -> Counts:
 
 
 def products(exponent: Expr, around: Surroundings) -> int:
-    """How many multiplications an integer power is made of, one after the other."""
+    """The number of multiplications in an integer power, one after the other."""
     known = constant(exponent, around.scope)
     size = 2**_BITS - 1 if known is None else abs(known)
     return max(0, size.bit_length() - 1 + size.bit_count() - 1)

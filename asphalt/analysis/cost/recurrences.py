@@ -1,14 +1,14 @@
-"""Chains of results: how long a turn of an innermost loop waits for values.
+"""Recurrences: how long an iteration of an innermost loop waits for values.
 
-A processor overlaps the operations of several turns unless one needs the result of another.  The
-latencies along the values that are carried from turn to turn bound the time of a turn from below
-(the maximum cycle mean of the graph of carried values, in max-plus algebra).
+A processor overlaps the operations of several iterations unless one needs the result of another.
+The latencies of loop-carried dependences bound the time of an iteration from below (the maximum
+cycle mean of the dependence graph, in max-plus algebra).
 
-It overlaps no more turns than fit into its window of instructions.  The operations that the window
-holds take ``window`` seconds one after the other; a turn that takes ``busy`` seconds of operations,
-and ``through`` seconds from its beginning to its last result, is one of window/busy turns under
-way, so that a turn ends each ``through*busy/window`` seconds (Little's law), or each ``through``
-seconds where not even one turn fits.
+It overlaps no more iterations than fit into its instruction window.  The operations in that window
+take ``window`` seconds one after the other.  If an iteration has ``busy`` seconds of operations,
+and ``through`` seconds from its start to its last result, then window/busy iterations are in
+flight, and one ends each ``through*busy/window`` seconds (Little's law), or each ``through``
+seconds if not even one iteration fits.
 """
 
 from __future__ import annotations
@@ -30,33 +30,36 @@ _BEGINNING = ""  # of a turn, among the names that values wait for
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
-    """What the turns of a loop wait for, in seconds.
+class IterationLatency:
+    """The latencies of an iteration, in seconds.
 
-    ``carried``: from a turn to the next one, 0 where none waits for another.  ``through``: from the
-    beginning of a turn to its last result.
+    ``carried``: from an iteration to the next one, 0 without a loop-carried dependence.
+    ``through``: from the start of an iteration to its last result.
     """
 
     carried: float
     through: float
 
     def least(self, busy: float, window: float) -> float:
-        """The least time of a turn whose operations take ``busy`` seconds one after the other;
-        ``window``: of the operations that a processor overlaps, 0 for any number."""
+        """The least time of an iteration whose operations take ``busy`` seconds one after the
+        other.
+
+        ``window``: the time of the operations that a processor overlaps, 0 for any number.
+        """
         if not window:
             return self.carried
         return max(self.carried, self.through * min(1.0, busy / window))
 
 
-def waits(
+def iteration_latency(
     body: tuple[Node, ...],
     variable: str,
     around: Surroundings,
     latency: Mapping[str, float],
-) -> Waits:
-    """What a turn waits for.
+) -> IterationLatency:
+    """The latencies of an iteration.
 
-    ``body``: of a loop without loops in it; ``variable``: the loop's, '' for none.
+    ``body``: of an innermost loop; ``variable``: the loop's, '' for none.
     """
     chains = _Chains(variable, around, latency, _targets(body))
     chains.run(body)
@@ -74,11 +77,11 @@ def waits(
         )
     gains = (ready[-1][name] - ready[_ROUNDS][name] for name in chains.values)
     through = (delay for delays in chains.values.values() for delay in delays.values())
-    return Waits(max(gains, default=0.0) / _ROUNDS, max(through, default=0.0))
+    return IterationLatency(max(gains, default=0.0) / _ROUNDS, max(through, default=0.0))
 
 
 def _targets(body: tuple[Node, ...]) -> Mapping[str, tuple[Expr, ...]]:
-    """The array elements that a turn gives a value, by array."""
+    """The array elements that an iteration defines, by array."""
     found: dict[str, tuple[Expr, ...]] = {}
     for what in _assignments(body):
         if isinstance(what.target, Ref) and what.target.args is not None:
@@ -98,7 +101,7 @@ def _assignments(body: tuple[Node, ...]) -> Iterator[Assign]:
 
 
 class _Chains:
-    """``values``: of each name, how long after the values of the turn before it is there."""
+    """``values``: for each name, the delay of its value after those of the previous iteration."""
 
     def __init__(
         self,
@@ -115,7 +118,7 @@ class _Chains:
         self.stored: dict[str, Expr] = {}
 
     def run(self, body: tuple[Node, ...]) -> None:
-        """Follows the statements of a turn."""
+        """Follow the statements of an iteration."""
         for node in body:
             match node:
                 case Leaf(what=Assign(pointer=False) as what):
@@ -181,12 +184,12 @@ class _Chains:
         given = self._after({_BEGINNING: 0.0, **subscripts}, "load")
         if self.stored.get(ref.name) == folded_expr(ref):
             return _later(given, self.values[ref.name])  # it is still in a register
-        if not self._reads_turn_before(ref):
+        if not self._reads_previous_iteration(ref):
             return given
         return _later(given, {ref.name: self.latency.get("store", 0.0)})
 
-    def _reads_turn_before(self, ref: Ref) -> bool:
-        """Whether an element is, as far as can be told, one that the turn before wrote."""
+    def _reads_previous_iteration(self, ref: Ref) -> bool:
+        """Whether an element is, as far as is known, one that the previous iteration wrote."""
         for what in self.targets.get(ref.name, ()):
             if what == folded_expr(ref):
                 return self.variable not in names_in(what)
@@ -195,7 +198,7 @@ class _Chains:
         return False
 
     def _apart(self, written: Expr, read: Ref) -> bool:
-        """Whether two elements are one turn apart; MIN and MAX of subscripts are looked through."""
+        """Whether two elements are one iteration apart; also those in MIN and MAX of subscripts."""
         if not isinstance(written, Ref) or written.args is None or read.args is None:
             return False
         pairs = list(zip(written.args, read.args, strict=False))

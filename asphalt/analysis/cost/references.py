@@ -1,4 +1,4 @@
-"""Loads and stores by the distance between two turns of a loop."""
+"""Loads and stores by their stride in a loop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from asphalt.ir.expr import (
 from asphalt.ir.stmt import Dim
 
 _NEAR = 8
-"""Elements: what is no further apart lies in one line of a cache, or in the next one."""
+"""Elements: two that are no further apart are in one cache line, or in consecutive ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class LoopAround:
 def reference(
     expr: Expr, kind: str, level: int, loops: tuple[LoopAround, ...], around: Surroundings
 ) -> Counts:
-    """A load or store by the distance between two turns of the loop that it changes in."""
+    """A load or store by its stride in the loop in which it changes."""
     number = 2 if base_of(expr, around) == "complex" else 1
     if not isinstance(expr, Ref | Component) or expr.args is None:
         return Counts.from_mapping({kind: number})
@@ -57,7 +57,7 @@ def reference(
 
 
 def way(expr: Ref | Component, variable: str, around: Surroundings) -> str:
-    """From the element of one turn to that of the next: '' (near), far or indexed."""
+    """The stride of an element in a loop: '' (near), far or indexed."""
     if inner(expr):
         return "indexed"
     apart: int | None = 1
@@ -79,7 +79,7 @@ def way(expr: Ref | Component, variable: str, around: Surroundings) -> str:
 
 
 def known_extent(dim: Dim, around: Surroundings) -> int | None:
-    """A constant extent of a dimension, None for any other."""
+    """A constant extent of a dimension; None for any other."""
     if dim.kind != "explicit" or dim.upper is None:
         return None
     upper = constant(dim.upper, around.scope)
@@ -88,7 +88,7 @@ def known_extent(dim: Dim, around: Surroundings) -> int | None:
 
 
 def holds_element(expr: Arg, loops: tuple[LoopAround, ...], around: Surroundings) -> bool:
-    """Whether an element of an array that changes in a loop is a part of an expression."""
+    """Whether an expression contains an array element that changes in a loop."""
     if isinstance(expr, Ref | Component) and listed(expr):
         return is_array(expr, around) and level_of(names_in(expr), loops) > 0
     return any(holds_element(child, loops, around) for child in children(expr))
@@ -114,12 +114,12 @@ def listed(expr: Expr) -> bool:
 
 
 def inner(expr: Expr) -> bool:
-    """Whether an element stands before the last component."""
+    """Whether a component before the last one has subscripts."""
     return isinstance(expr, Component) and listed(expr.base)
 
 
 def roots(expr: Arg) -> frozenset[str]:
-    """The name of the variable that a designator is a part of."""
+    """The name of the variable that contains a designator's object."""
     while isinstance(expr, Component):
         expr = expr.base
     return frozenset({expr.name}) if isinstance(expr, Ref) else frozenset()

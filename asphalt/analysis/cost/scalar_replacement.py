@@ -1,4 +1,4 @@
-"""Which names statements give a value to, and which array elements a loop keeps in a register."""
+"""The names that statements define, and the array elements that a loop keeps in a register."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from asphalt.ir.tree import Leaf, Node, leaves
 
 
 def root_name(expr: Arg) -> str | None:
-    """The variable that a designator is a part of."""
+    """The variable that contains a designator's object."""
     while isinstance(expr, Component | Keyword):
         expr = expr.base if isinstance(expr, Component) else expr.value
     return expr.name if isinstance(expr, Ref) else None
 
 
 def defined_by(what: What) -> frozenset[str]:
-    """The names that a statement may give a value, and ``name()`` where it may be a shape, too."""
+    """The names that a statement may define, and ``name()`` where it may define a shape, too."""
     match what:
         case Assign(target=Ref(args=tuple()) as target, pointer=False):
             found = {root_name(target)}
@@ -59,7 +59,7 @@ def _with_shape(names: set[str | None]) -> set[str | None]:
 
 
 def defined_in(nodes: Iterable[Node]) -> frozenset[str]:
-    """The names that statements may give a value, a shape or a target."""
+    """The names whose value, shape or target statements may define."""
     return frozenset().union(*(defined_by(leaf.what) for node in nodes for leaf in leaves(node)))
 
 
@@ -85,7 +85,7 @@ def expressions(what: What) -> tuple[Arg, ...]:
 
 
 def kept_in_registers(body: tuple[Node, ...], variable: str) -> frozenset[str]:
-    """The arrays that a loop changes in one element alone, which stays the same in all turns."""
+    """The arrays of which a loop changes only one, loop-invariant, element."""
     own = [leaf for node in body for leaf in leaves(node)]
     defined = frozenset().union(*(defined_by(leaf.what) for leaf in own)) | {variable}
     targets = {

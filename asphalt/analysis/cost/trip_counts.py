@@ -1,4 +1,4 @@
-"""How often something is done, as an expression: turns of loops, elements of arrays."""
+"""Trip counts as expressions: iterations of loops, elements of arrays."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _HARMLESS = frozenset({"size", "min", "max", "abs", "int", "iand", "lbound", "ub
 
 @dataclass(frozen=True, slots=True)
 class TripCount:
-    """A number of times: ``count``, an integer expression, or none where that is negative or less
+    """A number of executions: ``count``, an integer expression, or none if that is negative or less
     than ``least``."""
 
     count: Expr
@@ -47,17 +47,17 @@ class TripCount:
 
     @property
     def value(self) -> int | None:
-        """The number where it is constant."""
+        """The number if it is constant."""
         known = poly(self.count).value
         return None if known is None else self.of(known)
 
     def of(self, count: int) -> int:
-        """The number where ``count`` is known."""
+        """The number for a value of ``count``."""
         return count if count >= max(0, self.least) else 0
 
     @property
     def names(self) -> frozenset[str]:
-        """The names that it depends on; ``name()`` where it depends on a shape alone."""
+        """The names that it depends on; ``name()`` if it depends on a shape only."""
         return frozenset(_dependences(self.count))
 
 
@@ -75,8 +75,10 @@ def _dependences(expr: Arg) -> Iterator[str]:
 
 
 def loop_trips(head: DoHead, around: Surroundings) -> TripCount | None:
-    """How many turns a counted loop takes (F2018 11.1.7.4.3); None: it is no such loop, or its
-    bounds are no integers."""
+    """The number of iterations of a counted loop (F2018 11.1.7.4.3).
+
+    None: it is not one, or its bounds are not integers.
+    """
     if head.kind != "count" or head.first is None or head.last is None:
         return None
     bounds = (head.first, head.last, *(() if head.step is None else (head.step,)))
@@ -86,7 +88,7 @@ def loop_trips(head: DoHead, around: Surroundings) -> TripCount | None:
 
 
 def triplet_trips(first: Expr, last: Expr, step: Expr | None, around: Surroundings) -> TripCount:
-    """How many values first, first + step ... there are up to last."""
+    """The number of values first, first + step ... up to last."""
     size = 1 if step is None else constant(step, around.scope)
     if size == 1:
         return TripCount(_simple(Op("+", (Op("-", (last, Op("()", (first,)))), _ONE))))
@@ -98,7 +100,7 @@ def triplet_trips(first: Expr, last: Expr, step: Expr | None, around: Surroundin
 
 
 def extents(expr: Arg, around: Surroundings) -> tuple[TripCount, ...] | None:
-    """The extents of an array expression, or one for its whole size; None: not known.
+    """The extents of an array expression, or one for its whole size; None: unknown.
 
     () for a scalar.
     """
@@ -191,12 +193,12 @@ def _end(function: str, bare: Expr, place: Expr, dim: object) -> Expr | None:
 
 
 def is_harmless(trips: TripCount, around: Surroundings) -> bool:
-    """Whether it may be computed although the program might not: nothing in it can fail."""
+    """Whether it may be computed where the program does not compute it: nothing in it can fail."""
     return all(_cannot_fail(part, around) for part in walk(trips.count))
 
 
 def is_repeatable(trips: TripCount, around: Surroundings) -> bool:
-    """Whether computing it once more changes nothing: it refers to no function of the program."""
+    """Whether computing it again has no effect: it references no function of the program."""
     return not any(
         is_user_function(part, around) or not isinstance(part, Lit | Ref | Component | Op | Section)
         for part in walk(trips.count)
@@ -239,7 +241,7 @@ def as_expression(trips: tuple[TripCount, ...]) -> Iterator[Expr]:
 
 
 def _as_real(count: Expr) -> Expr:
-    """A product, factor by factor, so that it does not overflow."""
+    """A product, factor by factor, so that it cannot overflow."""
     if isinstance(count, Op) and count.op == "*":
         return Op("*", tuple(_as_real(factor) for factor in count.operands))
     return _real(count)
@@ -255,7 +257,7 @@ def _not_negative(number: Expr) -> Expr:
 
 
 def product(trips: tuple[TripCount, ...], least: int) -> TripCount:
-    """As often as loops inside of each other turn, none where that is less than ``least``."""
+    """The trip count of nested loops, none if it is less than ``least``."""
     first, *others = (one.count for one in trips)
     for other in others:
         first = Op("*", (parenthesised(first), parenthesised(other)))
@@ -272,7 +274,7 @@ def parenthesised(expr: Expr) -> Expr:
 
 
 def usable(around: Surroundings, names: tuple[str, ...] = _WRITTEN_WITH) -> bool:
-    """Whether the intrinsic functions that counts are written with mean what they say here."""
+    """Whether the intrinsic functions of trip counts have their usual meaning here."""
     for name in names:
         symbol = around.scope.resolve(name)
         hidden = isinstance(symbol, Symbol) and symbol.origin is not Origin.INTRINSIC

@@ -52,19 +52,19 @@ _BASES = {"double_precision": "real", "double_complex": "complex"}
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Where an expression stands: the scope, and the selectors of the names that ASSOCIATE
-    constructs around it give a meaning."""
+    """The scope of an expression, and the selectors of the names of enclosing ASSOCIATE
+    constructs."""
 
     scope: Scope
     selectors: Mapping[str, Expr] = field(default_factory=dict)
 
     def symbol(self, name: str) -> Symbol | None:
-        """What a name means; None: not known."""
+        """The meaning of a name; None: unknown."""
         return self.scope.lookup(name)
 
 
 def symbol_of(designator: Arg, around: Surroundings) -> Symbol | None:
-    """The symbol of a variable, or one with the declaration of a component; None: not known."""
+    """The symbol of a variable, or one with the declaration of a component; None: unknown."""
     match designator:
         case Ref(name=name):
             return around.symbol(name)
@@ -87,13 +87,13 @@ def symbol_of(designator: Arg, around: Surroundings) -> Symbol | None:
 
 
 def dims_of(designator: Arg, around: Surroundings) -> tuple[Dim, ...] | None:
-    """The declared dimensions of a variable or component; None: it has none, or is not known."""
+    """The declared dimensions of a variable or component; None: it has none, or is unknown."""
     symbol = symbol_of(designator, around)
     return None if symbol is None else symbol.dims
 
 
 def is_intrinsic_function(ref: Ref, around: Surroundings) -> bool:
-    """Whether a reference with a list is that of an intrinsic function."""
+    """Whether a reference with a list is one to an intrinsic function."""
     if ref.args is None:
         return False
     kind = name_kind(ref.name, True, around.scope)
@@ -116,7 +116,7 @@ def is_array(ref: Ref | Component, around: Surroundings) -> bool:
 
 
 def is_user_function(expr: Arg, around: Surroundings) -> bool:
-    """Whether an expression is a reference of a function that is not intrinsic."""
+    """Whether an expression is a reference to a function that is not intrinsic."""
     match expr:
         case Ref(args=None):
             return False
@@ -164,7 +164,7 @@ def base_of(expr: Arg, around: Surroundings) -> str:
 
 
 def wider(bases: tuple[str, ...]) -> str:
-    """The type of an operation by those of its operands."""
+    """The type of an operation, from those of its operands."""
     known = [base for base in bases if base in _ORDER]
     return max(known, key=_ORDER.index) if known else "unknown"
 

@@ -1,1 +1,1 @@
-"""Reaching definitions in one program unit, and what follows from them (``UnitFacts``)."""
+"""Reaching definitions in one program unit, and analyses that depend on them (``UnitFacts``)."""

@@ -1,7 +1,7 @@
-"""Branches that test again what is already known: ``if (c) a`` ... ``if (c) b``.
+"""Correlated branches, which test a condition again: ``if (c) a`` ...  ``if (c) b``.
 
 At a statement under a condition the condition held when it was tested.  A later branch that tests
-the same expression goes the same way as long as nothing in the expression has changed.
+the same expression takes the same direction as long as nothing in the expression has changed.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class _Fact:
 
 
 class BranchFacts:
-    """What is known about the branches of one unit, seen from one of its points.
+    """Known conditions of the branches of one unit, at each of its points.
 
-    ``changed_by``: the storages that a call which completes operations of MPI may change as
-    buffers of theirs; None: not known, so that it may change whatever MPI has ever been given.
+    ``changed_by``: the storages that a call which completes MPI operations may change as their
+    buffers; None: unknown, so that it may change any variable whose address MPI has.
     """
 
     def __init__(
@@ -57,23 +57,22 @@ class BranchFacts:
         self._forget()
 
     def _forget(self) -> None:
-        """Nothing is known yet of what stays as it is."""
+        """Discard what is known about unchanged conditions."""
         self._changes: dict[int, frozenset[str] | None] = {}
         self._staying: dict[tuple[int, int], bool] = {}
         self._staying_since: dict[tuple[int, int], bool] = {}
 
     def knowing(self, changed_by: Callable[[Leaf], frozenset[str] | None]) -> BranchFacts:
-        """The same, where other things are known of what completions change; the two look at the
-        ways between points once."""
+        """The facts with another ``changed_by``; both share the paths between points."""
         other = copy(self)
         other.changed_by = changed_by
         other._forget()
         return other
 
     def pruned(self, point: int) -> ControlFlow:
-        """The graph without the ways that contradict what held at a point.
+        """The graph without the edges that contradict what held at a point.
 
-        It holds for ways that begin there.
+        It is valid for paths that begin there.
         """
         facts = self._facts(point)
         if not facts:
@@ -94,8 +93,8 @@ class BranchFacts:
         return replace(self.graph, successors=tuple(successors))
 
     def excluded_before(self, point: int) -> frozenset[tuple[int, int]]:
-        """The edges that no way to a point takes when it leaves their beginning for the last time:
-        they contradict what a later branch tests, which every way to the point passes."""
+        """The edges that no path to a point takes when it leaves their source for the last time:
+        they contradict the test of a later branch which every path to the point passes."""
         found: set[tuple[int, int]] = set()
         facts = self._facts(point)
         for other, condition, positive in self._tests:
@@ -113,13 +112,13 @@ class BranchFacts:
         return frozenset(found)
 
     def held(self, point: int) -> Iterator[tuple[Arg, bool]]:
-        """The conditions (folded, without negations) that hold at a point, or do not."""
+        """The conditions (folded, without negations) that hold, or do not hold, at a point."""
         for fact in self._facts(point):
             if self._stays(fact, point):
                 yield fact.condition, fact.held
 
     def _facts(self, point: int) -> tuple[_Fact, ...]:
-        """The plain conditions of the branches that every way to the point has taken in one
+        """The plain conditions of the branches that every path to the point has taken in one
         direction."""
         if point not in self._plain:
             found = self._taken(point)
@@ -127,7 +126,7 @@ class BranchFacts:
         return self._plain[point]
 
     def _taken(self, point: int) -> Iterator[_Fact]:
-        """The same, plain or not."""
+        """The conditions of these branches, plain or not."""
         dominators = self.reaching.dominance.dominators
         for other, condition, positive in self._tests:
             if not dominators.dominates(other, point):
@@ -142,7 +141,7 @@ class BranchFacts:
                     yield _Fact(condition, (said == _TRUE) == positive, other)
 
     def _is_plain(self, condition: Arg) -> bool:
-        """Whether a condition is made of variables and intrinsic functions alone."""
+        """Whether a condition consists of variables and intrinsic functions only."""
         names = self.reaching.accesses.names
         for part in walk(condition):
             if isinstance(part, OpaqueExpr):
@@ -164,25 +163,25 @@ class BranchFacts:
         return self._staying[key]
 
     def _reached(self, point: int, without: int | None = None) -> frozenset[int]:
-        """The points that ways from a point lead to, not past ``without``."""
+        """The points reachable from a point without passing ``without``."""
         key = point, without
         if key not in self._ahead:
             self._ahead[key] = frozenset(_closure(self.graph.successors, point, without))
         return self._ahead[key]
 
     def _reaching(self, point: int, without: int | None = None) -> frozenset[int]:
-        """The points from which ways lead to a point, not past ``without``."""
+        """The points from which a point is reachable without passing ``without``."""
         key = point, without
         if key not in self._behind:
             self._behind[key] = frozenset(_closure(self.graph.predecessors, point, without))
         return self._behind[key]
 
     def _is_passed_between(self, middle: int, start: int, end: int) -> bool:
-        """Whether every way from one point to another passes a third one in between."""
+        """Whether every path from one point to another passes a third one in between."""
         return middle == end or end not in self._reached(start, middle)
 
     def _stays_since(self, test: int, fact: _Fact) -> bool:
-        """Whether nothing in a condition changes from the last time that it is tested there."""
+        """Whether nothing in a condition changes after the last test of it there."""
         if test == fact.point:
             return False
         key = test, fact.point
@@ -192,16 +191,16 @@ class BranchFacts:
         return self._staying_since[key]
 
     def between(self, first: int, last: int, without: int | None = None) -> frozenset[int]:
-        """The points on the ways from one point to another that do not pass ``without``."""
+        """The points on the paths from one point to another that do not pass ``without``."""
         return self._reached(first, without) & self._reaching(last, without)
 
     def _unchanged(self, test: int, between: AbstractSet[int]) -> bool:
-        """Whether nothing in the condition that a point tests changes at others."""
+        """Whether none of some points changes anything in the condition that a point tests."""
         used = {a.storage for a in self.reaching.accesses.footprint(test).accesses}
         return self.unchanged(used, between)
 
     def unchanged(self, used: AbstractSet[str], between: AbstractSet[int]) -> bool:
-        """Whether no storage of ``used`` is changed at any of these points."""
+        """Whether none of these points changes a storage of ``used``."""
         accesses = self.reaching.accesses
         if not accesses.everywhere.isdisjoint(between):
             return False
@@ -215,8 +214,8 @@ class BranchFacts:
         return True
 
     def _changed_at(self, point: int) -> frozenset[str] | None:
-        """What a point may change elsewhere, where it is a completion and nothing besides; None:
-        not known."""
+        """The other storages that a point may change if it is a completion and nothing else; None:
+        unknown."""
         if point not in self._changes:
             self._changes[point] = self._changed_elsewhere(point)
         return self._changes[point]
@@ -251,7 +250,7 @@ def _positive(condition: Expr) -> tuple[Arg, bool]:
 
 
 def _closure(edges: tuple[tuple[int, ...], ...], start: int, without: int | None) -> set[int]:
-    """The points that edges lead to, not past ``without``."""
+    """The points reachable by edges without passing ``without``."""
     seen: set[int] = set()
     work = [start]
     while work:

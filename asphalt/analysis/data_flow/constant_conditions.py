@@ -1,4 +1,4 @@
-"""Whether a condition is constant where it stands."""
+"""Whether a condition is constant at a statement."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ class Truth:
         self.values = values
 
     def of(self, condition: Arg, at: Leaf) -> bool | None:
-        """The value of a logical expression just before a statement; None: not known, or its
-        evaluation could do something besides."""
+        """The value of a logical expression just before a statement.
+
+        None: unknown, or its evaluation may have a side effect.
+        """
         if not self._is_quiet(condition):
             return None
         return truth(condition, partial(self._plain, at=at))
 
     def integer(self, expr: Arg, at: Leaf) -> int | None:
-        """The value of an integer expression just before a statement; None: not known."""
+        """The value of an integer expression just before a statement; None: unknown."""
         if isinstance(expr, Section) or not self._is_quiet(expr):
             return None
         if not isinstance(expr, Lit | Ref | Op) or not is_integer(expr, self.scope):
@@ -38,7 +40,7 @@ class Truth:
         return self.values.polynomial(expr, at).value
 
     def matches(self, value: int, item: Arg, at: Leaf) -> bool | None:
-        """Whether a value is one of a CASE: a constant, or a range (F2018 11.1.9)."""
+        """Whether a value matches an item of a CASE: a constant, or a range (F2018 11.1.9)."""
         if not isinstance(item, Section):
             own = self.integer(item, at)
             return None if own is None else own == value

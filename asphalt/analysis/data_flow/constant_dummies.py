@@ -1,7 +1,7 @@
 """Dummy arguments that are the same constant in every call: a literal, or a named constant.
 
-What holds for the constant holds for the dummy, whatever the value is; all ranks run one program,
-so that it is the same on all of them.
+Whatever holds for the constant holds for the dummy.  All ranks run one program, so that the
+constant is the same on all of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from asphalt.ir.expr import Expr, Lit, Ref
 
 
 class ConstantDummies:
-    """The constants behind the dummy arguments of one unit."""
+    """The constant actual arguments of the dummies of one unit."""
 
     def __init__(self, facts: UnitFacts) -> None:
         self.facts = facts
@@ -23,8 +23,10 @@ class ConstantDummies:
         self._known: dict[str, Expr | None] = {}
 
     def of(self, name: str) -> Expr | None:
-        """The constant that a name of the unit always stands for, as the unit may write it; None:
-        it is no dummy argument, or not known to be one constant."""
+        """The constant that a name of the unit always denotes, as the unit may write it.
+
+        None: it is not a dummy argument, or not known to be one constant.
+        """
         if name not in self._known:
             self._known[name] = self._find(name)
         return self._known[name]
@@ -38,7 +40,7 @@ class ConstantDummies:
         return poly(value.expression(), change)
 
     def equal(self) -> tuple[tuple[Poly, Poly], ...]:
-        """Each dummy and its constant, as polynomials of which none is less than the other."""
+        """Each dummy and its constant, as pairs of polynomials in both orders."""
         found: list[tuple[Poly, Poly]] = []
         for name in sorted(self.facts.scope.own):
             value = self.of(name)

@@ -1,4 +1,4 @@
-"""Which expressions are certainly integers of the default kind."""
+"""Expressions that certainly are of type default integer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BYTES = 4
 
 
 def is_default_integer(expr: Arg, scope: Scope) -> bool:
-    """Whether a count, rank, tag or handle is certainly an integer of the default kind."""
+    """Whether a count, rank, tag or handle is certainly of type default integer."""
     match expr:
         case Lit():
             return expr.kind == "integer" and "_" not in expr.text
@@ -43,7 +43,7 @@ def is_default_integer(expr: Arg, scope: Scope) -> bool:
 
 
 def _gives_default(intrinsic: str, args: tuple[Arg, ...], scope: Scope) -> bool:
-    """Whether an intrinsic function gives an integer of the default kind."""
+    """Whether the result of an intrinsic function is of type default integer."""
     if any(isinstance(argument, Keyword) and argument.name == "kind" for argument in args):
         return False
     if intrinsic in _BEFORE_KIND:

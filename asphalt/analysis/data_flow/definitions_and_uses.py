@@ -1,4 +1,4 @@
-"""What each point of a control-flow graph defines and uses: whole variables, arrays included."""
+"""Definitions and uses at each point of a control-flow graph: whole variables, arrays included."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ from asphalt.ir.tree import leaves
 
 @dataclass(frozen=True, slots=True)
 class PointAccesses:
-    """What one point does.
+    """The definitions and uses of one point.
 
-    ``defined``: storages that it may define, and whether it surely defines all of each.  ``used``:
-    storages whose value it may read.  ``exposed``: it may define and use whatever can be reached
-    from elsewhere; ``everything``: it may do anything.
+    ``defined``: storages that it may define, and whether it certainly defines all of each.
+    ``used``: storages whose value it may read.  ``exposed``: it may define and use whatever other
+    procedures can access; ``everything``: it may do anything.
     """
 
     defined: dict[str, bool]
@@ -78,7 +78,7 @@ _FROM_ELSEWHERE = frozenset({EffectKind.UNKNOWN_CALL, EffectKind.STATE})
 
 
 class UnitAccesses:
-    """The accesses of all points of a unit's graph, each looked at once."""
+    """The accesses of all points of a unit's graph, each computed once."""
 
     def __init__(self, graph: ControlFlow, scope: Scope, effects: Effects) -> None:
         self.graph = graph
@@ -90,7 +90,7 @@ class UnitAccesses:
         self._footprints: dict[int, Footprint] = {}
 
     def at(self, number: int) -> PointAccesses:
-        """What a point does."""
+        """The definitions and uses of a point."""
         found = self._known.get(number)
         if found is None:
             found = self._known[number] = self._at(self.graph.points[number])
@@ -103,11 +103,11 @@ class UnitAccesses:
 
     @cached_property
     def exposing(self) -> frozenset[int]:
-        """The points that may define and use what is exposed to procedures not seen through."""
+        """The points that may define and use whatever unknown procedures can access."""
         return frozenset(p.number for p in self.graph.points if self.at(p.number).exposed)
 
     def defining(self, storage: str) -> frozenset[int]:
-        """The points that define a storage themselves, surely or perhaps."""
+        """The points that define a storage themselves, certainly or perhaps."""
         return self._defining.get(storage, frozenset())
 
     @cached_property
@@ -119,14 +119,14 @@ class UnitAccesses:
         return {storage: frozenset(points) for storage, points in found.items()}
 
     def is_exposed(self, storage: str) -> bool:
-        """Whether a procedure that is not seen through may access a storage."""
+        """Whether an unknown procedure may access a storage."""
         found = self._exposed.get(storage)
         if found is None:
             found = self._exposed[storage] = self._is_exposed(storage)
         return found
 
     def construct_names(self, point: Point) -> ConstructNames:
-        """The names that the constructs around a point bind."""
+        """The names that the enclosing constructs of a point bind."""
         bound = NOTHING
         for node in point.around:
             known = self._constructs.get(id(node))
@@ -136,7 +136,7 @@ class UnitAccesses:
         return bound
 
     def footprint(self, number: int) -> Footprint:
-        """The accesses and effects of a point, under the names of ``construct_names``."""
+        """The accesses and effects of a point, with the names of ``construct_names``."""
         found = self._footprints.get(number)
         if found is None:
             found = self._footprints[number] = self._footprint(self.graph.points[number])
@@ -186,7 +186,7 @@ class UnitAccesses:
 
     @cached_property
     def _resized(self) -> frozenset[str]:
-        """The storages that an assignment, or a procedure that is called, may give a size."""
+        """The storages whose size an assignment, or a called procedure, may define."""
         return frozenset(
             access.storage
             for point in self.graph.points
@@ -199,14 +199,14 @@ class UnitAccesses:
         return isinstance(point.what, Call) and mpi_call(point.what, self.scope) is not None
 
     def _root(self, marked: str, bound: ConstructNames) -> str | None:
-        """The storage that another name stands for."""
+        """The storage that a construct associates with a name."""
         name = marked
         while name in bound.stands_for:
             name = bound.stands_for[name]
         return None if name == marked else self.names.storage(name)
 
     def _surely_defined(self, what: What, point: Point) -> Iterable[str]:
-        """The storages of which the statement defines all, whenever it is executed."""
+        """The storages that every execution of the statement defines entirely."""
         if point.masked or isinstance(point.what, Guarded):
             return
         match what:
@@ -230,7 +230,7 @@ class UnitAccesses:
                             yield storage
 
     def _begun(self, point: Point) -> dict[str, bool]:
-        """What the head of a construct gives a (new, maybe undefined) value: its own names."""
+        """The names that the head of a construct binds to a new, perhaps undefined, value."""
         assert point.leaf is not None
         if not isinstance(point.what, ArmHead):
             return {}
@@ -244,7 +244,7 @@ class UnitAccesses:
         return {}
 
     def _in_statement_functions(self, point: Point) -> set[str]:
-        """What the statement functions that a statement refers to read beside their arguments."""
+        """What the statement functions that a statement references read besides their arguments."""
         if not self._functions:
             return set()
         wanted = {name for what in _parts(point) for name in _names_of(what)}
@@ -270,11 +270,11 @@ class UnitAccesses:
 
     @cached_property
     def _behind(self) -> frozenset[int]:
-        """Statements behind lines that are executed under OpenMP alone."""
+        """Statements after lines that are executed under OpenMP only."""
         return frozenset(id(leaf) for leaf, _ in conditional_statements(self.scope.unit))
 
     def _completes(self, point: Point) -> bool:
-        """Whether an MPI call may complete operations on buffers that were given to it before."""
+        """Whether an MPI call may complete earlier operations, and so access their buffers."""
         what = point.what
         mpi = mpi_call(what, self.scope) if isinstance(what, Call) else None
         if mpi is None:
@@ -294,7 +294,7 @@ class UnitAccesses:
         return self.is_lent(storage) or named_inside(storage, self.scope)
 
     def is_lent(self, storage: str) -> bool:
-        """Whether MPI may access a storage after a call of the unit that names it."""
+        """Whether MPI may access a storage after the return of a call that names it."""
         return storage in self._lent
 
     @cached_property
@@ -317,8 +317,8 @@ class UnitAccesses:
         return frozenset(found)
 
     def _given(self, actual: Expr) -> Iterable[str]:
-        """The variables of which a call may be given the address: not those of subscripts, whose
-        values are taken when it is made."""
+        """The variables whose address a call may pass on: not those of subscripts, whose values are
+        used when it is made."""
         name = root_name(actual)
         if name is None or self.names.kind(name, True) is not NameKind.VARIABLE:
             return names_in(actual)
@@ -326,11 +326,11 @@ class UnitAccesses:
 
 
 class _Unshadowed(Scope):
-    """A scope that shows what names mean outside of the constructs that bind them."""
+    """A scope with the meaning that names have outside of the constructs that bind them."""
 
     @property
     def shadowed(self) -> frozenset[str]:
-        """Nothing: bound names are replaced before they are looked up."""
+        """Empty: bound names are replaced before they are looked up."""
         return frozenset()
 
 
@@ -353,7 +353,7 @@ class _NamesInConstructs(RefinedNames):
 
 
 def _parts(point: Point) -> tuple[What, ...]:
-    """The statements whose accesses a point has."""
+    """The statements that a point executes."""
     what = point.what
     match what:
         case Guarded(condition=condition, action=action):

@@ -1,11 +1,10 @@
-"""Where variables for error codes are MPI_SUCCESS, and what is never executed for it.
+"""Where variables for error codes are MPI_SUCCESS, and what is never executed because of it.
 
-Everything here holds for programs whose errors are fatal (``fatal_errors``).  It is the propagation
-of one constant along the ways that are taken where conditions have known values (Wegman and Zadeck,
-TOPLAS 1991, "conditional constant"): it begins with nothing executed, follows a way when a
-statement before it is, and keeps of a variable that it is MPI_SUCCESS as long as all ways to a
-statement say so.  Procedures of the program are followed the same way, each from what is known of
-its arguments.
+Everything here holds for programs whose errors are fatal (``error_handlers``).  It is the
+propagation of one constant along the executable edges (Wegman and Zadeck, TOPLAS 1991, "conditional
+constant").  It begins with nothing executed, follows an edge when its source is, and keeps a
+variable as MPI_SUCCESS as long as all paths to a statement agree.  Procedures of the program are
+analysed the same way, each from what is known of its arguments.
 """
 
 from __future__ import annotations
@@ -56,15 +55,16 @@ _Key = tuple[str, tuple[str, ...], Codes]
 
 @dataclass
 class _Procedures:
-    """What is known of procedures, each with what is MPI_SUCCESS when it is called; None: it is
-    being looked at.  ``asked``: those of which it is being found out whether they are idle."""
+    """The results for procedures, each with the dummies that are MPI_SUCCESS when it is called;
+    None: in progress.  ``asked``: those whose idleness is being determined."""
 
     found: dict[_Key, CodeFlow | None] = field(default_factory=dict)
     asked: set[int] = field(default_factory=set)
 
 
 class CodeFlow:
-    """The codes of one unit; ``entry``: what is MPI_SUCCESS when it is called."""
+    """The error codes of one unit; ``entry``: the storages that are MPI_SUCCESS when it is
+    called."""
 
     def __init__(
         self,
@@ -81,16 +81,16 @@ class CodeFlow:
 
     @property
     def graph(self) -> ControlFlow:
-        """The control flow of the unit with all ways that its text has."""
+        """The control flow of the unit with all its edges."""
         return self.reaching.graph
 
     def before(self, leaf: Leaf) -> Codes | None:
-        """What is MPI_SUCCESS whenever a statement is reached; None: it never is."""
+        """The storages that are MPI_SUCCESS whenever a statement is reached; None: it never is."""
         points = self.graph.of(leaf)
         return self._before.get(points[0]) if points else frozenset()
 
     def gives(self, leaf: Leaf, storage: str) -> bool:
-        """Whether all that a statement may store in a variable is MPI_SUCCESS."""
+        """Whether a statement can store nothing but MPI_SUCCESS in a variable."""
         point = self.graph.action(leaf)
         if point is None:
             return False
@@ -98,7 +98,7 @@ class CodeFlow:
         return before is None or storage in self._given(self.graph.points[point], before)
 
     def followed(self) -> CodeFlow:
-        """Itself, with its ways followed now."""
+        """Itself, after the propagation."""
         self.is_executed(EXIT)
         return self
 
@@ -108,13 +108,13 @@ class CodeFlow:
 
     @cached_property
     def decides(self) -> bool:
-        """Whether a condition always holds or never does, or a call does nothing."""
+        """Whether some condition is constant, or some call does nothing."""
         return self._may_decide and self._decides
 
     @cached_property
     def _is_plain(self) -> bool:
-        """Whether variables are one in the whole unit: results of ENTRY statements share storage,
-        and directives may give threads variables of their own."""
+        """Whether a variable is one object in the whole unit: results of ENTRY statements share
+        storage, and directives may give threads variables of their own."""
         return not any(
             any(_is_for_threads(trivia) for trivia in leaf.lead)
             or (isinstance(leaf.what, Plain) and leaf.what.keyword == "entry")
@@ -123,8 +123,8 @@ class CodeFlow:
 
     @cached_property
     def _may_decide(self) -> bool:
-        """Whether a variable that may be given MPI_SUCCESS is one that a condition asks for, or
-        that is passed on; else there are no ways to be followed."""
+        """Whether a variable that may get MPI_SUCCESS is used in a condition or passed on; else the
+        propagation is pointless."""
         given, asked = set(self.entry), set[str]()
         passed, changed = Counter[str](), set[str]()
         for point in self.graph.points:
@@ -157,7 +157,7 @@ class CodeFlow:
 
     @cached_property
     def taken(self) -> ControlFlow:
-        """The graph with the ways alone that may be taken."""
+        """The graph with the executable edges only."""
         graph = self.graph
         after = [tuple(self._ways(number)) for number in range(len(graph.points))]
         before: list[list[int]] = [[] for _ in graph.points]
@@ -184,7 +184,7 @@ class CodeFlow:
 
     @cached_property
     def _before(self) -> dict[int, Codes]:
-        """For each point that may be reached, what is MPI_SUCCESS there."""
+        """For each reachable point, the storages that are MPI_SUCCESS there."""
         found: dict[int, Codes] = {ENTRY: self.entry}
         self._before = found  # what is found so far, for ``_ways``
         work = deque([ENTRY])
@@ -201,7 +201,7 @@ class CodeFlow:
         return found
 
     def _after(self, number: int, before: Codes) -> Codes:
-        """What is MPI_SUCCESS behind a point."""
+        """The storages that are MPI_SUCCESS after a point."""
         point = self.graph.points[number]
         if point.leaf is None or self._does_nothing(point, before):
             return before
@@ -217,7 +217,7 @@ class CodeFlow:
         return frozenset(kept | self._given(point, before))
 
     def _given(self, point: Point, before: Codes) -> set[str]:
-        """The storages that a point certainly gives MPI_SUCCESS."""
+        """The storages that a point certainly sets to MPI_SUCCESS."""
         match point.what:
             case Assign(target=Ref(args=None) as target, value=value, pointer=False):
                 zero = mpi_constant(value, self.scope) == SUCCESS
@@ -233,7 +233,7 @@ class CodeFlow:
         return set()
 
     def _given_by(self, call: Call, before: Codes) -> set[str]:
-        """The storages that a procedure of the program certainly gives MPI_SUCCESS."""
+        """The storages that a procedure of the program certainly sets to MPI_SUCCESS."""
         called = self._called(call, before)
         if called is None:
             return set()
@@ -246,8 +246,8 @@ class CodeFlow:
         }
 
     def _called(self, call: Call, before: Codes) -> tuple[CodeFlow, dict[str, str]] | None:
-        """The flow of the procedure that is called, and its dummies for error codes with the
-        storages that it is given for them; None: it is not known."""
+        """The flow of the called procedure, and its dummies for error codes with the storages of
+        their actual arguments; None: unknown."""
         callee = procedure_named(call.procedure, self.scope)
         head = callee.unit.head.what if callee is not None and callee.unit.head else None
         if callee is None or not isinstance(head, UnitHead) or head.kind != "subroutine":
@@ -284,7 +284,7 @@ class CodeFlow:
         return found[key]
 
     def is_idle_call(self, number: int) -> bool:
-        """Whether a point calls a procedure that does nothing, since a code is MPI_SUCCESS."""
+        """Whether a point calls a procedure that does nothing because a code is MPI_SUCCESS."""
         before = self._before.get(number)
         return before is not None and self._does_nothing(self.graph.points[number], before)
 
@@ -303,7 +303,7 @@ class CodeFlow:
         return idle
 
     def _only_reads(self, arg: Arg) -> bool:
-        """Whether to evaluate an argument does nothing but to read variables."""
+        """Whether the evaluation of an argument only reads variables."""
         names = self.reaching.accesses.names
         for part in walk(arg):
             match part:
@@ -321,7 +321,7 @@ class CodeFlow:
 
     @cached_property
     def _is_idle(self) -> bool:
-        """Whether the unit does nothing but to evaluate conditions."""
+        """Whether the unit only evaluates conditions."""
         accesses = self.reaching.accesses
         for symbol in self.scope.declared.symbols.values():
             if symbol.intent == "out" or (
@@ -355,11 +355,11 @@ class CodeFlow:
         return ()
 
     def holds(self, condition: Arg, before: Codes) -> bool | None:
-        """Whether a condition holds where some storages are MPI_SUCCESS; None: not known."""
+        """Whether a condition holds while some storages are MPI_SUCCESS; None: unknown."""
         return truth(condition, partial(self._compared, before=before))
 
     def _compared(self, expr: Arg, before: Codes) -> bool | None:
-        """Whether a comparison holds, if it is one of a code."""
+        """Whether a comparison holds, if one of its operands is a code."""
         match expr:
             case Op(op=op, operands=(one, other)) if op in COMPARISONS:
                 if not self._is_code_among((one, other)):
@@ -382,14 +382,14 @@ class CodeFlow:
     # Variables
 
     def is_code(self, variable: Ref) -> bool:
-        """Whether a variable is an integer that only statements access, and nothing of MPI that is
-        in progress."""
+        """Whether a variable is an integer that only statements access, not an MPI operation in
+        progress."""
         if not self._is_plain or not is_code(variable, self.scope):
             return False
         return not self.reaching.accesses.is_lent(self._storage(variable))
 
     def is_code_of(self, call: MpiCall) -> bool:
-        """Whether a call gives a variable its error code, and nothing else."""
+        """Whether a call stores its error code in a variable, and nothing else."""
         error = call.error
         if not isinstance(error, Ref) or not self.is_code(error) or is_of_file(call.procedure):
             return False
@@ -409,7 +409,7 @@ class CodeFlow:
 
 
 def is_code(variable: Ref, scope: Scope) -> bool:
-    """Whether a variable is an integer without second names."""
+    """Whether a variable is an integer without a second name."""
     symbol = scope.lookup(variable.name)
     if variable.args is not None or variable.name in scope.shadowed:
         return False
@@ -421,7 +421,7 @@ def is_code(variable: Ref, scope: Scope) -> bool:
 
 
 def _is_for_threads(trivia: Trivia) -> bool:
-    """Whether a line may mean something else to a compiler than to us."""
+    """Whether a line may mean something else to a compiler than to asphalt."""
     if trivia.kind is TriviaKind.DIRECTIVE:
         return SENTINEL not in trivia.text.lower()
     return trivia.kind is TriviaKind.CONDITIONAL

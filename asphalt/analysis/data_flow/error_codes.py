@@ -1,9 +1,9 @@
-"""Error codes of MPI calls that are always MPI_SUCCESS, so that their stores are in no order.
+"""Error codes of MPI calls that are always MPI_SUCCESS, so that their stores commute.
 
-With errors that are fatal (``fatal_errors``), stores of one value to one variable may change
-places, whoever looks at it later.  A statement that reads the variable may change places with such
-a store where the variable has this value before both; and what is to be done in case of an error is
-never done (``code_flow``).
+If errors are fatal (``error_handlers``), stores of one value to one variable may be reordered,
+whatever reads it later.  A statement that reads the variable may be reordered with such a store if
+the variable has this value before both.  Code for the case of an error is never executed
+(``error_code_flow``).
 """
 
 from __future__ import annotations
@@ -28,18 +28,19 @@ class ErrorCodes:
 
     @cached_property
     def why_others(self) -> str | None:
-        """Why a call of the program may return another code; None: none does."""
+        """Why a call of the program may return another code; None: no call does."""
         return why_errors_return(self.facts.effects)
 
     def why_not(self, call: MpiCall) -> str | None:
-        """Why a call may store something else than MPI_SUCCESS in the variable for its error code,
-        or more than that; None: it does not."""
+        """Why a call may store a value other than MPI_SUCCESS in the variable for its error code,
+        or store more; None: it does not."""
         if not self._codes.is_code_of(call):
-            return "the variable is not only one for error codes"
+            return "the variable does not only hold error codes"
         return self.why_others
 
     def only_stores_success(self, storage: str, done: Iterable[Access]) -> bool:
-        """Whether accesses leave MPI_SUCCESS in a variable, or what it was, if errors are fatal."""
+        """Whether accesses leave MPI_SUCCESS, or the old value, in a variable, if errors are
+        fatal."""
         return all(
             not access.writes or self._codes.gives(access.leaf, storage)
             for access in done

@@ -1,8 +1,7 @@
-"""What of a unit is executed, if errors of MPI calls are fatal in its program: see ``code_flow``.
+"""Statements of a unit that can be executed if errors of MPI calls are fatal (``error_code_flow``).
 
-What is done in case of an error is not looked at where it is never done: no way leads there, what
-stands there touches nothing, and the call of a procedure that only asks for an error does nothing
-else.
+Error handling that is never executed is ignored: no path leads there, its statements access
+nothing, and the call of a procedure that only tests for an error does nothing else.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class Executed:
 
     @cached_property
     def is_less(self) -> bool:
-        """Whether something of the unit is known not to be executed."""
+        """Whether some statement of the unit is known never to be executed."""
         if not self.effects.scopes.program.main_programs():  # errors may return; asked at no cost
             return False
         return self.codes.decides and why_errors_return(self.effects) is None
@@ -52,23 +51,23 @@ class Executed:
 
     @cached_property
     def names(self) -> NameSemantics:
-        """How accesses are seen."""
+        """The names of the unit, with what its statements do if errors are fatal."""
         names = self.effects.names(self.scope)
         return _ExecutedNames(names, self._instead) if self.is_less else names
 
     def never(self, leaf: Leaf) -> bool:
-        """Whether a statement is never reached, or its action if it is a one-line IF."""
+        """Whether a statement, or the action of a one-line IF, is never executed."""
         action = isinstance(leaf.what, Guarded) and leaf.what.kind == "if"
         return self._instead.get((id(leaf), action)) is _NOTHING
 
     def is_check(self, leaf: Leaf) -> bool:
-        """Whether a statement does nothing but to find out that a code is MPI_SUCCESS."""
+        """Whether the only purpose of a statement is to test that a code is MPI_SUCCESS."""
         action = isinstance(leaf.what, Guarded) and leaf.what.kind == "if"
         return (id(leaf), action) in self._instead
 
     @cached_property
     def _instead(self) -> dict[tuple[int, bool], What]:
-        """What statements, or actions of one-line IFs, do instead of what stands there."""
+        """What statements, or actions of one-line IFs, do if errors are fatal, where it is less."""
         found: dict[tuple[int, bool], What] = {}
         for point in self.codes.graph.points if self.is_less else ():
             if point.leaf is None:

@@ -1,8 +1,8 @@
 """Whether variables keep their values from one statement of a unit to another.
 
-What counts is what may happen between the two (reaching definitions: Aho, Sethi, Ullman, section
-10.6), not whether a variable is given a value anywhere: sizes of a main program are read or
-computed before its time loop, and stay as they are from then on.
+Only what may happen between the two counts (reaching definitions: Aho, Sethi, Ullman, section
+10.6), not other definitions: a main program reads or computes sizes before its time loop and does
+not change them afterwards.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CONSTANT = (Origin.PARAMETER, Origin.MPI, Origin.INTRINSIC)
 
 @dataclass(frozen=True, slots=True)
 class KeptValues:
-    """Answers for one unit; ``branches``: what is known of what completions change."""
+    """Answers for one unit; ``branches``: with what completions change."""
 
     facts: UnitFacts
     branches: BranchFacts
@@ -31,18 +31,18 @@ class KeptValues:
     )
 
     def until(self, names: Iterable[str], first: Leaf, last: Leaf) -> bool:
-        """Whether variables have the values at ``last`` that they had each time when ``first`` was
-        executed before."""
+        """Whether variables have the same values at ``last`` as at every earlier execution of
+        ``first``."""
         return self._both(names, first, last, None)
 
     def until_next(self, names: Iterable[str], first: Leaf, last: Leaf) -> bool:
-        """Whether variables have the values that they had at ``first`` when ``last`` is executed
-        for the first time after it."""
+        """Whether variables have the same values at ``first`` as at the next execution of
+        ``last``."""
         return self._both(names, first, last, last)
 
     def since(self, names: Iterable[str], first: Leaf, last: Leaf) -> bool:
-        """Whether variables have the values at ``last`` that they had when ``first`` was executed
-        for the last time before it."""
+        """Whether variables have the same values at ``last`` as at the last execution of ``first``
+        before it."""
         return self._both(names, first, last, first)
 
     def _both(self, names: Iterable[str], first: Leaf, last: Leaf, once: Leaf | None) -> bool:
@@ -72,7 +72,7 @@ class KeptValues:
         return self.branches.unchanged(frozenset({storage}), ways | {first})
 
     def _is_followed(self, name: str) -> bool:
-        """Whether all that may change a variable changes it by its own name, or is a call."""
+        """Whether everything that may change a variable does so by its own name, or is a call."""
         symbol = self.facts.scope.lookup(name)
         values = self.facts.values
         if symbol is None or symbol.equivalenced or name in values.renamed:

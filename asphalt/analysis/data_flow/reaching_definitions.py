@@ -1,10 +1,9 @@
-"""Reaching definitions in one unit, and the chains between definitions and uses.
+"""Reaching definitions in one unit, with use-definition and definition-use chains.
 
-A variable counts as a whole, an array with all of its elements: a definition of an element is one
-that may leave others alone, so it does not end the reach of earlier ones.  The iterative solution
-is the usual one (Aho, Sethi, Ullman, section 10.6), for one variable at a time, when it is asked
-for.  Everything is over-approximated: a definition that is not among those that reach a point is
-certainly not the one that is seen there.
+A variable counts as a whole, an array with all of its elements: the definition of an element does
+not kill earlier ones.  The iterative solution (Aho, Sethi, Ullman, section 10.6) is computed for
+one variable at a time, on demand.  The result is an over-approximation: a definition that is not in
+it certainly does not reach the point.
 """
 
 from __future__ import annotations
@@ -24,10 +23,9 @@ from asphalt.ir.tree import Leaf
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A point that may give a storage a value; ``sure``: it certainly defines all of it.
+    """A point that may define a storage; ``sure``: it certainly defines all of it.
 
-    The point ENTRY (no ``leaf``) stands for the value from before the unit was entered, which may
-    be none.
+    The point ENTRY (no ``leaf``) stands for the value on entry to the unit, which may be undefined.
     """
 
     storage: str
@@ -51,7 +49,7 @@ class UsePoint:
 
 
 class ReachingDefinitions:
-    """The graph of a unit and its definitions, made when they are asked for, each once."""
+    """The graph of a unit and its definitions, each computed once, on demand."""
 
     def __init__(self, scope: Scope, effects: Effects) -> None:
         self.scope = scope
@@ -76,7 +74,7 @@ class ReachingDefinitions:
 
     @cached_property
     def accesses(self) -> UnitAccesses:
-        """What each point defines and uses."""
+        """The definitions and uses of each point."""
         return UnitAccesses(self.graph, self.scope, self._effects)
 
     def definitions(self, storage: str) -> tuple[Definition, ...]:
@@ -84,16 +82,16 @@ class ReachingDefinitions:
         return self._solved(storage)[0]
 
     def at(self, point: int, storage: str) -> tuple[Definition, ...]:
-        """The definitions whose value a storage may have just before a point."""
+        """The definitions of a storage that reach a point."""
         found, before = self._solved(storage)
         return tuple(d for number, d in enumerate(found) if before[point] >> number & 1)
 
     def use_def(self, point: int) -> Mapping[str, tuple[Definition, ...]]:
-        """For each storage that a point may read: the definitions that it may see."""
+        """For each storage that a point may read: the definitions that reach it."""
         return {storage: self.at(point, storage) for storage in sorted(self._used(point))}
 
     def def_use(self, definition: Definition) -> tuple[UsePoint, ...]:
-        """The points that may read what a definition has given."""
+        """The points that may read the value of a definition."""
         storage = definition.storage
         found, before = self._solved(storage)
         bit = found.index(definition)
@@ -106,7 +104,7 @@ class ReachingDefinitions:
 
     @cached_property
     def storages(self) -> frozenset[str]:
-        """All storages that are named in the unit's statements."""
+        """All storages that the statements of the unit name."""
         found: set[str] = set()
         for point in self.graph.points:
             done = self.accesses.at(point.number)
@@ -127,12 +125,12 @@ class ReachingDefinitions:
         return done.everything or exposed or storage in done.used
 
     def _surely_defines(self, point: int, storage: str) -> bool:
-        """Whether a point that may define a storage does so for certain."""
+        """Whether a point that may define a storage certainly does so."""
         done = self.accesses.at(point)
         return done.defined.get(storage, False) and not done.everything
 
     def _solved(self, storage: str) -> tuple[tuple[Definition, ...], list[int]]:
-        """All definitions, and for each point those that reach it as bits.
+        """All definitions, and for each point those that reach it, as bits.
 
         A definition of any part of a structure counts as one of each of its components.
         """

@@ -1,4 +1,4 @@
-"""Expressions that nobody can tell have been evaluated.
+"""Expressions whose evaluation has no observable effect.
 
 They call no procedure, raise no floating-point exception and convert no value: constants,
 variables, and sums, differences and products of integers.
@@ -18,8 +18,8 @@ _LOGICAL = (".and.", ".or.", ".not.", ".eqv.", ".neqv.")
 
 
 def is_unnoticed(what: What, scope: Scope) -> bool:
-    """Whether an assignment, a loop's head or an assignment under a condition only defines its
-    variable."""
+    """Whether the only effect of an assignment, a loop's head or an assignment under a condition is
+    to define its variable."""
     match what:
         case Assign(target=Ref(args=args) as target, value=value, pointer=False):
             indexed = all(_is_subscript(arg, scope) for arg in args or ())
@@ -32,7 +32,7 @@ def is_unnoticed(what: What, scope: Scope) -> bool:
 
 
 def is_integer(expr: Arg, scope: Scope) -> bool:
-    """Whether an expression is one of integers alone, without division, power or function."""
+    """Whether all operands of an expression are integers, without division, power or function."""
     match expr:
         case Lit(kind=kind):
             return kind == "integer"
@@ -45,7 +45,7 @@ def is_integer(expr: Arg, scope: Scope) -> bool:
 
 
 def is_condition(expr: Arg, scope: Scope) -> bool:
-    """Whether a condition compares integers, or is made of logical variables."""
+    """Whether a condition compares integers, or consists of logical variables."""
     match expr:
         case Lit(kind=kind):
             return kind == "logical"
@@ -60,8 +60,8 @@ def is_condition(expr: Arg, scope: Scope) -> bool:
 
 
 def _is_plain_value(value: Arg, target: Ref, scope: Scope) -> bool:
-    """Whether a value is assigned as it is: a constant, which the compiler converts, or an object
-    of the target's type."""
+    """Whether an assignment needs no conversion at run time: the value is a constant, which the
+    compiler converts, or an object of the target's type."""
     mine = scope.lookup(target.name)
     if mine is None or mine.type is None or not _base(mine):
         return False
@@ -109,7 +109,7 @@ def _is_subscript(arg: Arg, scope: Scope) -> bool:
 
 
 def _is_object(ref: Ref, scope: Scope) -> bool:
-    """Whether a reference is to a variable or a named constant, and calls nothing."""
+    """Whether a reference is to a variable or a named constant, not to a function."""
     found = name_kind(ref.name, ref.args is not None, scope)
     symbol = scope.lookup(ref.name)
     known = symbol is not None and symbol.origin is not Origin.MPI

@@ -1,10 +1,9 @@
-"""Variables whose values only the statement that defines them may read, if anything does.
+"""Variables whose values only the defining statement may read.
 
-Two statements that give values to such a variable may change places although both write it: no
-definition of one reaches a use outside of that one (Aho, Sethi, Ullman, section 10.6), and neither
-reads what the other leaves.  So it is with the error codes of MPI calls that nobody looks at, with
-those of a dummy argument that are overwritten before the procedure returns, and with those that are
-certainly the same (``error_codes``).
+Two statements that define such a variable may be reordered: no definition of one reaches a use
+outside of it (Aho, Sethi, Ullman, section 10.6), and neither reads the value of the other.  This
+holds for unused error codes of MPI calls, for those in a dummy argument that are overwritten before
+the procedure returns, and for those that are certainly equal (``error_codes``).
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ from asphalt.ir.tree import Node, leaves
 
 
 class Temporaries:
-    """Answers for one unit; ``accesses``: all that a statement reads and writes, the buffers of
-    its transfers included."""
+    """Answers for one unit; ``accesses``: all that a statement reads and writes, the buffers of its
+    transfers included."""
 
     def __init__(
         self, facts: UnitFacts, accesses: Callable[[Node], tuple[Access, ...] | None]
@@ -38,9 +37,11 @@ class Temporaries:
         self._known: dict[tuple[str, int], tuple[Node, bool]] = {}
 
     def between(self, storage: str, first: Node, second: Node) -> bool:
-        """Whether each of two statements reads nothing of a variable but what it has given it, and
-        nothing else reads what they leave in it; or whether all that they leave in it, and read, is
-        MPI_SUCCESS."""
+        """Whether two statements may be reordered although both access a variable.
+
+        Each reads only its own value, and nothing else reads the values of both; or all their
+        values are MPI_SUCCESS.
+        """
         both = first, second
         unread = is_own(storage, self.facts) and all(
             self._keeps_to_itself(storage, n) for n in both
@@ -48,7 +49,7 @@ class Temporaries:
         return unread or (self._is_code(storage, *both) and self._codes.why_others is None)
 
     def why_not(self, storage: str, first: Node, second: Node) -> str | None:
-        """Why two stores of error codes keep their order, if that is all that they are."""
+        """Why two stores of error codes must keep their order, if they are only that."""
         return self._codes.why_others if self._is_code(storage, first, second) else None
 
     @property
@@ -56,8 +57,8 @@ class Temporaries:
         return self.facts.once(ErrorCodes)
 
     def _is_code(self, storage: str, first: Node, second: Node) -> bool:
-        """Whether two statements store nothing but MPI_SUCCESS in a variable and read nothing else,
-        in either order, if errors are fatal."""
+        """Whether two statements store and read only MPI_SUCCESS in a variable, in either order, if
+        errors are fatal."""
         both = first, second
         done = [self.accesses(node) for node in both]
         if not all(d is not None and self._codes.only_stores_success(storage, d) for d in done):
@@ -75,8 +76,8 @@ class Temporaries:
         return self._known[key][1]
 
     def _is_not_read(self, storage: str, node: Node, *, lent: bool = False) -> bool:
-        """Whether a statement only writes a variable, or may write it, and MPI has no part of it
-        when the statement is over (``lent``: whether it has, is asked elsewhere)."""
+        """Whether a statement only writes a variable, or may write it, and MPI does not access it
+        when the statement has finished (the caller asks for ``lent``)."""
         if not lent and self.facts.reaching.accesses.is_exposed(storage):
             return False
         accesses = self.accesses(node)
@@ -95,14 +96,14 @@ class Temporaries:
 
 
 def is_unseen(name: str, facts: UnitFacts) -> bool:
-    """Whether a variable is one of the unit that nothing but its statements can see."""
+    """Whether a variable is local and only statements of the unit can access it."""
     symbol = facts.scope.lookup(name)
     return symbol is not None and symbol.origin is Origin.LOCAL and is_own(name, facts)
 
 
 def is_own(name: str, facts: UnitFacts) -> bool:
-    """Whether a variable is one of the unit, or a dummy argument, that only its statements can see
-    until it returns."""
+    """Whether a variable is local, or a dummy argument, and only statements of the unit can access
+    it until it returns."""
     symbol = facts.scope.lookup(name)
     if symbol is None or symbol.origin not in (Origin.LOCAL, Origin.DUMMY):
         return False
@@ -123,7 +124,8 @@ def is_own(name: str, facts: UnitFacts) -> bool:
 
 
 def stays_inside(storage: str, node: Node, facts: UnitFacts) -> bool:
-    """Whether only a statement or construct itself may read the values that it gives a variable."""
+    """Whether only the statement or construct itself may read the values that it gives a
+    variable."""
     inside = {id(leaf) for leaf in leaves(node)}
     given = [d for d in facts.reaching.definitions(storage) if id(d.leaf) in inside]
     return not any(is_left(definition, facts) for definition in given) and all(
@@ -132,7 +134,7 @@ def stays_inside(storage: str, node: Node, facts: UnitFacts) -> bool:
 
 
 def is_left(definition: Definition, facts: UnitFacts) -> bool:
-    """Whether a variable may have a value when the unit returns that somebody else may read."""
+    """Whether a value of a variable may be used after the unit returns."""
     if is_unseen(definition.storage, facts):
         return False
     return definition in facts.reaching.at(EXIT, definition.storage)

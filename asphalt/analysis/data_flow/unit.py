@@ -1,4 +1,4 @@
-"""What is known about one unit, for transformations that look at all of it."""
+"""The analyses of one unit, for transformations."""
 
 from __future__ import annotations
 
@@ -24,16 +24,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class UnitFacts:
-    """One unit of a program with its analyses, each made when it is asked for.
+    """One unit of a program with its analyses, each made on demand.
 
-    ``eol``: how lines end in its file.  The facts hold for this unit as it is: a unit that a
-    transformation returns has facts of its own.  ``uniformity``: what all ranks have in common;
-    None: not asked.  ``accepted``: the assumptions that the user accepts.  ``once_called``: the
-    procedures that were called from the unit before any transformation, by name.  ``elsewhere``:
-    the lines of calls that came from other units: what directives among the declarations accept is
-    not about them.  ``places``: the file and line, as they were given, where the statement in a
-    line of the unit stood before any transformation, or the one that it was made for; None: in
-    this file and line.
+    ``eol``: the line ending of its file.  The facts hold for this version of the unit: the result
+    of a transformation has facts of its own.  ``uniformity``: what all ranks have in common; None:
+    not asked.  ``accepted``: the assumptions that the user accepts.  ``once_called``: names of the
+    procedures that the unit called before any transformation.  ``elsewhere``: the lines of calls
+    that came from other units, to which assumptions among the declarations do not apply.
+    ``places``: the original file and line of the statement in a line of the unit, or of the
+    statement that it was made for; None: in this file and line.
     """
 
     located: Located
@@ -56,25 +55,25 @@ class UnitFacts:
         return self.located.form is Form.FREE
 
     def at(self, where: Leaf | int) -> str:
-        """Where a statement, or that of a line, stood before any transformation, for people to
-        read: ``line 12``, or ``other.f90:12`` if that is another file."""
+        """The original position of a statement, or a line, in messages: ``line 12``, or
+        ``other.f90:12`` in another file."""
         line = where if isinstance(where, int) else line_of(where)
         path, line = (self.located.path, line) if self.places is None else self.places(line)
         return f"line {line}" if path == self.located.path else f"{path}:{line}"
 
     @cached_property
     def scope(self) -> Scope:
-        """What names mean in the unit."""
+        """The scope of the unit."""
         return self.effects.scopes.of(self.located)
 
     @cached_property
     def values(self) -> Values:
-        """What its scalars are equal to."""
+        """The values of its integer scalars."""
         return Values(self.scope, self.effects.names(self.scope))
 
     @cached_property
     def names(self) -> NameSemantics:
-        """How accesses are seen."""
+        """The names of the unit, with what its statements do if errors are fatal."""
         return self.executed.names
 
     @cached_property
@@ -84,7 +83,7 @@ class UnitFacts:
 
     @cached_property
     def executed(self) -> Executed:
-        """What of it is executed."""
+        """Its statements that can be executed."""
         return Executed(self.scope, self.effects)
 
     @cached_property
@@ -92,7 +91,7 @@ class UnitFacts:
         return {}  # with the node, so that no other one can get its identity
 
     def footprint(self, node: Node) -> Footprint:
-        """What a statement or construct of the unit reads, writes and does besides."""
+        """The accesses and effects of a statement or construct of the unit."""
         found = self._footprints.get(id(node))
         if found is None:
             found = self._footprints[id(node)] = node, examine((node,), self.names)
@@ -103,8 +102,11 @@ class UnitFacts:
         return {}
 
     def once(self, find: Callable[[UnitFacts], T]) -> T:
-        """What ``find``, which depends on nothing else, finds out about the unit: asked for again,
-        it is the same, with all that it has remembered."""
+        """The result of ``find`` for the unit, computed once.
+
+        It depends on nothing else.  Later calls return the same object, with everything that it has
+        stored.
+        """
         if find not in self._found:
             self._found[find] = find(self)
         return cast(T, self._found[find])

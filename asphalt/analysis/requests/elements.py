@@ -1,4 +1,4 @@
-"""Which requests two calls have in common: elements of request arrays, as integer sets.
+"""Common requests of two calls: elements of request arrays, as integer sets.
 
 The answers are yes (True), no (False) and unknown (None).
 """
@@ -29,7 +29,7 @@ _ONE = Poly.constant(1)
 
 @dataclass(frozen=True, slots=True)
 class RequestRange:
-    """Requests from ``low`` to ``high``; ``point``: whoever passes it, completes all of them."""
+    """Requests from ``low`` to ``high``; ``point``: a path that passes it completes all of them."""
 
     low: Poly
     high: Poly
@@ -37,7 +37,7 @@ class RequestRange:
 
 
 class RequestElements:
-    """The questions about the requests of one unit."""
+    """Questions about the requests of one unit."""
 
     def __init__(
         self, values: Values, reaching: ReachingDefinitions, operations: tuple[Operation, ...]
@@ -58,10 +58,10 @@ class RequestElements:
     def completed_at(
         self, start: Operation, completion: Operation, ways: ControlFlow | None = None
     ) -> Answer:
-        """Whether a completion has all requests of a start, and the point that every way through
+        """Whether a completion has all requests of a start, and the point that every path through
         the completion passes (the head of a loop of completions).
 
-        ``ways``: those that can be taken from the start; None: all.
+        ``ways``: the possible paths from the start; None: all.
         """
         graph = ways or self.graph
         key = id(start), id(completion), id(graph)
@@ -102,7 +102,8 @@ class RequestElements:
         return (False if apart else None), self._outermost(start, completion)
 
     def _equal_numbers(self, one: Operation, other: Operation) -> bool | None:
-        """Whether two single elements with constant subscripts are one; None: they are not such."""
+        """Whether two single elements with constant subscripts are the same; None: they are not
+        such."""
         if one.count is not None or other.count is not None:
             return None
         if one.first is None or other.first is None:
@@ -113,8 +114,8 @@ class RequestElements:
     def _is_in_one_iteration(
         self, start: Operation, completion: Operation, ways: ControlFlow
     ) -> bool:
-        """``start(r(j))`` ... ``complete(r(j))``: one element of both, and on no way from the start
-        does a variable of its subscript change before the completion."""
+        """``start(r(j))`` ...  ``complete(r(j))``: one element of both, and on no path from the
+        start does a variable of its subscript change before the completion."""
         first, last = start.first, completion.first
         if first is None or last is None or folded(first) != folded(last):
             return False
@@ -145,12 +146,12 @@ class RequestElements:
         return self._changed_at[storage]
 
     def _outermost(self, start: Operation, completion: Operation) -> int:
-        """The head of the outermost loop around a completion that is not around the start."""
+        """The head of the outermost loop that encloses a completion but not the start."""
         own = _not_around(completion.loops, start.loops)
         return self.graph.of(own[0].head)[-1] if own else completion.point
 
     def same_request(self, start: Operation, other: Operation) -> bool | None:
-        """Whether two starts may use the same request, the one after the other."""
+        """Whether two starts may use the same request, one after the other."""
         if start.storage is None or other.storage is None:
             both = start.storage is None and other.storage is None
             return None if both else False
@@ -227,7 +228,7 @@ class RequestElements:
     def _range(
         self, start: Operation, completion: Operation, ways: ControlFlow
     ) -> RequestRange | None:
-        """The requests that a completion has, alone or in one loop that runs to its end."""
+        """The requests of a completion, which stands alone or in one loop without early exit."""
         own = _not_around(completion.loops, start.loops)
         if completion.first is None or len(own) > 1:
             return None
@@ -263,8 +264,8 @@ class RequestElements:
         return inside and self.same_request(start, other) is not False
 
     def whole_loop(self, loop: Do, point: int, ways: ControlFlow) -> int | None:
-        """The head of a loop that completes in every iteration and is left behind the last one
-        alone; None: it is not like that."""
+        """The head of a loop that completes in every iteration and exits only after the last one;
+        None: there is none."""
         graph = self.graph
         inside = graph.inside(loop)
         step = graph.of(loop.head)[-1]
@@ -277,7 +278,7 @@ class RequestElements:
         return step
 
     def region_of(self, one: Operation, others: Iterable[Operation]) -> Region:
-        """What does not change between an operation and others, as seen from it."""
+        """The region from an operation to others, for what is invariant in it."""
         points = [one.point, *(other.point for other in others)]
         changing = (self._between(first, last) for first in points for last in points)
         return Region(self.values, one.leaf, frozenset[str]().union(*changing))
@@ -287,7 +288,7 @@ class RequestElements:
         return Region(self.values, at.leaf, changing)
 
     def _between(self, first: int, last: int) -> frozenset[str]:
-        """The storages that may be defined on a way from one point to another, or around one."""
+        """The storages that may be defined on a path from one point to another, or around one."""
         key = (first, last)
         if key not in self._changing:
             points = {first, last} | (self._reached(first) & self._reaching(last))
@@ -312,7 +313,7 @@ class RequestElements:
         return self._behind[point]
 
     def _is_counter(self, start: Operation, completion: Operation) -> bool:
-        """``n = n + 1; start(r(n))`` ... ``complete(n, r)``: all that were started since n was
+        """``n = n + 1; start(r(n))`` ...  ``complete(n, r)``: all operations started since n was
         set to a number."""
         counter = self._counts_up(start)
         count, first = completion.count, completion.first
@@ -326,8 +327,11 @@ class RequestElements:
         return path_witness(self.graph, [start.point], resets, {completion.point}) is None
 
     def _counts_up(self, start: Operation) -> str | None:
-        """The variable that counts the requests of an array: every start is ``r(n)``, and between
-        any two of them n grows by one, or is set to a number behind a completion."""
+        """The variable that counts the requests of an array.
+
+        Every start is ``r(n)``, and between any two of them n is incremented by one, or is set to a
+        number after a completion.
+        """
         first = start.first
         if not isinstance(first, Ref) or first.args is not None or start.count is not None:
             return None
@@ -383,7 +387,7 @@ def _is_number(definition: Definition) -> bool:
 
 
 def _closure(edges: tuple[tuple[int, ...], ...], start: int) -> frozenset[int]:
-    """What can be reached by at least one edge."""
+    """The points reachable by at least one edge."""
     seen: set[int] = set()
     work = [start]
     while work:
@@ -420,4 +424,4 @@ def _subscripts(expr: Expr) -> tuple[Arg, ...]:
 
 
 def _any_order(problem: AffineProblem, one: Mapping[str, str], two: Mapping[str, str]) -> None:
-    """Every pair of iterations counts."""
+    """No constraint: every pair of iterations counts."""

@@ -1,9 +1,8 @@
-"""Requests that a procedure gives to its callers, or expects of them, and that these leave alone.
+"""Requests that a procedure passes to its callers, or needs from them, and that they ignore.
 
-A procedure may start an operation with a request that is its dummy argument: its caller has to
-complete it (MPI-4.0 section 3.7.3).  Or it waits for such a request: its caller has to give it a
-value.  Only what every call of the procedure does counts, and only variables of the caller that
-nothing else can see.
+If a procedure starts an operation with a request that is its dummy argument, its caller has to
+complete it (MPI-4.0 section 3.7.3).  If it waits for such a request, its caller has to define it.
+Only what every call of the procedure does counts, and only local variables of the caller.
 """
 
 from __future__ import annotations
@@ -27,14 +26,16 @@ from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf
 
 _DEEPEST = 5
-"""Procedures through which a request is followed."""
+"""The number of procedures through which a request is followed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """A call (``leaf``, in the unit of ``facts``) of a procedure that always starts, or waits for,
-    ``operation`` with the request that it is given: ``request``, with which nothing else is done
-    on ``path``."""
+    """A call whose request the caller ignores.
+
+    ``leaf``, in the unit of ``facts``, calls a procedure that always starts, or waits for,
+    ``operation`` with ``request``; nothing else on ``path`` accesses the request.
+    """
 
     facts: UnitFacts
     leaf: Leaf
@@ -45,8 +46,8 @@ class Forgotten:
 
 
 def forgotten(facts: UnitFacts, sites: CallSites) -> Iterator[Forgotten]:
-    """The calls of a procedure, or of one that passes requests on to it, whose callers do not do
-    their part."""
+    """The calls of a procedure, or of one that passes requests on to it, whose callers ignore
+    them."""
     return _in_callers(facts, sites, tuple(_expected(facts)), _DEEPEST)
 
 
@@ -72,8 +73,7 @@ def _in_callers(
 
 
 def _expected(facts: UnitFacts) -> Iterator[tuple[str, Operation]]:
-    """What every call of a procedure does with a request that is a scalar dummy, and nothing
-    else."""
+    """The only operation of every call of a procedure on a request that is a scalar dummy."""
     if any(conditional_statements(facts.unit)):
         return
     named = _named(facts)
@@ -88,8 +88,8 @@ def _expected(facts: UnitFacts) -> Iterator[tuple[str, Operation]]:
 
 
 def _only_there(facts: UnitFacts, point: int, name: str) -> bool:
-    """Whether a variable is a scalar dummy that each execution of a procedure uses at one point,
-    and at no other one."""
+    """Whether a variable is a scalar dummy that each execution of a procedure uses at one point
+    only."""
     symbol = facts.scope.lookup(name)
     if symbol is None or symbol.origin is not Origin.DUMMY or symbol.dims is not None:
         return False
@@ -102,8 +102,7 @@ def _only_there(facts: UnitFacts, point: int, name: str) -> bool:
 
 
 def _is_plain(caller: UnitFacts, site: CallSite, actual: Ref) -> bool:
-    """Whether a call gives a variable to one dummy of a subroutine, and no directive is about
-    it."""
+    """Whether a call passes a variable to one dummy of a subroutine, and no directive names it."""
     plain = isinstance(site.statement.what, Call) and not _given_twice(actual, site)
     unseen = any(conditional_statements(caller.unit))
     return plain and not unseen and id(site.statement.leaf) not in _named(caller)
@@ -127,7 +126,7 @@ def _forgotten(
 
 
 def _left(caller: UnitFacts, point: int, request: str) -> Path | None:
-    """The way from a call to the return, where nothing behind it names the request."""
+    """The path from a call to the return, if nothing after the call names the request."""
     graph = caller.reaching.graph
     others = {p.number for p in graph.points if _touches(caller, p.number, request)} - {point}
     if path_witness(graph, [point], others) is not None:
@@ -137,7 +136,7 @@ def _left(caller: UnitFacts, point: int, request: str) -> Path | None:
 
 
 def _not_given(caller: UnitFacts, point: int, request: str) -> Path | None:
-    """The way from the entry to a call, where nothing before it gives the request a value."""
+    """The path from the entry to a call, if nothing before the call defines the request."""
     symbol = caller.scope.lookup(request)
     if symbol is None or symbol.initial is not None or symbol.attrs & {"data", "save"}:
         return None
@@ -147,17 +146,17 @@ def _not_given(caller: UnitFacts, point: int, request: str) -> Path | None:
 
 
 def _touches(facts: UnitFacts, point: int, storage: str) -> bool:
-    """Whether a statement may read or define a variable that nothing else can see."""
+    """Whether a statement may read or define a local variable."""
     done = facts.reaching.accesses.at(point)
     return done.everything or storage in done.used or storage in done.defined
 
 
 def _given_twice(actual: Ref, site: CallSite) -> bool:
-    """Whether a variable is in several arguments of a call."""
+    """Whether several arguments of a call contain a variable."""
     given: list[Expr] = list(site.args.values())
     return sum(actual.name in names_in(one) for one in given) > 1
 
 
 def _named(facts: UnitFacts) -> frozenset[int]:
-    """The statements of which directives say what belongs together."""
+    """The statements that match directives name."""
     return frozenset(id(leaf) for group in matches(facts.unit).values() for leaf in group)

@@ -1,10 +1,9 @@
-"""Completions whose operations were all started in the same unit.
+"""Completions of operations that the same unit starts.
 
-A call that completes operations changes the buffers that were given to MPI before, which may be any
-variable of the program.  Where its request is a variable that nothing else can see, and everything
-that gives it a value starts an operation, the buffers are those of these starts alone.  So they are
-where the request is that of a module and every way to the completion passes a start of the unit,
-behind all else that may give the request a value.
+A completion changes the buffers of operations that were started before, which may be any variable
+of the program.  If its request is a local variable, and every definition of it starts an operation,
+the buffers are those of these starts.  The same holds for a request in a module, if every path to
+the completion passes a start of the unit after anything else that may define the request.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from asphalt.ir.tree import Leaf
 
 
 class OwnRequests:
-    """The requests of one unit; ``found``: all of its calls that have to do with requests."""
+    """The requests of one unit; ``found``: all its calls with requests."""
 
     def __init__(
         self,
@@ -46,15 +45,14 @@ class OwnRequests:
         self._local: dict[str, bool] = {}
 
     def is_own(self, leaf: Leaf) -> bool:
-        """Whether all requests that a completion may have are of calls that start operations in
-        this unit."""
+        """Whether calls in this unit start all operations that a completion may complete."""
         operation = self.operations.get(id(leaf))
         if operation is None or operation.root is None:
             return False
         return self._is_local(operation) or id(leaf) in self._started_here
 
     def _is_local(self, operation: Operation) -> bool:
-        """Whether a request is a local variable that nothing else gives a value."""
+        """Whether a request is a local variable that nothing else defines."""
         assert operation.root is not None
         if operation.root not in self._local:
             self._local[operation.root] = self._is_local_variable(operation.root)
@@ -78,15 +76,15 @@ class OwnRequests:
 
     @cached_property
     def branches(self) -> BranchFacts:
-        """The branches of the unit, where nothing is known of what completions change."""
+        """The branches of the unit, for unknown effects of completions."""
         return BranchFacts(self.reaching)
 
     @cached_property
     def _started_here(self) -> frozenset[int]:
-        """The completions of single requests of modules that every way reaches from a start of the
-        same request, without anything between that may give it a value.
+        """The completions of single requests of modules that every path reaches from a start of the
+        same request without another possible definition of it.
 
-        What completions change is known of those that have been found, until no more are.
+        The effects of those already found are known; the search is repeated until it finds no more.
         """
         left = [o for o in self.operations.values() if self._is_of_module(o)]
         found: frozenset[int] = frozenset()
@@ -99,7 +97,7 @@ class OwnRequests:
         return found
 
     def _is_of_module(self, operation: Operation) -> bool:
-        """Whether an operation completes one request, which is in a plain module variable."""
+        """Whether an operation completes one request, in a plain module variable."""
         if operation.does is not Does.COMPLETE or operation.count is not None:
             return False
         name = _designator(operation)
@@ -114,7 +112,8 @@ class OwnRequests:
         )
 
     def _started(self, left: list[Operation], known: frozenset[int]) -> frozenset[int]:
-        """Those of ``left`` that are started, as far as ``known`` shows."""
+        """The completions of ``left`` whose operations are started here, given the ``known``
+        ones."""
         facts = self.branches.knowing(lambda leaf: self._changed(leaf, known))
         return frozenset(id(o.leaf) for o in left if self._is_started(o, known, facts))
 
@@ -138,7 +137,7 @@ class OwnRequests:
         return not leads_to(self.reaching.graph, others, end.point, starts, excluded)
 
     def _may_give(self, leaf: Leaf, end: Operation, known: frozenset[int]) -> bool:
-        """Whether a statement may give a request a value that is none of a start in the unit."""
+        """Whether a statement may define a request other than by a start in the unit."""
         if self._is_null(leaf):
             return False
         operation = self.operations.get(id(leaf))
@@ -154,7 +153,7 @@ class OwnRequests:
         return RequestElements(self.values, self.reaching, self.found)
 
     def ends(self, start: Leaf, completion: Leaf) -> bool:
-        """Whether all that a start has begun is certainly complete behind a completion."""
+        """Whether the operations of a start are certainly complete after a completion."""
         one, other = (self.operations.get(id(leaf)) for leaf in (start, completion))
         if one is None or other is None or not other.certain or other.does is not Does.COMPLETE:
             return False
@@ -162,12 +161,12 @@ class OwnRequests:
         return answer is True and point == other.point and other.quantity is Quantity.ALL
 
     def changed_by(self, leaf: Leaf) -> frozenset[str] | None:
-        """The storages that a completion may change as buffers of what it completes; None: not
-        known."""
+        """The storages that a completion may change as buffers of its operations; None: unknown."""
         return self._changed(leaf, None)
 
     def _changed(self, leaf: Leaf, known: frozenset[int] | None) -> frozenset[str] | None:
-        """The same where only ``known`` completions are of the unit's own requests in modules."""
+        """The storages of ``changed_by`` if only ``known`` completions have local requests in
+        modules."""
         own = self.operations.get(id(leaf))
         if own is None or own.does is not Does.COMPLETE or own.root is None:
             return None
@@ -178,8 +177,8 @@ class OwnRequests:
         return self._written[own.root]
 
     def _written_under(self, root: str) -> frozenset[str] | None:
-        """The storages that the operations with requests in a variable may change; None: not
-        known."""
+        """The storages that the operations with requests in a variable may change; None:
+        unknown."""
         changed: set[str] = set()
         for other in self.operations.values():
             if other.root != root or other.does is Does.COMPLETE:
@@ -191,7 +190,7 @@ class OwnRequests:
         return frozenset(changed)
 
     def _is_null(self, leaf: Leaf) -> bool:
-        """Whether a statement only says that there is no operation."""
+        """Whether a statement assigns MPI_REQUEST_NULL."""
         what = leaf.action
         if not isinstance(what, Assign) or not isinstance(what.value, Ref):
             return False
@@ -199,7 +198,7 @@ class OwnRequests:
 
 
 def _designator(operation: Operation) -> str | None:
-    """The variable that a request is in, as a scalar or as an element of an array."""
+    """The variable of a request, as a scalar or as an element of an array."""
     name = next(p.name for p in operation.call.procedure.parameters if p.kind == "REQUEST")
     actual = operation.call.args[name]
     return actual.name if isinstance(actual, Ref) else None

@@ -1,7 +1,7 @@
-"""Requests that are lost whatever the conditions on the way turn out to be.
+"""Requests that are lost whatever the conditions on the path are.
 
-A way without completion is an error only if it can be taken.  What its branches decide is not
-known, so only such ways count that leave nothing to decide.
+A path without completion is an error only if it is feasible.  The outcome of its branches is
+unknown, so that only paths without a choice count.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from asphalt.ir.tree import Do
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A way on which a request is lost; ``loop``: if this one has more than one iteration."""
+    """A path on which a request is lost; ``loop``: if this loop has more than one iteration."""
 
     path: Path
     loop: Do | None = None
 
     @property
     def condition(self) -> str:
-        """What has to be so for it, as the end of a sentence."""
+        """The condition of the loss, as the end of a sentence."""
         span = None if self.loop is None else self.loop.head.span
         return "" if span is None else f", if the loop of line {span.first} has a second iteration"
 
@@ -52,13 +52,13 @@ class Losses:
         ends: AbstractSet[int],
         completing: AbstractSet[int],
     ) -> Loss | None:
-        """A way from a start to one of ``ends`` that leaves nothing to decide; None: there is none.
+        """A path without a choice from a start to one of ``ends``; None: there is none.
 
-        Either nothing that may complete the operation is reached on any way to the return, or the
-        way to the next start with the same request has no branch but that counted loops go on:
-        those around the start that have a second iteration, or have one as soon as the variable in
-        their bounds is large enough.  ``graph``: without the ways that contradict what holds at
-        the start.
+        Either no path to the return reaches a possible completion of the operation; or the path to
+        the next start with the same request has no branch except that counted loops continue: those
+        around the start with a second iteration, or with one as soon as the variable in their
+        bounds is large enough.  ``graph``: without the edges that contradict what holds at the
+        start.
         """
         leaves = ends & self.leaving
         if leaves and path_witness(graph, [start.point], completing, ends) is None:
@@ -83,18 +83,18 @@ class Losses:
 
     @staticmethod
     def _deciding(path: Path, loops: list[Do], answer: Repeats) -> Do | None:
-        """The innermost loop by which a way goes on, if it is not certain that it does."""
+        """The innermost loop whose continuation the path needs, if it is not certain."""
         if answer is Repeats.CERTAINLY:
             return None
         return next((n for n in loops[::-1] if path.graph.of(n.head)[-1] in path.points), None)
 
     def to_the_end(self, start: Operation, graph: ControlFlow) -> Path | None:
-        """A way from a start to the return on which nothing stops the program."""
+        """A path from a start to the return on which nothing stops the program."""
         return path_witness(graph, [start.point], self.leaving, self._stopping)
 
     @cached_property
     def leaving(self) -> frozenset[int]:
-        """Where control leaves the unit and the program comes to its end, or goes on."""
+        """The points at which control leaves the unit and the program ends, or continues."""
         return leaving(self.reaching)
 
     @cached_property
@@ -112,8 +112,8 @@ class Losses:
 
 
 def leaving(reaching: ReachingDefinitions) -> frozenset[int]:
-    """The points at which a unit is left and no operation may be in progress that nobody completes
-    later: its return, and each STOP behind a call of MPI_Finalize (MPI-4.0 section 11.2.2)."""
+    """The points at which control leaves a unit and later calls may not complete its operations:
+    its return, and each STOP after a call of MPI_Finalize (MPI-4.0 section 11.2.2)."""
     graph = reaching.graph
     final = {
         point.number
@@ -132,7 +132,7 @@ def leaving(reaching: ReachingDefinitions) -> frozenset[int]:
 
 
 def stopping(reaching: ReachingDefinitions) -> frozenset[int]:
-    """The points that control may not come out of: an operation that is in progress when the
+    """The points from which control may not continue: an operation that is in progress when the
     program is aborted is no error (MPI-4.0 section 11.4.2)."""
     return frozenset(
         point.number

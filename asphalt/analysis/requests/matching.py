@@ -1,11 +1,11 @@
-"""Which completion belongs to which start: sends, receives and waits within one unit.
+"""Matching of starts and completions: sends, receives and waits within one unit.
 
-A start is *matched* if on every way from it to the return of the unit, or to a start that uses the
-same request again, a call certainly completes it (MPI-4.0 sections 3.7.3 and 3.9).  A way without
-any completion is *unmatched*, and the way is the witness.  Where a completion may or may not be one
-(a test whose flag decides, one of several requests, another procedure) nothing is said: *unknown*.
-A directive ``!$asphalt match(id)`` on start and completion, or on a blocking send and its receive,
-says what cannot be found.
+A start is *matched* if on every path from it to the return of the unit, or to a start that uses the
+same request again, a call certainly completes it (MPI-4.0 sections 3.7.3 and 3.9).  A path without
+any completion makes it *unmatched*, and is the witness.  If a call may or may not be a completion
+(a test with a flag, one of several requests, another procedure), the answer is *unknown*.  A
+directive ``!$asphalt match(id)`` on start and completion, or on a blocking send and its receive,
+gives the answer.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from asphalt.ir.tree import Do, Leaf
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """A start and all calls that may complete it; ``directive``: the author says so."""
+    """A start and all calls that may complete it; ``directive``: the user says so."""
 
     leaf: Leaf
     call: MpiCall
@@ -45,16 +45,16 @@ class Matched:
 
     @property
     def is_blocking(self) -> bool:
-        """Whether it is a transfer that is complete on return; the partner is the other side."""
+        """Whether it is a transfer that is complete on return; the partner is the matching call."""
         return is_blocking_transfer(self.call.procedure)
 
 
 @dataclass(frozen=True, slots=True)
 class Unmatched:
-    """A start that a way leaves without completion, or a wait that no start reaches.
+    """A start that a path leaves without completion, or a wait that no start reaches.
 
-    ``certain``: whatever the conditions on the way turn out to be, so that it is an error of the
-    program as soon as the statement is executed (in a loop: twice).
+    ``certain``: whatever the conditions on the path are, so that it is an error of the program as
+    soon as the statement is executed (in a loop: twice).
     """
 
     leaf: Leaf
@@ -67,7 +67,7 @@ class Unmatched:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Nothing can be said; ``path`` is one that would have to be completed."""
+    """No answer; ``path`` is one that would need a completion."""
 
     leaf: Leaf
     call: MpiCall
@@ -87,11 +87,11 @@ def matching(
     named: Mapping[str, tuple[Leaf, ...]] | None = None,
     own: OwnRequests | None = None,
 ) -> tuple[Match, ...]:
-    """What is known about each start, each unreached wait and each blocking transfer of a unit, in
+    """The answers for each start, each unreached wait and each blocking transfer of a unit, in
     source order.
 
     ``named``: the statements that directives name, by id (``directives.matches``).  ``own``: the
-    requests of the unit, where they have been looked at before.
+    requests of the unit, if they are known already.
     """
     if own is None:
         own = OwnRequests(scope, values, reaching, operations(reaching, scope, values))
@@ -149,7 +149,7 @@ class _Matcher:
         if said is not None:
             return said
         if self.unseen is not None:
-            reason = f"what this line does under OpenMP is not looked at: {self.unseen}"
+            reason = f"asphalt does not analyse lines for OpenMP alone: {self.unseen}"
             return Unknown(start.leaf, start.call, reason)
         partly = self._partly(start)
         if partly is not None:
@@ -185,7 +185,7 @@ class _Matcher:
                 if lost is None:
                     return Unmatched(start.leaf, start.call, reason, certain)
                 return Unmatched(start.leaf, start.call, reason + lost.condition, lost.path, True)
-            reason = f"there is a way on which {reason}, if its conditions can be met"
+            reason = f"{reason} on a path whose conditions may hold"
             return Unknown(start.leaf, start.call, reason, open_way)
         way = path_witness(graph, [start.point], {*leaving, *again, *perhaps}, sure)
         if way is not None:
@@ -194,12 +194,12 @@ class _Matcher:
             return Unknown(start.leaf, start.call, reason, way)
         partners = self._first_passed(start, graph, certainly, sure)
         if not partners:
-            return Unknown(start.leaf, start.call, "no way from it returns")
+            return Unknown(start.leaf, start.call, "no path from it reaches the return")
         perhaps_first = self._first_passed(start, graph, doubtful, sure)
         return Matched(start.leaf, start.call, (*partners, *perhaps_first))
 
     def _partly(self, start: Operation) -> Unmatched | None:
-        """Requests of an array that certainly no completion has, whatever they are called with."""
+        """Requests of an array that certainly no completion has, whatever their values."""
         known = start.does is Does.START and not self._outlives(start)
         if not known or not start.loops or next(self._others(start), None) is not None:
             return None
@@ -218,8 +218,8 @@ class _Matcher:
         return f"line {line} may use the same request before the operation is complete"
 
     def _deciding(self, start: Operation, completing: set[int]) -> set[int]:
-        """The branches that choose between ways with and without completion and may be reached
-        without the start: what they test may depend on whether the start was executed.
+        """The branches that choose between paths with and without completion and that control may
+        reach without the start: what they test may depend on whether the start was executed.
 
         A loop around the start does not count: it is one because it is repeated.
         """
@@ -242,7 +242,7 @@ class _Matcher:
         ends: Iterable[tuple[int, Operation]],
         sure: AbstractSet[int],
     ) -> tuple[Leaf, ...]:
-        """The completions that a way from the start meets before one that is certain."""
+        """The completions on paths from the start before one that is certain."""
         return tuple(
             end.leaf
             for point, end in ends
@@ -252,7 +252,7 @@ class _Matcher:
     def _again(
         self, start: Operation, sure: AbstractSet[int]
     ) -> tuple[frozenset[int], frozenset[int]]:
-        """The points that start an operation with the same request: for certain, and perhaps."""
+        """The points that start an operation with the same request: certainly, and perhaps."""
         certain: set[int] = set()
         perhaps: set[int] = set()
         for other in self.starts:
@@ -283,7 +283,7 @@ class _Matcher:
         return self.elements.repeated(start, tuple(loops))
 
     def _others(self, start: Operation) -> Iterator[tuple[int, str]]:
-        """What else may complete an operation, or lose its request."""
+        """Other points that may complete an operation, or lose its request."""
         accesses = self.reaching.accesses
         root = start.root
         for point in self.graph.points:
@@ -299,7 +299,7 @@ class _Matcher:
             if done.everything or exposed or named:
                 if self._only_asks(point.number):
                     continue
-                yield point.number, f"line {point.line} may do something with the request"
+                yield point.number, f"line {point.line} may access the request"
 
     def _touches(self, point: int, storage: str) -> bool:
         root, *path = storage.split("%")
@@ -316,7 +316,7 @@ class _Matcher:
         return call is not None and any(p.kind == "REQUEST" for p in call.procedure.parameters)
 
     def _outlives(self, operation: Operation) -> bool:
-        """Whether somebody else may complete a request after the unit has returned."""
+        """Whether another procedure may complete a request after the unit has returned."""
         root = operation.root
         if root is None:
             return True
@@ -325,7 +325,7 @@ class _Matcher:
         return not local or self.reaching.accesses.is_exposed(root)
 
     def _unreached(self, end: Operation) -> Match | None:
-        """A wait for a local request that nothing in the unit has started."""
+        """A wait for a local request with which the unit starts no operation."""
         if self._by_directive(end.leaf, end.call, (o.leaf for o in self.starts)) is not None:
             return None
         if self._outlives(end) or self.unseen is not None or end.storage is None:
@@ -344,9 +344,9 @@ class _Matcher:
         path = path_witness(self.graph, [ENTRY], {end.point})
         if path is None:
             return None
-        reason = "no operation that is started here reaches this wait"
+        reason = "no operation that this procedure starts reaches this wait"
         if left is not None:
-            reason = f"nothing is started with {left}"
+            reason = f"no call starts an operation with {left}"
         symbol = self.scope.lookup(root)
         component = tuple(end.storage.split("%")[1:])
         begins_null = symbol is None or may_begin_defined(symbol, component)
@@ -359,14 +359,14 @@ class _Matcher:
         return path_witness(self.graph, [here], {there}) is not None
 
     def _blocking(self, leaf: Leaf, call: MpiCall) -> Match:
-        """A blocking transfer is complete on return; its other side is found by directive alone."""
+        """A blocking transfer is complete on return; only a directive gives its matching call."""
         name = self.named.get(id(leaf))
         partners = tuple(
             other for other in self.groups.get(name or "", ()) if self._is_other_side(call, other)
         )
         if name is not None and partners:
             return Matched(leaf, call, partners, name)
-        return Unknown(leaf, call, "which call is the other side of it is not known")
+        return Unknown(leaf, call, "its matching call is unknown")
 
     def _is_other_side(self, call: MpiCall, leaf: Leaf) -> bool:
         action = self.graph.action(leaf)
@@ -398,7 +398,7 @@ def is_blocking_transfer(procedure: MpiProcedure) -> bool:
 def _why_maybe(end: Operation, has: bool) -> str:
     spelled = end.call.procedure.spelled
     if has and not end.certain:
-        return f"{spelled} in line {end.line} completes it only if its flag says so"
+        return f"{spelled} in line {end.line} completes it only if its flag is true"
     if end.quantity is not Quantity.ALL:
         return f"{spelled} in line {end.line} completes {end.quantity.value}"
-    return f"it is not known whether {spelled} in line {end.line} has this request"
+    return f"{spelled} in line {end.line} may have another request"

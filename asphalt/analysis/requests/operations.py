@@ -1,4 +1,4 @@
-"""The MPI calls of one unit that start, prepare, complete or release operations with a request."""
+"""The MPI calls of one unit that start, prepare, complete or free operations with a request."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Operation:
 
     ``storage``: of the variable that holds them (with the path of a component); None: it may have
     other names.  ``first``: the subscript of the first request in an array of rank one; None: a
-    scalar, or (``scalar`` False) elements that are not known.  ``count``: how many; None: one.
-    ``certain``: a completion is complete on return; ``quantity``: of how many of its requests.
+    scalar, or (``scalar`` False) unknown elements.  ``count``: how many; None: one.  ``certain``: a
+    completion is complete on return; ``quantity``: of how many of its requests.
     """
 
     point: int
@@ -66,7 +66,7 @@ class Operation:
 def operations(
     reaching: ReachingDefinitions, scope: Scope, values: Values
 ) -> tuple[Operation, ...]:
-    """All calls of a unit that have to do with requests, in source order."""
+    """All calls of a unit with requests, in source order."""
     return tuple(_operations(reaching, scope, values))
 
 
@@ -97,7 +97,7 @@ def _operations(reaching: ReachingDefinitions, scope: Scope, values: Values) -> 
 
 
 def deals_with_requests(procedure: MpiProcedure) -> bool:
-    """Whether a procedure starts, prepares, completes or releases operations with requests."""
+    """Whether a procedure starts, prepares, completes or frees operations with requests."""
     return _does(procedure) is not None
 
 

@@ -1,8 +1,8 @@
-"""Calls that start, or complete, more requests of an array than their other sides do.
+"""Calls that start, or complete, more requests of an array than the matching calls.
 
-What a start gives a request is compared with what completions may have, and what a completion waits
-for with what may have been started, as integer sets over what does not change between them: what is
-left is certain if it is left for all sizes.
+The requests of a start are compared with those of possible completions, and the requests of a
+completion with those that may have been started, as integer sets over what is invariant between
+them.  A remainder is certain if it exists for all sizes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ELEMENT = Poly.atom(_INDEX)
 
 
 class PartialRequests:
-    """The questions about the request arrays of one unit."""
+    """Questions about the request arrays of one unit."""
 
     def __init__(self, requests: RequestElements) -> None:
         self.requests = requests
@@ -37,7 +37,7 @@ class PartialRequests:
         """The requests of an operation that certainly none of the others has, whenever it has any,
         as a designator; None: there may be none.
 
-        What stands in loops counts as executed in all their iterations: nothing leaves them before.
+        A statement in loops counts as executed in all their iterations, which have no early exit.
         """
         alike = [other for other in others if other.storage == one.storage]
         if not alike or one.storage is None or one.scalar or any(other.scalar for other in alike):
@@ -58,7 +58,7 @@ class PartialRequests:
         return _designator(one, left) if left.is_there_where(mine) else None
 
     def _all_of(self, one: Operation, region: Region, ways: ControlFlow) -> Elements | None:
-        """The requests that an operation has in all iterations of its loops; None: not known."""
+        """The requests of an operation in all iterations of its loops; None: unknown."""
         if one.first is None:
             return None
         counted = tuple(loop for loop in one.loops if loop_variable(loop) is not None)
@@ -84,8 +84,8 @@ class PartialRequests:
 
 
 def _values(limits: Iterable[Poly], variables: Iterable[Ref]) -> Elements | None:
-    """The elements for which no limit is negative, for some values of the variables; None: that is
-    not affine."""
+    """The elements for which no limit is negative, for some values of the variables; None: a limit
+    is not affine."""
     unknowns = [*variables, _INDEX]
     affine = Affine(frozenset(variable.name for variable in unknowns))
     texts = [affine.text(limit) for limit in limits]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from asphalt.analysis.cost.cache_lines import lost
 from asphalt.analysis.cost.classes import Counts, total
 from asphalt.analysis.cost.expressions import LoopAround
-from asphalt.analysis.cost.recurrences import waits
+from asphalt.analysis.cost.recurrences import iteration_latency
 from asphalt.analysis.cost.scalar_replacement import defined_in, kept_in_registers
 from asphalt.analysis.cost.trip_counts import TripCount, is_repeatable, loop_trips
 from asphalt.ir.expr import Ref
@@ -89,7 +89,7 @@ def _waiting(state: ChargerState, do: Do, placed: Placed, variable: str) -> tupl
     depth = len(state.loops)
     counts = total(c.counts for c in placed.due if c.level == depth) + Counts.of(loop=1)
     busy = counts.seconds(state.costs.seconds)
-    found = waits(do.body, variable, state.around, state.costs.latency)
+    found = iteration_latency(do.body, variable, state.around, state.costs.latency)
     least = found.least(counts.time(state.costs.seconds), state.costs.window)
     return (Charge(depth, Counts(), (), least - busy),) if least > busy else ()
 

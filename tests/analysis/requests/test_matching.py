@@ -342,7 +342,7 @@ def test_reasons() -> None:
     assert str(first.path) == f"line {BODY + 1}"
     (tested,) = answers(f"{receive('r')}call MPI_Test(r, flag, {ANY}\n")
     assert isinstance(tested, Unknown)
-    assert tested.reason == f"MPI_Test in line {BODY + 1} completes it only if its flag says so"
+    assert tested.reason == f"MPI_Test in line {BODY + 1} completes it only if its flag is true"
     loop = f"do i = 1, n\n{receive('rs(i)')}end do\n"
     (fewer,) = answers(loop + wait_all("n - 2"))
     assert isinstance(fewer, Unmatched)
@@ -351,11 +351,11 @@ def test_reasons() -> None:
     _, more = answers(loop + wait_all("n + 2"))
     assert isinstance(more, Unmatched)
     assert not more.certain  # it may wait for nothing
-    assert more.reason == "nothing is started with some elements of rs"
+    assert more.reason == "no call starts an operation with some elements of rs"
     _, four = answers(loop.replace("1, n", "1, 3") + wait_all("4"))
     assert isinstance(four, Unmatched)
     assert four.certain
-    assert four.reason == "nothing is started with rs(4)"
+    assert four.reason == "no call starts an operation with rs(4)"
     (slots,) = answers(f"do i = 1, n\n{receive('rs(mod(i,2)+1)')}end do\n{wait_all('2')}")
     assert isinstance(slots, Unknown)
     assert slots.reason == (
