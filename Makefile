@@ -1,6 +1,9 @@
 # make setup   system packages, .venv and .venv/bin/asphalt
 # make demo    transforms and runs the kernels, prints the table, draws the curve (about ten minutes)
-# make test    the quick suite
+# make test    lint and the quick suite; which checks and tests failed is printed last
+# make lint    ruff, import-linter and mypy
+# make suite   the quick suite, or a part of it (TESTS=tests/config)
+# make coverage  the lines and branches of asphalt that no test runs (TESTS=..., as make suite)
 # make fuzz    N random programs (N=1000, SEED=1): what fails is kept in build/fuzz
 # make fuzz-teeth  switches the legality conditions off, one by one, those of transfers too: each must be found
 # make fuzz-transfers  N random procedures with transfers between two ranks, as make fuzz
@@ -22,7 +25,8 @@ export PATH := $(PATH):/usr/sbin:/sbin
 N ?= 1000
 SEED ?= 1
 
-.PHONY: setup demo test lint suite fuzz fuzz-teeth fuzz-transfers bench bench-quick corpus docs clean distclean
+.PHONY: setup demo test lint lint-rules lint-format lint-layers lint-types suite coverage fuzz \
+  fuzz-teeth fuzz-transfers bench bench-quick corpus docs clean distclean
 .DELETE_ON_ERROR:
 
 setup: .venv/.installed
@@ -49,19 +53,34 @@ setup: .venv/.installed
 demo: setup
 	$(BIN)/python -m bench.demo
 
-lint: setup
+lint: lint-rules lint-format lint-layers lint-types
+
+lint-rules: setup
 	$(BIN)/ruff check asphalt bench tests
+
+lint-format: setup
 	$(BIN)/ruff format --check --quiet asphalt bench tests
+
+lint-layers: setup
 	$(BIN)/lint-imports --no-cache
+
+lint-types: setup
 	$(BIN)/mypy --strict asphalt bench/lab
 
 # Tests run make, too, which must not take this one for its parent.
-suite: setup
-	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL $(BIN)/python -m pytest -n 2 $(TESTS)
+ALONE = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL
 
-# The types are checked on what the suite leaves of the processors.
+suite: setup
+	$(ALONE) $(BIN)/python -m pytest -n 2 $(TESTS)
+
 test: setup
-	@$(MAKE) --no-print-directory -j2 lint suite
+	@MAKE='$(MAKE)' bash .ci/checks lint suite
+
+coverage: setup
+	rm -f build/coverage/data*
+	-$(ALONE) $(BIN)/coverage run -m pytest -n 2 $(TESTS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
 
 fuzz: setup
 	PYTHONPATH=tests $(BIN)/python -m fuzz.run --count $(N) --seed $(SEED)
