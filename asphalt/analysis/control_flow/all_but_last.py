@@ -1,4 +1,4 @@
-"""What a loop does in all turns but the last: ``if (k < last) ...`` in ``do k = first, last``."""
+"""What a loop does in all iterations but the last: ``if (k < n) ...`` in ``do k = 1, n``."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from asphalt.ir.tree import Branch, Do, Leaf, Node
 
 
 def condition_to_go_on(loop: Do) -> Arg | None:
-    """The condition that a loop has another turn behind one, if one of its statements asks for it;
-    folded."""
+    """The condition (folded) that another iteration of a loop follows; None: no statement of the
+    loop tests it."""
     head = loop.head.what
     if not isinstance(head, DoHead) or head.var is None or head.last is None or head.step:
         return None
@@ -19,7 +19,7 @@ def condition_to_go_on(loop: Do) -> Arg | None:
 
 
 def condition_of(node: Node) -> Arg | None:
-    """The condition of an IF statement, or of an IF construct with one arm; folded."""
+    """The condition (folded) of an IF statement, or of an IF construct with one arm."""
     if isinstance(node, Branch) and node.kind == "if" and len(node.arms) == 1:
         what = node.arms[0].head.what
         return folded(what.exprs[0]) if isinstance(what, ArmHead) and what.exprs else None

@@ -1,7 +1,7 @@
-"""Names that ASSOCIATE, SELECT TYPE and BLOCK constructs give a meaning of their own.
+"""Names that ASSOCIATE, SELECT TYPE and BLOCK constructs bind.
 
-Inside of such a construct a statement is looked at with these names replaced by ones that cannot
-clash: ``t@12`` is what the construct whose head is point 12 calls ``t``.
+The analysis sees a statement inside of such a construct with these names replaced by unique ones:
+``t@12`` is the ``t`` of the construct whose head is point 12.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _SHARED = frozenset({"pointer", "target", "external", "procedure", "volatile", "
 
 @dataclass(frozen=True, slots=True)
 class ConstructNames:
-    """What the constructs around a statement call things.
+    """The names that the constructs around a statement bind.
 
-    ``names``: the replacement of each name that is bound.  ``stands_for``: for a replacement that
-    is another name of (a part of) a variable, the name of the variable, replaced itself where a
-    construct further out binds it.  ``clear`` is False where a construct declares what is not
-    followed (pointers, modules).
+    ``names``: the replacement of each bound name.  ``stands_for``: for a replacement that is
+    another name of (a part of) a variable, the name of the variable, itself replaced if an outer
+    construct binds it.  ``clear`` is False if a construct declares entities that are not followed
+    (pointers, modules).
     """
 
     names: Mapping[str, str]

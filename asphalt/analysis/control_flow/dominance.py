@@ -122,10 +122,10 @@ class NaturalLoop:
 
 
 class Dominance:
-    """Dominators, post-dominators and loops of a unit's graph, each computed when asked for.
+    """Dominators, post-dominators and loops of a unit's graph, each computed on demand.
 
-    A program that stops does not return: STOP is no way to the exit, as a rank that stops reaches
-    nothing else, but for ``post_dominators_with_stop``.
+    STOP is not a path to the exit, because a rank that stops reaches nothing else; except in
+    ``post_dominators_with_stop``.
     """
 
     def __init__(self, graph: ControlFlow) -> None:
@@ -138,12 +138,12 @@ class Dominance:
 
     @cached_property
     def post_dominators(self) -> DominatorTree:
-        """From the exit, backwards; what cannot return is not reached."""
+        """From the exit, backwards; points that cannot return are not reached."""
         return DominatorTree(self.graph.predecessors, EXIT)
 
     @cached_property
     def post_dominators_with_stop(self) -> DominatorTree:
-        """From all ends, backwards: STOP counts as a way to the exit."""
+        """From all ends, backwards: STOP counts as a path to the exit."""
         stopping = [list(targets) for targets in self.graph.predecessors]
         stopping[EXIT] = [*stopping[EXIT], STOP]
         return DominatorTree(stopping, EXIT)
@@ -174,7 +174,7 @@ class Dominance:
 
     @cached_property
     def reducible(self) -> bool:
-        """Whether every cycle is a natural loop: none is entered at two places."""
+        """Whether every cycle is a natural loop: none has two entries."""
         order = reversed_postorder(self.graph.successors, ENTRY)
         forward: list[list[int]] = [[] for _ in self.graph.successors]
         for source in order:
@@ -187,8 +187,9 @@ class Dominance:
         """Whether ``a`` dominates ``b``, ``b`` post-dominates ``a``, and both have the same
         innermost loop.
 
-        That does not make them run equally often: within the loop the one may be repeated without
-        the other (``10 a; if (c) goto 10; b``).  ``paths.alternation`` is the exact question.
+        That does not imply that they run equally often: within the loop, one may be repeated
+        without the other (``10 a; if (c) goto 10; b``).  ``paths.alternation`` answers that
+        question exactly.
         """
         return (
             self.dominators.dominates(a, b)

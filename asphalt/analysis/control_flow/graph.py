@@ -1,13 +1,13 @@
 """The control-flow graph of one unit.
 
-Its points are statements.  Three statements are two points each, because a path may pass one and
-not the other: a one-line IF is its ``TEST`` and its ``ACTION``; a counted DO is ``INITIAL`` (the
-bounds are evaluated and the variable gets its first value, once) and ``STEP`` (the next value, and
-whether there is another iteration).  Everything that may happen is an edge; a statement that was
-not understood may go to every label, leave every construct around it, return and stop.
+Its points are statements.  Three statements have two points each, because a path may pass one and
+not the other: a one-line IF has its ``TEST`` and its ``ACTION``; a counted DO has ``INITIAL``
+(evaluates the bounds and gives the variable its first value, once) and ``STEP`` (the next value,
+and whether there is another iteration).  Everything that may happen is an edge: a statement that
+was not interpreted may go to every label, leave every construct around it, return and stop.
 
-WHERE and FORALL choose elements, not ways: their statements are all executed, ``masked``.
-Directives (threads) and statements behind ``!$`` are not seen.
+WHERE and FORALL select elements, not paths: their statements are all executed, ``masked``.
+Directives (threads) and statements behind ``!$`` are not represented.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ class PointRole(Enum):
 class Point:
     """One node of the graph.
 
-    ``what`` is what is done there (the action itself where ``role`` is ACTION).  ``masked``: it
-    stands in a WHERE or FORALL construct, and is executed for some elements.  ``around``: the
-    constructs that it stands in, outermost first.
+    ``what`` is the statement that it executes (the action itself where ``role`` is ACTION).
+    ``masked``: it stands in a WHERE or FORALL construct, and is executed for some elements.
+    ``around``: the constructs around it, outermost first.
     """
 
     number: int
@@ -74,8 +74,8 @@ class Point:
 class ControlFlow:
     """The graph of one unit; points are numbered in source order, after ENTRY, EXIT and STOP.
 
-    ``taken`` says of an edge what happens there, for instance ``the condition is false``; a plain
-    step to the next statement has no entry.  ``dead``: points that are known to be never reached.
+    ``taken`` describes an edge, for instance ``the condition is false``; an edge to the next
+    statement has no entry.  ``dead``: points that are known to be unreachable.
     """
 
     points: tuple[Point, ...]
@@ -90,8 +90,8 @@ class ControlFlow:
         return self._by_leaf.get(id(leaf), ())
 
     def action(self, leaf: Leaf) -> int | None:
-        """The point where a statement does what it does: the action of a one-line IF, the first
-        value of a counted DO."""
+        """The point where a statement has its effect: the action of a one-line IF, the first value
+        of a counted DO."""
         points = self.of(leaf)
         if not points:
             return None
@@ -125,7 +125,7 @@ _DECLARING = frozenset({"type", "interface", "enum"})  # blocks that are not exe
 
 
 def is_executed(node: Node) -> bool:
-    """Whether a node of an executable part is one: a BLOCK holds declarations, too."""
+    """Whether a node of an executable part is executable: a BLOCK holds declarations, too."""
     return not isinstance(node, Unit) and not (isinstance(node, Block) and node.kind in _DECLARING)
 
 
@@ -382,8 +382,8 @@ class _Builder:
         self._edge(here, STOP, taken)
 
     def _shared_terminals(self) -> None:
-        """A statement that ends several loops ends any of them when it is jumped to from outside
-        of the innermost, as compilers take it."""
+        """A statement that ends several loops ends any of them when control comes from outside of
+        the innermost, as compilers do it."""
         for label, tests in self._terminals.items():
             target = self.labels.get(label)
             if target is None or len(tests) < 2:

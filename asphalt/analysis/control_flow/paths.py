@@ -1,4 +1,4 @@
-"""Ways through a control-flow graph, as witnesses: by which lines, and which branch is taken."""
+"""Paths through a control-flow graph, as witnesses: their lines, and the branches taken."""
 
 from __future__ import annotations
 
@@ -81,10 +81,11 @@ def leads_to(
     avoiding: Collection[int],
     excluded: Collection[tuple[int, int]],
 ) -> bool:
-    """Whether a way leads from one of ``starts`` to ``target`` with no point of ``avoiding`` in
-    between that takes no edge of ``excluded`` when it leaves the beginning of it for the last time.
+    """Whether a path leads from one of ``starts`` to ``target``, with no point of ``avoiding`` in
+    between, that takes no edge of ``excluded`` when it leaves its first point for the last time.
 
-    It goes back from ``target``: what it has not met yet, it leaves for the last time there.
+    The search goes backwards from ``target``: a path leaves a point that it has not met yet for the
+    last time there.
     """
     tests = {here for here, _ in excluded}
     state: tuple[int, frozenset[int]] = (target, frozenset())
@@ -113,7 +114,7 @@ def _back(here: int, came: dict[int, int | None]) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Alternation:
-    """A way through a unit on which one thing is done without the other; ``what`` says how."""
+    """A path through a unit on which one thing happens without the other; ``what`` says how."""
 
     what: str
     path: Path
@@ -122,12 +123,12 @@ class Alternation:
 def alternation(
     graph: ControlFlow, first: frozenset[int], second: frozenset[int]
 ) -> Alternation | None:
-    """A way on which ``first`` and ``second`` do not take turns, beginning with ``first``.
+    """A path on which ``first`` and ``second`` do not alternate, beginning with ``first``.
 
-    Both are sets of points that count as one step: entering the set is to do it, leaving it and
-    entering it again is to do it twice.  None: on every way from the entry to the return they run
-    equally often, the one before the other.  A way that ends in STOP is let pass: a rank that
-    stops does not reach the other, whatever it is.
+    Both are sets of points that count as one step: entering the set executes it, leaving it and
+    entering it again executes it twice.  None: on every path from the entry to the return they run
+    equally often, the one before the other.  Paths that end in STOP do not count: a rank that stops
+    does not reach the other in any case.
     """
     ends = {EXIT}
     found = path_witness(graph, [ENTRY], second, first)
@@ -150,7 +151,7 @@ def alternation(
 def _leaving(
     graph: ControlFlow, region: frozenset[int], other: frozenset[int]
 ) -> list[tuple[int, int]]:
-    """The edges that leave a region for something else than the other, or begin it anew."""
+    """The edges that leave a region for a point that is not in the other, or enter it anew."""
     first = min(region)
     anew = len(region) == 1 or graph.points[first].role is PointRole.INITIAL
     return [

@@ -1,4 +1,5 @@
-"""What may be taken for granted where: assumptions accepted for all, and those of directives."""
+"""Which assumptions about procedures hold where: those accepted for all, and those of
+directives."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ class Assumed:
     def pure(self, name: str, scope: Scope) -> bool:
         """Whether calls of ``name`` in a unit count as pure.
 
-        A directive says so for the unit it stands in and those that this one contains.
+        A directive holds in its unit and in the units that this one contains.
         """
         if name in self._pure:
             return True

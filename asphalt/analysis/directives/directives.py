@@ -1,4 +1,4 @@
-"""The directives ``!$asphalt``: what the author of a program tells asphalt in its source.
+"""The directives ``!$asphalt``: what the author of a program specifies in its source.
 
 Grammar, in any letter case, on lines of their own (``c$asphalt`` and ``*$asphalt`` in fixed form,
 too); ``&`` at the end of a line continues it on the next line with the sentinel::
@@ -8,7 +8,7 @@ too); ``&`` at the end of a line continues it on the next line with the sentinel
                 | "assume" "(" assumptions ")"
     assumptions = word { "," word } | ("uniform" | "pure") ":" name { "," name }
 
-A directive belongs to the statement that follows it.  Where that is a declaration, or the first
+A directive belongs to the statement that follows it.  If that is a declaration, or the first
 statement of a unit, it belongs to the whole unit and what that contains.
 """
 
@@ -29,12 +29,12 @@ SENTINEL = "$asphalt"
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """``skip``: the site stays as it is."""
+    """``skip``: asphalt does not transform the site."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """``tile(K)``: iterations a tile; 0: chosen on entry."""
+    """``tile(K)``: iterations in a tile; 0: chosen on entry."""
 
     iterations: int
 
@@ -79,15 +79,14 @@ class Directive:
     leaf: Leaf | None
 
     def error(self, message: str) -> InputError:
-        """A complaint about this clause."""
+        """An error about this clause."""
         return InputError(self.file, self.line, message)
 
 
 def directives(unit: Unit) -> tuple[Directive, ...]:
     """The directives of a unit, without those of the units that it contains, in source order.
 
-    Raises InputError for a directive that is not in the grammar, or that stands where it belongs to
-    nothing.
+    Raises InputError for a directive that is not in the grammar, or that belongs to nothing.
     """
     return tuple(_of_unit(unit))
 
@@ -146,7 +145,7 @@ def _in_front_of(leaf: Leaf, owner: Leaf | None) -> Iterator[Directive]:
 
 
 def refuse_in_front_of(leaf: Leaf) -> None:
-    """Raise InputError for a directive in front of a statement that none can belong to."""
+    """Raise InputError for a directive in front of a statement that cannot have one."""
     for lines in _statements(leaf):
         parse(lines)
         raise lines[0].error(
@@ -164,7 +163,7 @@ class Line:
     number: int
 
     def error(self, message: str) -> InputError:
-        """A complaint about this line."""
+        """An error about this line."""
         return InputError(self.file, self.number, message)
 
 
@@ -200,7 +199,7 @@ def statements(lead: Sequence[Trivia], file: str, first: int) -> Iterator[tuple[
 
 
 def behind_sentinel(trivia: Trivia) -> str | None:
-    """What stands behind ``!$asphalt``; None: the line is no directive of ours."""
+    """The text behind ``!$asphalt``; None: the line is not a directive of asphalt."""
     if trivia.kind is not TriviaKind.DIRECTIVE:
         return None
     text = trivia.text.strip()[1:]
@@ -226,11 +225,14 @@ def _continued(text: str) -> tuple[str, bool]:
 
 
 def _refuse_hidden(leaf: Leaf) -> None:
-    """A directive inside of a statement, or behind one on its line, would count for nothing."""
+    """Refuse a directive inside of a statement, or behind one on its line: it would
+    have no effect."""
     inside = (leaf.body or "").split("\n")[:-1]
     for offset, line in enumerate(inside):
         if offset and _IS_DIRECTIVE.match(line) and leaf.span is not None:
-            message = "a directive cannot stand inside of a statement; put it in front"
+            message = (
+                "a directive cannot stand inside of a statement; put it in front of the statement"
+            )
             raise InputError(leaf.span.file, leaf.span.first + offset, message)
     if _BEHIND.match(leaf.trail) and leaf.span is not None:
         message = "a directive must stand on a line of its own, in front of its statement"

@@ -1,8 +1,8 @@
-"""The directives that are about transfers and collective operations of one unit.
+"""The directives about the transfers and collective operations of one unit.
 
-In front of a call: ``skip`` leaves it, and what completes it, as they are; ``assume(bits)`` accepts
-other last digits of a reduction.  Among the declarations of the unit or of a host of it, or in
-front of these, they are about all calls in it.
+In front of a call, ``skip`` leaves the call, and what completes it, as they are; ``assume(bits)``
+accepts other last digits of a reduction.  Among or in front of the declarations of the unit or of a
+host of it, they hold for all calls in it.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from asphalt.ir.tree import Leaf
 
 @dataclass(frozen=True)
 class TransferDirectives:
-    """Those of one unit and its hosts."""
+    """The directives of one unit and its hosts."""
 
     located: Located
 
     def skipped(self, leaf: Leaf) -> Directive | None:
-        """What says that a call stays as it is."""
+        """The directive for which asphalt does not transform a call; None: there is none."""
         return self.all_skipped or next(
             (d for d in self._near(leaf) if isinstance(d.clause, Skip)), None
         )
 
     @cached_property
     def all_skipped(self) -> Directive | None:
-        """What says that all calls of the unit stay as they are."""
+        """The directive for which asphalt transforms no call of the unit; None: there is none."""
         return next((d for d in self._far if isinstance(d.clause, Skip)), None)
 
     @cached_property
     def skipped_here(self) -> tuple[Directive, ...]:
-        """What says that single calls stay as they are."""
+        """The directives for which asphalt does not transform single calls."""
         return tuple(d for d in self._own if d.leaf is not None and isinstance(d.clause, Skip))
 
     def assumed(self, leaf: Leaf) -> frozenset[str]:

@@ -29,13 +29,12 @@ from asphalt.ir.tree import Leaf, leaves
 class MpiCall:
     """One call of an MPI procedure.
 
-    ``args`` are the actual arguments by the standard's folded dummy names, the error code
-    included.  ``error``: the variable for the error code, if one is given.  ``binding``:
-    ``mpif.h`` (also where no interface is visible), ``mpi``, ``mpi_f08``, ``runtime`` for a call of
-    asphalt's own module, or ``unknown`` where the name comes from a module or an include file that
-    is not in the tree.
+    ``args`` are the actual arguments by the standard's folded dummy names, with the error code.
+    ``error``: the variable for the error code, if there is one.  ``binding``: ``mpif.h`` (also if
+    no interface is visible), ``mpi``, ``mpi_f08``, ``runtime`` for a call of asphalt's own module,
+    or ``unknown`` if the name comes from a module or an include file that is not in the tree.
     ``profiled``: called by its ``pmpi_`` name.  ``queue``: a variable of the run-time module that
-    holds messages on their way; the call changes it.
+    holds messages in progress; the call changes it.
     """
 
     operation: str
@@ -47,7 +46,7 @@ class MpiCall:
     queue: Expr | None = field(default=None, hash=False)
 
     def bound(self) -> Iterator[tuple[Parameter, Expr]]:
-        """The dummies that have an actual argument, with it, in the standard's order."""
+        """The dummy arguments that have an actual argument, with it, in the standard's order."""
         for parameter in self.procedure.parameters:
             if parameter.name in self.args:
                 yield parameter, self.args[parameter.name]
@@ -91,10 +90,10 @@ class MpiCall:
 
 
 def mpi_call(call: Call, scope: Scope) -> MpiCall | None:
-    """The MPI operation that a CALL statement is; None: it is none, or not known to be one.
+    """The MPI operation of a CALL statement; None: it has none, or none that is known.
 
-    A procedure of the tree is not an MPI procedure whatever it is called, unless the tree holds an
-    MPI library.  Nor is a call whose arguments do not fit.
+    A procedure of the tree is not an MPI procedure whatever its name, unless the tree holds an MPI
+    library.  Nor is a call whose arguments do not fit.
     """
     if not isinstance(call.procedure, Ref):
         return None
@@ -121,7 +120,7 @@ def mpi_call_in(leaf: Leaf, scope: Scope) -> MpiCall | None:
 
 
 def runtime_call(call: Call) -> MpiCall | None:
-    """The same for a call that asphalt would write, in a scope that does not know its module."""
+    """The operation of a call that asphalt would write, in a scope without its module."""
     own = RUNTIME_CALLS.get(call.procedure.name) if isinstance(call.procedure, Ref) else None
     return None if own is None else _runtime_call(call, own)
 
@@ -157,7 +156,7 @@ def _runtime_call(call: Call, own: RuntimeCall) -> MpiCall | None:
 
 
 def is_runtime_function(name: str, scope: Scope) -> bool:
-    """Whether a name is that of a function of asphalt's run-time module, all of which are pure."""
+    """Whether a name is that of a function of asphalt's run-time module (all are pure)."""
     return name in RUNTIME_FUNCTIONS and _is_of_runtime(name, scope)
 
 
@@ -203,10 +202,10 @@ def _external(name: str, scope: Scope, binding: str = "mpif.h") -> tuple[str, st
 
 
 def _is_users_own(name: str, program: Program) -> bool:
-    """Whether an external procedure of the tree stands between the caller and MPI.
+    """Whether the tree defines the external procedure between the caller and MPI.
 
-    A tree may hold a replacement of the whole MPI library for one process; what calls it is linked
-    with the real one otherwise.
+    A tree may hold a replacement of the whole MPI library for one process; its callers are
+    otherwise linked with the real one.
     """
     own = program.external(name)
     if own is None:

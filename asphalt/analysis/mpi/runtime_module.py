@@ -1,6 +1,7 @@
-"""The procedures of asphalt's own run-time module that are MPI operations under another name.
+"""The procedures of asphalt's run-time module that are MPI operations under another name.
 
-Code that asphalt wrote is read like any other: what these calls do is what the MPI procedures do.
+asphalt analyses the code that it wrote like any other: these calls have the effects of the MPI
+procedures.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from asphalt.analysis.mpi.procedures import table
 
 MODULE = "asphalt_rt"
 BLOCKS = "asphalt_decomposition"
-"""The module, in the same file, for collective operations whose blocks come and go one by one."""
+"""The module, in the same file, for collective operations that transfer their blocks one by one."""
 STATUSES = "asphalt_rt_f08"
 """The module, in the same file if something uses it, for statuses of ``mpi_f08``."""
 RUNTIME_MODULES = frozenset({MODULE, BLOCKS, STATUSES})
@@ -26,14 +27,14 @@ IN_PLACE = "asphalt_in_place"
 class RuntimeCall:
     """``operation``: the MPI procedure (folded); ``dummies``: the names of its arguments in the
     order of the run-time procedure, '' for one that MPI does not have, QUEUE for a variable that
-    holds messages on their way."""
+    holds messages in progress."""
 
     operation: str
     dummies: tuple[str, ...]
 
 
 RUNTIME_FUNCTIONS = frozenset({"asphalt_segment"})
-"""The functions of the module that code in tiles calls: they give a number, and do nothing else."""
+"""The pure functions of the module that tiled code calls."""
 
 _SEND = ("buf", "count", "datatype", "dest", "tag", "comm", "request", "")
 _REPLACE = (

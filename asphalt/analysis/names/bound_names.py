@@ -1,4 +1,4 @@
-"""Names that statements of an executable part bind or define."""
+"""Names that constructs and statements of an executable part bind or define."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from asphalt.ir.tree import Block, Branch, Do, Leaf, Node
 
 
 def names_bound_in(nodes: Iterable[Node]) -> Iterable[str]:
-    """Names to which ASSOCIATE, SELECT TYPE and BLOCK constructs give a meaning of their own."""
+    """Names that ASSOCIATE, SELECT TYPE and BLOCK constructs bind (construct and block scope)."""
     for node in nodes:
         match node:
             case Block(kind=kind, head=head, body=body):
@@ -38,7 +38,7 @@ def _bound_by(what: What) -> Iterable[str]:
 
 
 def defined_plainly(what: What) -> set[str]:
-    """The names that a statement defines without a list: certainly variables."""
+    """The names that a statement defines without a list behind them: certainly variables."""
     match what:
         case Assign(target=target):
             return _plain(target)

@@ -1,8 +1,8 @@
 """COMMON blocks that one scoping unit sees under two lists of names.
 
-A module, or a host, may declare a block, and a unit that uses the module, or is inside of the host,
-may declare it once more, or give its variables other names: then two names that look like two
-variables are one (F2018 8.10.2.4).
+A module or a host may declare a block, and a unit that uses the module, or is inside of the host,
+may declare it again or rename its variables.  Two names that look like two variables are then one
+(F2018 8.10.2.4).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def is_seen_twice(block: str, scope: Scope) -> bool:
 
 
 def visible_scopes(scope: Scope) -> Iterator[Scope | None]:
-    """A unit, its hosts and the modules that they use; None for what cannot be seen."""
+    """A unit, its hosts and the modules that they use; None for those that are not in the tree."""
     yield from _visible(scope, set())
 
 
@@ -46,7 +46,7 @@ def _is_seen_twice(block: str, scope: Scope) -> bool:
 
 
 def _renames(scope: Scope | None, names: set[str]) -> bool:
-    """Whether a USE statement of a unit gives one of some names another one."""
+    """Whether a USE statement of a unit renames one of some names."""
     uses = () if scope is None else scope.declared.uses
     return any(i.local != i.name and i.name in names for use in uses for i in use.items)
 

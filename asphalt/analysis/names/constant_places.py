@@ -1,8 +1,8 @@
-"""Where a constant in place of a variable would keep a statement from being compiled.
+"""Where a constant in place of a variable would be an error at compile time.
 
-A compiler computes what consists of constants alone: ``60/(k - 1)`` is an error with 1 for ``k``,
-even under a condition that no program meets, and so are arguments that an intrinsic function does
-not have, and elements that a named constant does not have.
+A compiler evaluates constant expressions: ``60/(k - 1)`` is an error with 1 for ``k``, even under a
+condition that is never true.  So are arguments outside of the domain of an intrinsic function, and
+elements that a named constant does not have.
 """
 
 from __future__ import annotations

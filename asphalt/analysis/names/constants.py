@@ -29,10 +29,10 @@ _INTEGER_KINDS = ((2, 1), (4, 2), (9, 4), (18, 8), (38, 16))
 
 
 def constant(expr: Arg | None, scope: NameLookup) -> int | None:
-    """The value of an integer constant expression in ``scope``; None: it is not known to be one.
+    """The value of an integer constant expression in ``scope``; None: not known.
 
-    Where the scope is to be understood for any sizes, the named constants of the program have no
-    known value, unless the run asks for it; kinds of types do, all the same (``type_bytes``).
+    In a scope for any sizes, the named constants of the program have no known value, except those
+    that the run asks for; kinds of types do (``type_bytes``).
     """
     if expr is None or any(is_open(part, scope) for part in walk(expr)):
         return None
@@ -40,8 +40,8 @@ def constant(expr: Arg | None, scope: NameLookup) -> int | None:
 
 
 def value_now(expr: Arg, scope: NameLookup) -> int | None:
-    """The value that an integer constant expression has with the sizes of the program as they are:
-    for estimates, not for proofs."""
+    """The value of an integer constant expression with the program's present sizes: for estimates,
+    not for proofs."""
     return _value(expr, scope, _DEPTH)
 
 

@@ -2,7 +2,7 @@
 
 Fortran spreads the description of a variable over a type declaration and DIMENSION, COMMON,
 PARAMETER, SAVE, EQUIVALENCE ... statements (F2018 clause 8).  ``own_names`` gathers them into one
-``Symbol`` a name.  What other units contribute (host and use association) is in ``symbols``.
+``Symbol`` for each name.  What other units contribute (host and use association) is in ``scopes``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from asphalt.support.word_sets import words
 
 @dataclass(slots=True)
 class _Draft:
-    """A symbol while its statements are gathered."""
+    """A symbol under construction, while its statements are gathered."""
 
     spelled: str
     type: TypeSpec | None = None
@@ -55,11 +55,10 @@ class _Draft:
 class Declarations:
     """The specification part of one unit.
 
-    ``unclear``: names that an uninterpreted statement mentions.  ``open``: something unread (an
-    include file, an uninterpreted statement) may declare any further name.  ``tiled``: it includes
-    the header with K and D of the nests in tiles, which may still have to be written.
-    ``implicit``: the letters' types; None: ``implicit none``; absent letters follow the host or the
-    default.
+    ``unclear``: names in statements that are not interpreted.  ``open``: an include file that was
+    not read, or a statement that is not interpreted, may declare further names.  ``tiled``: the
+    unit includes the header with K and D, which may not exist yet. ``implicit``: the types of the
+    letters; None: ``implicit none``; absent letters follow the host or the default.
     """
 
     symbols: dict[str, Symbol] = field(default_factory=dict)

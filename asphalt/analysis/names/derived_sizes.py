@@ -1,8 +1,8 @@
 """Named constants that a unit itself computes from others: ``plane = (nx + 1)*(ny + 1)``.
 
 Sizes are often named constants of an include file or a module, and proofs hold for all of their
-values (see ``sizes``).  A constant that the unit's own text computes from them follows them: it is
-not known either, but it is what it is computed to be.
+values (``Scopes.any_sizes``).  A constant that the unit computes from them has no known value
+either, but it equals the expression that defines it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in, walk
 
 
 def in_given_sizes(value: Poly, scope: Scope) -> Poly:
-    """A value in which constants that the unit computes from others are written as computed."""
+    """A value with the constants that the unit computes replaced by their expressions."""
     if not any(is_open(atom, scope) for atom in value.atoms):
         return value
     return poly(value.expression(), lambda part: _computed(part, scope))

@@ -32,13 +32,14 @@ def may_be_pointer(symbol: Symbol, path: tuple[str, ...]) -> bool:
 
 
 def may_be_allocatable(symbol: Symbol, path: tuple[str, ...]) -> bool:
-    """Whether a component of a variable is, or is part of, what is allocated; True: not known."""
+    """Whether a component of a variable is allocatable, or part of an allocatable object; True: not
+    known."""
     return _may_have(symbol, path, "allocatable")
 
 
 def may_begin_defined(symbol: Symbol, path: tuple[str, ...]) -> bool:
-    """Whether declarations may give a variable, or a component of it, its first value (F2018 8.4,
-    and 7.5.4.6 for the default initialization of components)."""
+    """Whether declarations may initialize a variable or a component of it (F2018 8.4, and 7.5.4.6
+    for the default initialization of components)."""
     if symbol.initial is not None or "data" in symbol.attrs:
         return True
     declared = component_declarations(symbol, path)

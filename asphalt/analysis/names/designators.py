@@ -1,8 +1,8 @@
 """Data objects by their designator: a variable, or a component of a structure (``plan%send``).
 
-A component is an object of its own only if nothing on the way to it can lead elsewhere or change
-with a subscript: the structure is one declared scalar, every component before the last is a scalar,
-and none is a pointer.  Everything else belongs to what pointers may reach (``kinds.storage_of``).
+A component is an object of its own only if its designator always denotes the same object: the
+structure is one declared scalar, every component before the last is a scalar, and none is a
+pointer.  All others belong to the storage that pointers may reach (``memory.storage.storage_of``).
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def designator_name(expr: Arg) -> str | None:
 
 
 def designators_in(expr: Arg) -> frozenset[str]:
-    """The folded designators of all references in an expression (``plan%send``); where subscripts
-    stand before the last part, the part up to them."""
+    """The folded designators of all references in an expression (``plan%send``), up to the part
+    that has subscripts, if it is not the last."""
     found: set[str] = set()
     _designators(expr, found)
     return frozenset(found)
@@ -114,7 +114,7 @@ def _designators(expr: Arg, found: set[str]) -> None:
 
 
 def spelled_designator(expr: Ref | Component) -> str:
-    """The designator for people, without subscripts."""
+    """The designator as spelled, without subscripts."""
     match expr:
         case Component(base=Ref() | Component() as base, spelled=spelled):
             return f"{spelled_designator(base)}%{spelled}"

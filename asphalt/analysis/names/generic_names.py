@@ -1,7 +1,7 @@
-"""Which specific procedure a generic name means (F2018 section 15.5.5.2), where that is certain.
+"""The specific procedure of a reference by a generic name (F2018 section 15.5.5.2), if certain.
 
-It is certain where the whole tree has one interface block of the name, every procedure in it can be
-seen, and the arguments of the call rule out all of them but one by number, type, kind or rank.
+It is certain if the whole tree has one interface block of the name, asphalt sees every procedure in
+it, and the arguments of the call exclude all of them but one by number, type, kind or rank.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Which variables of a unit the procedures inside of it may use (host association, F2018 19.5.1.4).
+"""The variables of a unit that its internal procedures may use (host association, F2018 19.5.1.4).
 
 A word in the text of an internal procedure is the host's variable, unless the procedure declares
-that name itself.  What is in include files of the procedure counts as its text.
+that name itself.  Include files of the procedure count as its text.
 
-An internal procedure has no other name than its own, which is known in its host alone (F2018
-19.4): what neither the host nor a procedure that it uses names, is never called.
+An internal procedure is known in its host alone, by its own name (F2018 19.4): one that neither the
+host nor a procedure that the host may call names is never called.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _KEPT: WeakKeyDictionary[Scope, tuple[_Inner, ...]] = WeakKeyDictionary()
 
 
 def named_inside(name: str, scope: Scope) -> bool:
-    """Whether a procedure inside of a unit may use the unit's variable of that folded name."""
+    """Whether an internal procedure of a unit may use the unit's variable of that folded name."""
     if not scope.unit.contained:
         return False
     groups = _groups_with(name, scope)
@@ -47,7 +47,7 @@ def named_inside(name: str, scope: Scope) -> bool:
 
 
 def is_text_missing(scope: Scope) -> bool:
-    """Whether not all is known of what the text of the procedures inside of a unit is."""
+    """Whether part of the text of the internal procedures of a unit is not known."""
     return bool(scope.unit.contained) and any(words is None for _, words in _called(scope))
 
 
@@ -61,7 +61,8 @@ def _called(scope: Scope) -> tuple[_Inner, ...]:
 
 
 def _groups_with(name: str, scope: Scope) -> frozenset[str]:
-    """The namelist groups of a unit that a variable is in: who names one, may read all of it."""
+    """The namelist groups of a unit that contain a variable: a statement that names one may read
+    all of it."""
     return frozenset(
         group
         for node in scope.unit.spec

@@ -1,8 +1,8 @@
 """The intrinsic procedures of Fortran 2018 (16.7), and which of them are pure functions.
 
-Names that compilers add (``etime``, ``sleep``, ``flush`` ...) are not intrinsic here: to the
-analysis they are procedures that nothing is known about.  The specific names of generic functions
-(``dsin``, ``amax1``; F2018 16.8) and the double complex ones that every compiler has are included.
+Names that compilers add (``etime``, ``sleep``, ``flush`` ...) are not intrinsic here: the analysis
+treats them as unknown procedures.  The specific names of generic functions (``dsin``, ``amax1``;
+F2018 16.8) and the double complex ones that every compiler has are included.
 """
 
 from __future__ import annotations

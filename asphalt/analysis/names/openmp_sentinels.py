@@ -1,8 +1,8 @@
-"""Statements behind the sentinel ``!$``, which only a compilation with OpenMP executes, and what
-directives of OpenMP and OpenACC make of the statements around them.
+"""Statements behind the sentinel ``!$``, which only a compilation with OpenMP executes, and the
+effect of OpenMP and OpenACC directives on the statements around them.
 
-Nothing that is concluded from the other statements of a unit holds where such a statement may
-change a variable, or read one that seems dead.
+Conclusions from the other statements of a unit do not hold if such a statement may change a
+variable, or read one that seems dead.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ _HARMLESS = re.compile(r".\$?(?:\$asphalt|dir\$|gcc\$|dec\$|ibm\*|pgi\$)", re.IG
 
 
 def hidden_statements(leaf: Leaf) -> Iterator[Opaque]:
-    """What may be executed in the lines before a statement: conditional lines and directives.
+    """The statements that lines before a statement may execute: conditional lines and directives.
 
-    Each is a statement that may define every name in it.
+    Each may define every name in it.
     """
     for trivia in leaf.lead:
         if trivia.kind is TriviaKind.CONDITIONAL or is_threading(trivia):
@@ -59,7 +59,7 @@ def hidden_statements(leaf: Leaf) -> Iterator[Opaque]:
 
 
 def may_jump(what: What) -> bool:
-    """Whether a statement that is not understood may transfer control."""
+    """Whether a statement that is not interpreted may transfer control."""
     if not isinstance(what, Opaque):
         return False
     if what.reason != _HIDDEN:
@@ -71,13 +71,13 @@ def may_jump(what: What) -> bool:
 
 
 def is_threading(trivia: Trivia) -> bool:
-    """Whether a line is a directive that may make threads, or divide work among them."""
+    """Whether a line is a directive that may create threads, or divide work among them."""
     return trivia.kind is TriviaKind.DIRECTIVE and not _HARMLESS.match(trivia.text.strip())
 
 
 def threaded_nodes(unit: Unit) -> range:
-    """The nodes of a unit's body, by their numbers, that several threads may execute: from the
-    first directive to the last."""
+    """The positions of the nodes in a unit's body that several threads may execute: from the first
+    such directive to the last."""
     found = [
         number
         for number, node in enumerate(unit.body)
@@ -90,7 +90,7 @@ def threaded_nodes(unit: Unit) -> range:
 
 
 def sentinel_of(trivia: Trivia) -> str | None:
-    """The text of a directive that changes what statements do; asphalt's own do not."""
+    """The text of a directive that changes the meaning of statements; None for asphalt's own."""
     stripped = trivia.text.strip()
     if trivia.kind is not TriviaKind.DIRECTIVE:
         return None

@@ -1,4 +1,4 @@
-"""Whether callers of a procedure see the same in two texts of it, apart from what it does."""
+"""Whether two texts of a procedure have the same interface for its callers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from asphalt.ir.stmt import Dim, TypeSpec, UnitHead
 
 
 def same_interface(one: Scope, other: Scope) -> bool:
-    """Whether head, dummies and result of two texts of one procedure are declared alike, and so are
-    all names that stand in their declarations."""
+    """Whether head, dummy arguments and result of two texts of one procedure, and all names in
+    their declarations, are declared alike."""
     heads = [scope.unit.head.what if scope.unit.head else None for scope in (one, other)]
     first = heads[0]
     if first != heads[1] or not isinstance(first, UnitHead):
@@ -33,7 +33,7 @@ def same_interface(one: Scope, other: Scope) -> bool:
 
 
 def _declared(symbol: Symbol | None) -> Symbol | None:
-    """A symbol without where its declaration stands."""
+    """A symbol without the place of its declaration."""
     return None if symbol is None else replace(symbol, span=None, home=None, initial_span=None)
 
 

@@ -49,7 +49,7 @@ _NAME_AHEAD = re.compile(r"([A-Za-z]\w*)_['\"]")
 
 
 def bind(args: tuple[Arg, ...], dummies: tuple[str, ...]) -> dict[str, Expr] | None:
-    """Actual arguments by dummy name; None where they do not fit."""
+    """Actual arguments by dummy argument name; None: they do not fit."""
     bound: dict[str, Expr] = {}
     for position, arg in enumerate(args):
         match arg:
@@ -111,8 +111,8 @@ def actions(what: What) -> Iterator[What]:
 
 
 def named_by(what: What) -> frozenset[str] | None:
-    """All names that a statement holds, those that it declares among them (folded); None: the IR
-    does not have them all."""
+    """All names in a statement (folded), with those that it declares; None: the IR does not hold
+    all of them."""
     found: set[str] = set()
     for one in actions(what):
         for expr in expressions_of(one):
@@ -136,14 +136,13 @@ def named_by(what: What) -> frozenset[str] | None:
 
 
 def named_around(decl: Decl) -> frozenset[str]:
-    """The names in a declaration beside those of its entities: in its type, its attributes and its
-    dimensions."""
+    """The names in a declaration except its entities: in its type, attributes and dimensions."""
     found = {word for attribute in decl.attrs for word in _WORD.findall(attribute)}
     return frozenset(found) | _named_by_type(decl.type) | _named_by_dims(decl.dims)
 
 
 def named_by_entity(entity: Entity) -> frozenset[str]:
-    """The names in what is declared of an entity: its dimensions, length and initial value."""
+    """The names in the declaration of an entity: in its dimensions, length and initial value."""
     found = _named_by_dims(entity.dims)
     for part in (entity.length, entity.initial):
         if part is not None:
@@ -152,7 +151,7 @@ def named_by_entity(entity: Entity) -> frozenset[str]:
 
 
 def names_with_kinds(expr: Arg) -> frozenset[str]:
-    """The names in an expression, those of the kinds of constants among them."""
+    """The names in an expression, including the kinds of literal constants."""
     kinds = (name for part in walk(expr) if isinstance(part, Lit) for name in _kinds(part))
     return names_in(expr) | frozenset(kinds)
 
@@ -202,7 +201,7 @@ def _spec_leaves(located: Located) -> Iterator[Leaf]:
 
 
 def passed_on(located: Located, name: str) -> bool:
-    """Whether a procedure gets another name, or may be called by statements that are not read."""
+    """Whether a procedure has another name, or uninterpreted statements may call it."""
     if any(use_renames(located, name)):
         return True
     for leaf in _spec_leaves(located):

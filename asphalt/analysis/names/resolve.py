@@ -13,9 +13,9 @@ from asphalt.ir.stmt import Use
 def procedure_named(procedure: Expr, scope: Scope) -> Located | None:
     """The specific procedure that ``procedure`` names in ``scope``, if it is in the tree.
 
-    Internal and module procedures of the hosts are found first, then those of used modules, then
-    external procedures (F2018 19.5.1).  Generic names and type-bound procedures are for
-    ``invoked``; procedure pointers and dummy procedures are not resolved.
+    The search goes through internal and module procedures of the hosts, then those of used modules,
+    then external procedures (F2018 19.5.1).  ``effects.invoked`` resolves generic names and
+    type-bound procedures; nothing resolves procedure pointers and dummy procedures.
     """
     if not isinstance(procedure, Ref):
         return None
@@ -27,7 +27,7 @@ def procedure_named(procedure: Expr, scope: Scope) -> Located | None:
 
 
 def specific_named(name: str, scope: Scope) -> Located | None:
-    """The procedure that a name means in ``scope`` where it is that of a specific procedure."""
+    """The procedure that a name means in ``scope`` if it is the name of a specific procedure."""
     if name not in scope.procedures:
         scope.procedures[name] = _resolved(name, scope)
     return scope.procedures[name]
@@ -57,7 +57,7 @@ def _resolved(name: str, scope: Scope) -> Located | None:
 
 
 def gives(use: Use, name: str) -> bool:
-    """Whether a module that cannot be seen may give a name to a unit that uses it."""
+    """Whether a module that is not in the tree may make a name accessible by a USE statement."""
     if use.module in ("mpi", "mpi_f08", "iso_fortran_env", "iso_c_binding"):
         return False
     return not use.only or any(item.local == name for item in use.items)

@@ -1,8 +1,8 @@
-"""What a name means at a unit: its own declarations, then its modules, its hosts, implicit typing.
+"""What a name means in a unit: its own declarations, then its modules, its hosts, implicit typing.
 
 ``Scope.lookup`` answers None for a name that is not known: it may come from a module or an include
-file that is not in the tree, from a statement that could not be interpreted, or it is bound by an
-ASSOCIATE or BLOCK construct somewhere in the unit.  It never guesses.
+file that is not in the tree, from a statement that could not be interpreted, or an ASSOCIATE or
+BLOCK construct of the unit binds it.  It never guesses.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Answer = Symbol | Absence
 class Scopes:
     """The scopes of one program; each is built once.
 
-    ``any_sizes``: what is found out in them is to hold for any values of the named constants except
+    ``any_sizes``: conclusions from them must hold for any values of the named constants except
     those in ``asked``.
     """
 
@@ -120,7 +120,7 @@ class Scope:
 
     @property
     def asked(self) -> frozenset[Text]:
-        """The named constants whose values are known all the same."""
+        """The named constants whose values are known even so."""
         return self.scopes.asked
 
     @property
@@ -133,7 +133,7 @@ class Scope:
 
     @property
     def shadowed(self) -> frozenset[str]:
-        """The names that a construct inside the unit gives a meaning of its own."""
+        """The names that a construct inside of the unit binds."""
         if self._bound is None:
             self._bound = frozenset(names_bound_in(self.unit.body))
         return self._bound
@@ -149,7 +149,8 @@ class Scope:
         return answer if isinstance(answer, Symbol) and name not in self.shadowed else None
 
     def resolve(self, name: str) -> Answer:
-        """Like ``lookup``, but tells absent from unknown, and does not look into constructs."""
+        """Like ``lookup``, but distinguishes absent from unknown, and does not look into
+        constructs."""
         found = self._answers.get(name)
         if found is None:
             found = self._answers[name] = self._resolve(name)
@@ -190,7 +191,7 @@ class Scope:
         return _seen_from_inside(found, host) if isinstance(found, Symbol) else found
 
     def used(self, name: str, visiting: frozenset[str]) -> Answer:
-        """What the unit's USE statements give for a name."""
+        """What the unit's USE statements make accessible under a name."""
         answers = [self._through(use, name, visiting) for use in self.declared.uses]
         symbols = [answer for answer in answers if isinstance(answer, Symbol)]
         if symbols:
@@ -214,7 +215,7 @@ class Scope:
         return Absence.UNKNOWN
 
     def exported(self, name: str, visiting: frozenset[str] = frozenset()) -> Answer:
-        """What a module gives to those who use it."""
+        """What a module makes accessible to units that use it."""
         if self.unit.name in visiting:
             return Absence.ABSENT
         declared = self.declared

@@ -49,9 +49,9 @@ Text = tuple[str, str, Span | None]
 class NameLookup(Protocol):
     """Something that names can be looked up in.
 
-    ``any_sizes``: the values of named constants of the program count as unknown, so that what is
-    found out holds for all of them; except those in ``asked`` (as ``Symbol.text``), for whose
-    values the run asks.
+    ``any_sizes``: the values of the program's named constants count as unknown, so that conclusions
+    hold for all of them; except those in ``asked`` (as ``Symbol.text``), whose values the run asks
+    for.
     """
 
     @property
@@ -60,7 +60,7 @@ class NameLookup(Protocol):
 
     @property
     def asked(self) -> frozenset[Text]:
-        """The named constants whose values are known all the same."""
+        """The named constants whose values are known even so."""
 
     def lookup(self, name: str) -> Symbol | None:
         """What a folded name means; None: not known."""
@@ -111,8 +111,8 @@ class Symbol:
     def text(self) -> Text:
         """Equal for two named constants only if one statement gives both their value.
 
-        Units that include one file declare constants of their own by the same text; what its
-        expression means may differ from unit to unit, if it names others.
+        Units that include one file each declare constants of their own by the same text; its
+        expression may have another meaning in each unit, if it names other entities.
         """
         span = self.initial_span
         plain = span is not None and self.initial is not None and not names_in(self.initial)

@@ -1,4 +1,4 @@
-"""Types of dummies and of what is passed for them, compared exactly."""
+"""Types of dummy arguments and of their actual arguments, compared exactly."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NUMERIC = ("integer", "real", "complex")
 
 
 def type_key(spec: TypeSpec | None, home: Scope) -> TypeKey | None:
-    """What identifies a declared type; None: it is not known well enough."""
+    """What identifies a declared type; None: not known well enough."""
     if spec is None or spec.base == "class":
         return None
     if spec.base == "type":
@@ -51,7 +51,7 @@ def symbol_key(symbol: Symbol, scope: Scope) -> TypeKey | None:
 
 
 def expression_key(expr: Arg, scope: Scope) -> TypeKey | None:
-    """The type of an expression without references of functions; None: not known."""
+    """The type of an expression without function references; None: not known."""
     match expr:
         case Lit(kind="integer" | "real" | "logical" as base):
             kind = constant(Ref("kind", "kind", (expr,)), scope)

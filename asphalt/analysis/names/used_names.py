@@ -1,7 +1,7 @@
 """The names that a unit has from modules by its own USE statements (F2018 14.2.2).
 
-With their renames and ONLY lists, and through modules that give on what they use.  A module that
-is not among the given files brings names that are not known.
+Renames, ONLY lists and modules that make the names of others accessible are followed.  The names of
+a module that is not among the given files are not known.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from asphalt.ir.stmt import Use
 
 
 def used_names(scope: Scope) -> frozenset[str]:
-    """All names that the USE statements of a unit itself bring from modules of the tree (folded),
-    those included that it gives them; not those of its host."""
+    """All names that the USE statements of a unit itself make accessible from modules of the tree
+    (folded), with the local names of renamed entities; not those of its host."""
     return _used(scope, frozenset())
 
 
@@ -26,7 +26,7 @@ def _used(scope: Scope, visiting: frozenset[str]) -> frozenset[str]:
 
 
 def _given(use: Use, scope: Scope, visiting: frozenset[str]) -> frozenset[str]:
-    """What a module gives to those who use all of it."""
+    """What a module makes accessible to a unit that uses all of it."""
     module = None if use.intrinsic else scope.scopes.module(use.module)
     if module is None or use.module in visiting:
         return frozenset()

@@ -30,12 +30,12 @@ def constant_length(symbol: Symbol) -> int | None:
 
 def words_of(unit: Unit) -> set[str]:
     """All words in a unit's text outside of comments, folded, and the names in its statements,
-    which may go on in the next line."""
+    which may continue on the next line."""
     return {word for leaf in leaves(unit) for word in words_at(leaf)}
 
 
 def words_at(leaf: Leaf) -> set[str]:
-    """The same of one statement."""
+    """All words in the text of one statement, folded, and the names in it."""
     found = set(_WORD.findall((leaf.body or "").lower()))
     found |= leaf.cut
     found |= named_by(leaf.what) or frozenset()
@@ -48,8 +48,8 @@ def words_at(leaf: Leaf) -> set[str]:
 
 
 def used_before(scope: Scope) -> frozenset[str]:
-    """The modules that are compiled before a unit: those that it uses, through others, too, and
-    those that stand before it in its file."""
+    """The modules that are compiled before a unit: those that it uses, directly or through others,
+    and those that precede it in its file."""
     found: set[str] = set()
     waiting = [use.module for one in chain(scope) for use in one.declared.uses]
     own = scope.located.chain[0].name
@@ -72,7 +72,7 @@ def chain(scope: Scope) -> Iterator[Scope]:
 
 
 def is_private(name: str, module: Scope | None) -> bool:
-    """Whether a module keeps a procedure to itself."""
+    """Whether a module procedure is private."""
     if module is None:
         return True
     declared = module.declared
@@ -99,7 +99,7 @@ def declared_in(nodes: Iterable[Node]) -> set[str] | None:
 
 
 def has_interface(name: str, scope: Scope) -> bool:
-    """Whether a procedure is described by an interface body."""
+    """Whether an interface body describes a procedure."""
     return any(
         isinstance(inner, Unit) and inner.name == name
         for one in chain(scope)
@@ -110,7 +110,7 @@ def has_interface(name: str, scope: Scope) -> bool:
 
 
 def _value(bound: Expr | None, scope: Scope) -> object | None:
-    """What a bound is equal to: a number, or where the constants that it is made of stand."""
+    """What a bound equals: a number, or the places of the constants that it consists of."""
     if bound is None:
         return 1
     value = constant(bound, scope)

@@ -1,10 +1,11 @@
-"""What a collective operation in messages does at run time, as one abstract program a rank.
+"""The run-time behaviour of a collective operation in messages, as one abstract program for each
+rank.
 
-As ``asphalt_decomposition`` of the run-time library does it, with the loops that fill and use the
-blocks (``transforms.decomposition``): sends of blocks that are filled, receives that are posted a
-few at a time, waits for what an iteration uses.  MPI_TEST is taken to find nothing complete, which
-leaves most to the waits.  Blocks and iterations count from 0; the iterations of the loop that uses
-blocks are numbered behind those of the loop that fills them.
+It is that of module ``asphalt_decomposition`` of the run-time library, with the loops that fill and
+use the blocks (``transforms.decomposition``): sends of blocks that are filled, receives that are
+posted a few at a time, waits for what an iteration uses.  MPI_TEST counts as finding nothing
+complete, which leaves most to the waits.  Blocks and iterations count from 0; the iterations of the
+loop that uses blocks are numbered after those of the loop that fills them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from asphalt.analysis.schedule.exchange import Compute, Event, Post, RankProgram
 
 
 class Pattern(Enum):
-    """Between whom an operation has blocks."""
+    """Between which ranks an operation has blocks."""
 
     ALL = "from all to all"
     GATHER = "from all to the root"
@@ -29,10 +30,9 @@ class BlockSizes:
     """The sizes of one execution.
 
     ``counts``: the elements that the row's rank has for the column's.  ``fills``, ``uses``: the
-    iterations of the two loops; ``turned``: they begin with another block on each rank.
-    ``planes``: for each rank, the iterations that touch its block, where they are not the one of
-    its number (MPI_ALLTOALLW).  ``window``: receives that are posted at first; ``grows``: it is
-    doubled at each wait.
+    iterations of the two loops; ``turned``: they begin with another block on each rank. ``planes``:
+    for each rank, the iterations that access its block, if not the one of its number
+    (MPI_ALLTOALLW).  ``window``: the receives posted at first; ``grows``: each wait doubles it.
     """
 
     pattern: Pattern
@@ -47,7 +47,7 @@ class BlockSizes:
 
     @property
     def ranks(self) -> int:
-        """How many there are."""
+        """The number of ranks."""
         return len(self.counts)
 
     def moves(self, sender: int, receiver: int) -> bool:
@@ -81,7 +81,7 @@ def blocks_schedule(rank: int, sizes: BlockSizes) -> RankProgram:
 
 
 class _Rank:
-    """One rank: ``left_out``, ``left_in``: the blocks whose messages are still to be started."""
+    """One rank: ``left_out``, ``left_in``: the blocks whose messages have not been started."""
 
     def __init__(self, rank: int, sizes: BlockSizes) -> None:
         self.rank = rank
@@ -140,7 +140,7 @@ class _Rank:
         return Post(peer, peer, where, self.sizes.counts[peer][self.rank], slot=peer)
 
     def _post(self) -> Iterator[Event]:
-        """The next receives, as many as may be under way."""
+        """The next receives, as many as may be in progress."""
         ranks = self.sizes.ranks
         first, direction = (self.rank, -1) if self.sizes.pattern is Pattern.ALL else (-1, 1)
         for turn in range(1, ranks + 1):
@@ -162,7 +162,7 @@ class _Rank:
             yield Wait(peer, (slot, peer))
 
     def _await(self, wanted: set[int]) -> Iterator[Event]:
-        """What comes in front of an iteration that uses blocks."""
+        """The waits before an iteration that uses blocks."""
         if not wanted:
             return
         ranks = self.sizes.ranks
@@ -180,7 +180,7 @@ class _Rank:
 
 
 def _order(places: range, first: int, direction: int, turned: bool) -> Iterable[int]:
-    """The iterations of a loop, on each rank from another one on where it is ``turned``."""
+    """The iterations of a loop; where it is ``turned``, each rank begins with another one."""
     if not turned or not places:
         return places
     number = len(places)
@@ -189,8 +189,8 @@ def _order(places: range, first: int, direction: int, turned: bool) -> Iterable[
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A broadcast in pieces: ``plane``, ``piece``: elements; ``line``: each rank sends on to the
-    next one, and not down a binomial tree; ``fills``, ``uses``: whether there are such loops."""
+    """A broadcast in pieces: ``plane``, ``piece``: elements; ``line``: each rank sends to the next
+    one, instead of down a binomial tree; ``fills``, ``uses``: whether there are such loops."""
 
     ranks: int
     root: int
@@ -203,23 +203,23 @@ class Spread:
 
     @property
     def elements(self) -> int:
-        """All of them."""
+        """The number of elements."""
         return self.planes * self.plane
 
     @property
     def pieces(self) -> int:
-        """How many there are; the last one may be shorter."""
+        """The number of pieces; the last one may be shorter."""
         return -(-self.elements // self.piece)
 
     def parent(self, rank: int) -> int | None:
-        """From whom a rank gets the pieces."""
+        """The rank from which a rank receives the pieces."""
         place = (rank - self.root) % self.ranks
         if place == 0:
             return None
         return (rank - 1 if self.line else self.root + (place & (place - 1))) % self.ranks
 
     def children(self, rank: int) -> tuple[int, ...]:
-        """To whom it sends them on, the largest subtree first."""
+        """The ranks to which it sends them, the largest subtree first."""
         found = [r for r in range(self.ranks) if self.parent(r) == rank]
         return tuple(sorted(found, key=lambda r: -((r - rank) % self.ranks)))
 
@@ -261,7 +261,7 @@ class _Place:
         return first, min(self.sizes.piece, self.sizes.elements - first)
 
     def _fill(self, elements: int) -> Iterator[Event]:
-        """The pieces that the root has filled leave."""
+        """The root sends the pieces that it has filled."""
         while self.parent is None and self.complete < self.sizes.pieces:
             if elements < min(self.sizes.elements, (self.complete + 1) * self.sizes.piece):
                 return

@@ -1,10 +1,10 @@
 """The check of a plan's schedule for all ranks, before anything is emitted.
 
-``check`` runs the abstract programs of all ranks against each other, by MPI's rules: messages of a
+``check`` runs the abstract programs of all ranks against each other by MPI's rules: messages of a
 pair do not overtake each other (MPI-4.0 section 3.5), a send may wait until its receive is posted
-(rendezvous, the strictest that the standard allows), a slot holds one request.  Each rank's events
-happen in order, completion only ever enables more, and which messages match does not depend on the
-order of ranks: so one simulated execution stands for all.
+(rendezvous, the strictest that the standard allows), a slot holds one request.  The events of each
+rank happen in order, a completion only enables more events, and the matching of messages does not
+depend on the order of ranks: so one simulated execution stands for all.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from asphalt.analysis.schedule.exchange import (
 
 
 class Fault(Enum):
-    """What can be wrong with a schedule."""
+    """The faults of a schedule."""
 
     MISSING_RECEIVE = "a send has no receive"
     MISSING_SEND = "a receive has no send"
@@ -46,9 +46,9 @@ class Fault(Enum):
     DUPLICATED_PIECE = "an element is received twice"
     MISPLACED_PIECE = "an element is received from or into the wrong place"
     EARLY_SEND = "an element is sent before it is final"
-    UNRECEIVED = "an iteration comes before what it needs is received"
-    SLOT_REUSED = "a request is overwritten before it was waited for"
-    NOT_WAITED = "a request is never waited for"
+    UNRECEIVED = "an iteration is executed before its data is received"
+    SLOT_REUSED = "a request is overwritten before it is completed"
+    NOT_WAITED = "a request is never completed"
     ITERATIONS = "an iteration is not executed exactly once"
     DISAGREEMENT = "some ranks call the collective and others do not"
 
@@ -74,7 +74,8 @@ class Moves(Protocol):
         """The iteration that makes an element of a rank's send buffer final (-1: before all)."""
 
     def origins(self, rank: int, ranks: int) -> Mapping[int, tuple[int, int]]:
-        """For each element that a rank receives, whose it is and which of the send buffer."""
+        """For each element that a rank receives: the rank that it comes from, and its element of
+        that rank's send buffer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ def check(programs: Sequence[RankProgram], moves: Moves) -> ProtocolError | None
 
 
 def _decision_fault(programs: Sequence[RankProgram]) -> ProtocolError | None:
-    """All ranks call the collective once, and send nothing, or none does."""
+    """Either all ranks call the collective once and send nothing, or none calls it."""
     calling = [sum(isinstance(e, Collective) for e in program) for program in programs]
     if any(calls != calling[0] for calls in calling) or calling[0] > 1:
         rank = next((r for r, calls in enumerate(calling) if calls != calling[0]), 0)
@@ -145,7 +146,7 @@ def _decision_fault(programs: Sequence[RankProgram]) -> ProtocolError | None:
 
 
 def _iteration_fault(programs: Sequence[RankProgram], moves: Moves) -> ProtocolError | None:
-    """Every iteration once; nothing leaves before the iteration that makes it final."""
+    """Each iteration is executed once; no element is sent before its final iteration."""
     for rank, program in enumerate(programs):
         trips = moves.trips_of(rank)
         done = [0] * trips
@@ -180,7 +181,7 @@ def _iteration_fault(programs: Sequence[RankProgram], moves: Moves) -> ProtocolE
 
 
 def _message_fault(programs: Sequence[RankProgram]) -> ProtocolError | None:
-    """For each ordered pair of ranks, both sides go through the same sequence of lengths."""
+    """For each ordered pair of ranks, both sides have the same sequence of lengths."""
     sends: dict[tuple[int, int], list[Send]] = defaultdict(list)
     posts: dict[tuple[int, int], list[Post]] = defaultdict(list)
     for rank, program in enumerate(programs):
@@ -213,7 +214,7 @@ def _message_fault(programs: Sequence[RankProgram]) -> ProtocolError | None:
 
 
 class _Execution:
-    """All ranks run until each is done or waits for another."""
+    """All ranks run until each has finished or waits for another."""
 
     def __init__(self, programs: Sequence[RankProgram]) -> None:
         self.programs = programs
@@ -277,7 +278,7 @@ class _Execution:
         return None
 
     def blocked(self) -> ProtocolError | None:
-        """Ranks that wait for ever, followed from one to the next until one comes again."""
+        """Ranks that wait for ever: each waits for the next, until one comes again."""
         rank = next((r for r, p in enumerate(self.programs) if self.next[r] < len(p)), None)
         if rank is None:
             return None
@@ -311,7 +312,7 @@ def _execution_fault(programs: Sequence[RankProgram]) -> ProtocolError | None:
 
 
 def _coverage_fault(programs: Sequence[RankProgram], moves: Moves) -> ProtocolError | None:
-    """Every element comes from where the exchange takes it, once, and no other is received."""
+    """Each element comes from where the exchange takes it, once, and no other is received."""
     if any(isinstance(event, Collective) for event in programs[0]):
         return None
     sends: dict[tuple[int, int], deque[Send]] = defaultdict(deque)
@@ -342,7 +343,7 @@ def _coverage_fault(programs: Sequence[RankProgram], moves: Moves) -> ProtocolEr
 
 
 def check_sizes(shape: TileShape, sizes: Sizes) -> ProtocolError | None:
-    """The fault of one shape's schedule at given sizes, if it has one."""
+    """The fault of one shape's schedule at given sizes; None: it has none."""
     programs = [schedule(shape, rank, sizes) for rank in range(sizes.ranks)]
     other = source(sizes) if shape is TileShape.STRIDED else None
     count, trips = sizes.count, iterations(shape, sizes)
@@ -355,8 +356,8 @@ def check_reach(
 ) -> ProtocolError | None:
     """The first fault of a shape's schedule where iterations do not complete their own planes.
 
-    1 to ``ranks`` ranks, 0 to ``planes`` planes, from a plane less than none to two before and
-    behind the loop (without ``prologue``: no more before than are ``late``), every K, D up to 3.
+    1 to ``ranks`` ranks; 0 to ``planes`` planes; from one plane less than none to two before and
+    behind the loop (without ``prologue``: no more before than are ``late``); every K and D up to 3.
     """
     for count in range(1, ranks + 1):
         for trips in range(planes + 1):
@@ -378,10 +379,10 @@ def check_reach(
 def check_shape(shape: TileShape, ranks: int = 5, trips: int = 7) -> ProtocolError | None:
     """The first fault of a shape's schedule, over all small sizes.
 
-    1 to ``ranks`` ranks, 0 to ``trips`` trips, every K from 0 (not tiled) to one more than the
-    trips, D from 1 to 4, no and some elements.  What is not tiled knows neither K nor D, and is
-    checked once.  Strided: less of each, but no, one and two runs, and every order of the
-    dimensions in the array that is sent from.
+    1 to ``ranks`` ranks; 0 to ``trips`` iterations; every K from 0 (not tiled) to one more than the
+    iterations; D from 1 to 4; no and some elements.  K and D do not matter to a schedule that is
+    not tiled, which is checked once.  Strided: fewer sizes, but no, one and two runs, and every
+    order of the dimensions in the array that is sent from.
     """
     strided = shape is TileShape.STRIDED
     for sizes in _small_strided(ranks, trips) if strided else _small_sizes(ranks, trips):

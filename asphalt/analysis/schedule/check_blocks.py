@@ -1,8 +1,8 @@
 """The check of collective operations in messages, for many small sizes.
 
-The protocol is data (``schedule_blocks``) and is checked before anything is emitted, as that of an
-exchange in tiles: ``protocol`` runs the ranks against each other.  Besides, no iteration uses what
-has not been received, and no rank sends on what it has not.
+``schedule.blocks`` gives the protocol as data, and ``schedule.check`` runs the ranks against each
+other before anything is emitted, as for an exchange in tiles.  In addition, no iteration uses what
+has not been received, and no rank sends on what it does not have.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Blocks:
         return len(self.sizes.fills) + len(self.sizes.uses)
 
     def final_in(self, rank: int, element: int) -> int:
-        """The iterations that touch a block fill its elements in turn."""
+        """The iterations that access a block fill its elements in turn."""
         sizes = self.sizes
         for peer, count in enumerate(sizes.counts[rank]):
             inside = element - sizes.sent_from(rank, peer)
@@ -82,7 +82,7 @@ class _Spread:
         return element // self.sizes.plane if filled else -1
 
     def origins(self, rank: int, ranks: int) -> Mapping[int, tuple[int, int]]:
-        """All ranks but the root have what the rank has that sends to them."""
+        """Each rank but the root has the elements of the rank that sends to it."""
         del ranks
         parent = self.sizes.parent(rank)
         return {} if parent is None else {e: (parent, e) for e in range(self.sizes.elements)}
@@ -96,13 +96,13 @@ class _Spread:
 
 
 def check_blocks_of(programs: Sequence[RankProgram], sizes: BlockSizes) -> ProtocolError | None:
-    """The first fault of the programs of all ranks, if they have one."""
+    """The first fault of the programs of all ranks; None: they have none."""
     moves = _Blocks(sizes)
     return check(programs, moves) or _need_fault(programs, moves.needed)
 
 
 def check_spread_of(programs: Sequence[RankProgram], sizes: Spread) -> ProtocolError | None:
-    """The same for a broadcast."""
+    """The first fault of the programs of all ranks of a broadcast; None: they have none."""
     moves = _Spread(sizes)
     return check(programs, moves) or _need_fault(programs, moves.needed, sizes.root)
 
@@ -112,8 +112,8 @@ def _need_fault(
     needed: Callable[[int, int], Iterable[int]],
     root: int | None = None,
 ) -> ProtocolError | None:
-    """No iteration comes before what it uses; ``root``: the only rank that sends what is its own,
-    so that the others send nothing on before it is received."""
+    """No iteration is executed before its data is received; ``root``: the only rank that sends its
+    own data, so that the others send nothing on before they receive it."""
     for rank, program in enumerate(programs):
         pending: dict[int, Sequence[int]] = {}
         there: set[int] = set()
@@ -139,9 +139,9 @@ def check_blocks(
 ) -> ProtocolError | None:
     """The first fault of an operation with these loops, over small sizes.
 
-    1 to 4 ranks, each of them as root; blocks of 0 to 3 elements, on every rank others; loops over
-    all blocks, and over some; receives one by one, all at once, or more and more of them.
-    ``planes``: blocks touch several iterations, each as many as others or more.
+    1 to 4 ranks, each of them as root; blocks of 0 to 3 elements, different on each rank; loops
+    over all blocks, and over some; receives posted one by one, all at once, or more and more of
+    them. ``planes``: several iterations access a block, on some ranks more than on others.
     """
     for sizes in _block_sizes(pattern, fills, uses, planes):
         programs = [blocks_schedule(rank, sizes) for rank in range(sizes.ranks)]
@@ -177,7 +177,7 @@ def _block_sizes(pattern: Pattern, fills: bool, uses: bool, planes: bool) -> Ite
 @cache
 def check_spread(*, fills: bool, uses: bool) -> ProtocolError | None:
     """The first fault of a broadcast with these loops, over small sizes: 1 to 6 ranks, along a line
-    and down a tree, each rank as root, pieces of less and of more than a plane."""
+    and down a tree, each rank as root, pieces smaller and larger than a plane."""
     for ranks, line in product(range(1, 7), (True, False)):
         for root, planes, plane, piece in product(range(ranks), (1, 3), (1, 2), range(1, 5)):
             sizes = Spread(ranks, root, planes, plane, piece, line, fills, uses)

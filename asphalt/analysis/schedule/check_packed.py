@@ -36,7 +36,7 @@ class PackedExchange:
 
 
 def check_packed_sizes(sizes: PackedSizes) -> ProtocolError | None:
-    """The fault of the schedule at given sizes, if it has one."""
+    """The fault of the schedule at given sizes; None: it has none."""
     programs = [packed_schedule(rank, sizes) for rank in range(len(sizes.ranks))]
     return check(programs, PackedExchange(sizes))
 
@@ -50,7 +50,7 @@ def packed_sizes(
 ) -> PackedSizes:
     """Sizes where rank a adds ``units[a][b]`` elements for rank b in each of its ``trips[a]``.
 
-    ``without``: 1, no rank sends its own block; 2, the last iteration's elements are not sent.
+    ``without`` 1: no rank sends its own block; 2: the elements of the last iteration are not sent.
     """
     number = len(units)
     counts = [
@@ -75,9 +75,9 @@ def packed_sizes(
 def check_packed() -> ProtocolError | None:
     """The first fault of the schedule over small sizes.
 
-    1 to 4 ranks; 0 to 3 elements an iteration and block, all different; 0 to 3 iterations, on every
-    rank others, none on some; K from 0 (not tiled) to 4; one and several tiles in flight; with and
-    without the own block, and blocks of which the last iteration is not sent.
+    1 to 4 ranks; 0 to 3 elements for each iteration and block, all different; 0 to 3 iterations,
+    different on each rank, none on some; K from 0 (not tiled) to 4; one and several tiles in
+    flight; with and without the own block; with and without the elements of the last iteration.
     """
     for units, trips in _examples():
         for tile, depth, without in product(range(5), (1, 3), (None, 1, 2)):

@@ -1,9 +1,9 @@
-"""The check of a pipeline's schedule: a chain of ranks that hand on a message in tiles.
+"""The check of a pipeline's schedule: a chain of ranks that pass on a message in tiles.
 
-The protocol is data here, too (``schedule``): what every rank posts, computes, sends and waits for
-in an execution of the nest in tiles, as ``transforms.message_tiles`` writes it, over some turns of
-a loop around it (Danalis et al., ICS 2009, section 5, "CCTP").  ``protocol`` runs the ranks against
-each other; what it knows of exchanges between all ranks holds for a chain as well.
+The protocol is data: what every rank posts, computes, sends and waits for in an execution of the
+nest in tiles, as ``transforms.tiling.message_tiles`` writes it, over some iterations of a loop
+around it (Danalis et al., ICS 2009, section 5, "CCTP").  ``schedule.check`` runs the ranks against
+each other; its rules for exchanges between all ranks hold for a chain as well.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from asphalt.analysis.schedule.exchange import Compute, Event, Post, RankProgram
 class TiledMessages:
     """The sizes of one execution of a nest whose message is sent in parts, one for each tile.
 
-    ``trips``: iterations of the nest; ``elements``: of the message for each of them; ``turns``: how
+    ``trips``: iterations of the nest; ``elements``: of the message for each of them; ``executions``: how
     often the nest is executed; ``tile``, ``depth``: K and D; ``paced``: a part is sent when the one
     D tiles before it is complete, else all waits follow the nest.
     """
@@ -31,7 +31,7 @@ class TiledMessages:
     elements: int
     tile: int
     depth: int
-    turns: int
+    executions: int
     paced: bool
 
     def final_in(self, rank: int, element: int) -> int:
@@ -39,14 +39,14 @@ class TiledMessages:
         del rank
         return element // self.elements
 
-    def iterations(self, turn: int, lo: int) -> range:
-        """The iterations, over all turns, of the tile that begins with iteration ``lo``."""
-        first = turn * self.trips
+    def iterations(self, execution: int, lo: int) -> range:
+        """The iterations, over all executions, of the tile that begins with iteration ``lo``."""
+        first = execution * self.trips
         return range(first + lo, first + min(lo + self.tile, self.trips))
 
-    def part(self, turn: int, lo: int) -> tuple[int, int]:
+    def part(self, execution: int, lo: int) -> tuple[int, int]:
         """Offset and length of the part of the message for that tile."""
-        own = self.iterations(turn, lo)
+        own = self.iterations(execution, lo)
         return own.start * self.elements, len(own) * self.elements
 
 
@@ -55,49 +55,49 @@ class Chain(TiledMessages):
     """A chain of ranks: each receives from the one before it and sends to the next."""
 
     def trips_of(self, rank: int) -> int:
-        """The iterations of all turns, the same on all ranks."""
+        """The iterations of all executions, the same on all ranks."""
         del rank
-        return self.turns * self.trips
+        return self.executions * self.trips
 
     def origins(self, rank: int, ranks: int) -> Mapping[int, tuple[int, int]]:
-        """All ranks but the first one get what the rank before them has."""
+        """Each rank but the first has the elements of the one before it."""
         del ranks
-        number = self.turns * self.trips * self.elements if rank > 0 else 0
+        number = self.executions * self.trips * self.elements if rank > 0 else 0
         return {element: (rank - 1, element) for element in range(number)}
 
 
 def pipeline_schedule(rank: int, sizes: Chain) -> RankProgram:
-    """What a rank does: it receives from the one before it, and sends to the one behind it."""
-    return tuple(event for turn in range(sizes.turns) for event in _turn(rank, turn, sizes))
+    """The events of a rank: it receives from the previous rank and sends to the next."""
+    return tuple(event for execution in range(sizes.executions) for event in _execution(rank, execution, sizes))
 
 
-def _turn(rank: int, turn: int, sizes: Chain) -> Iterator[Event]:
+def _execution(rank: int, execution: int, sizes: Chain) -> Iterator[Event]:
     receives, sends = rank > 0, rank < sizes.ranks - 1
     tiles = range(0, sizes.trips, sizes.tile)
     for step, lo in enumerate(tiles if receives else ()):
-        yield Post(step, rank - 1, *sizes.part(turn, lo), slot=lo)
+        yield Post(step, rank - 1, *sizes.part(execution, lo), slot=lo)
     for step, lo in enumerate(tiles):
         if receives:
             yield Wait(step, (lo,))
-        yield Compute(step, sizes.iterations(turn, lo))
+        yield Compute(step, sizes.iterations(execution, lo))
         if sends:
             if sizes.paced and step >= sizes.depth:
                 yield Wait(step, (sizes.trips + lo - sizes.depth * sizes.tile,))
-            yield Send(step, rank + 1, *sizes.part(turn, lo), slot=sizes.trips + lo)
+            yield Send(step, rank + 1, *sizes.part(execution, lo), slot=sizes.trips + lo)
     for step, lo in enumerate(tiles if sends else ()):
         yield Wait(step, (sizes.trips + lo,))
 
 
 def check_chain(programs: Sequence[RankProgram], sizes: Chain) -> ProtocolError | None:
-    """The first fault of the programs of all ranks of a chain, if they have one."""
+    """The first fault of the programs of all ranks of a chain; None: they have none."""
     return check(programs, sizes) or need_fault(programs[1:], sizes.elements)
 
 
 def need_fault(
     programs: Sequence[RankProgram], elements: int, begin: int = 0
 ) -> ProtocolError | None:
-    """No iteration from ``begin`` on comes before the part of the message that it needs, on ranks
-    that receive one: ``elements`` for each of them."""
+    """No iteration from ``begin`` on is executed before its part of the message is received, on
+    ranks that receive one: ``elements`` for each iteration."""
     for number, program in enumerate(programs):
         pending: dict[int, range] = {}
         there: set[int] = set()
@@ -119,8 +119,8 @@ def need_fault(
 
 
 def small_sizes(most: int) -> Iterator[tuple[int, int, int, int, int, int]]:
-    """Ranks, iterations, elements, K, D and turns: 1 to ``most`` ranks, up to so many tiles in
-    flight and one iteration more, K up to longer than the nest, one and two turns."""
+    """Ranks, iterations, elements, K, D and executions: 1 to ``most`` ranks, up to ``most`` tiles
+    in flight and one iteration more, K up to longer than the nest, one and two executions."""
     return product(
         range(1, most + 1),
         range(1, most + 2),

@@ -37,7 +37,7 @@ class Alltoallv:
 
 
 def check_uneven_sizes(shape: TileShape, sizes: UnevenSizes) -> ProtocolError | None:
-    """The fault of one pattern's schedule at given sizes, if it has one."""
+    """The fault of one pattern's schedule at given sizes; None: it has none."""
     programs = [uneven_schedule(shape, rank, sizes) for rank in range(len(sizes.ranks))]
     return check(programs, Alltoallv(shape, sizes))
 
@@ -54,7 +54,7 @@ def sizes_of(
 
     Its messages have ``pieces[a]`` elements.
 
-    ``extra`` iterations and elements are in each block beyond what is sent of it (every block).
+    ``extra``: iterations and elements of each block beyond what is sent of it (every block).
     """
     number = len(blocks)
     counts = [tuple(n * unit for n in row) for row, unit in zip(blocks, units, strict=True)]
@@ -76,10 +76,10 @@ def sizes_of(
 def check_uneven(shape: TileShape) -> ProtocolError | None:
     """The first fault of a pattern's schedule over small sizes.
 
-    1 to 5 ranks; blocks of 0 to 3 iterations, on every rank others, so that trip counts differ and
-    some ranks have nothing to send or to receive; 0 to 3 elements an iteration, on every rank
-    others; pieces of 0 (not tiled) to 7 elements, on every rank others, so that pieces end inside
-    of an iteration, too, and one rank that cannot tile; one and several tiles in flight.
+    1 to 5 ranks; blocks of 0 to 3 iterations, different on each rank, so that trip counts differ
+    and some ranks send or receive nothing; 0 to 3 elements for each iteration, different on each
+    rank; pieces of 0 (not tiled) to 7 elements, different on each rank, so that some end inside of
+    an iteration, and one rank that cannot tile; one and several tiles in flight.
     """
     for blocks, units in _examples():
         for piece, depth in product(range(8), (1, 3)):
@@ -93,7 +93,8 @@ def check_uneven(shape: TileShape) -> ProtocolError | None:
 
 
 def _examples() -> Iterator[tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]]:
-    """Blocks and units: all of one rank, and for more ranks a walk that comes to all remainders."""
+    """Blocks and units: all of one rank, and for more ranks a sequence that covers all
+    remainders."""
     for length, unit in product(range(4), range(4)):
         yield ((length,),), (unit,)
     for ranks in range(2, 6):

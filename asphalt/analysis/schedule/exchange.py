@@ -1,7 +1,7 @@
-"""What a plan does at run time, as one abstract program a rank.
+"""The run-time behaviour of a plan, as one abstract program for each rank.
 
 The protocol is data: ``schedule`` gives, for every rank, the sequence of events that the emitted
-code goes through, and ``protocol`` checks it before anything is emitted.  Offsets and lengths are
+code executes, and ``schedule.check`` checks it before anything is emitted.  Offsets and lengths are
 in elements, from the start of the send or receive buffer; ranks, tiles and iterations count from 0.
 """
 
@@ -65,7 +65,7 @@ class Send(Message):
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The requests in ``slots`` are waited for, all of them; an empty slot is no wait."""
+    """All requests in ``slots`` are completed; an empty slot is not waited for."""
 
     step: int
     slots: tuple[int, ...]
@@ -81,7 +81,7 @@ RankProgram = tuple[Event, ...]
 
 
 class TileShape(Enum):
-    """What a tile of K iterations sends (DESIGN.md, "Prepushing an exchange")."""
+    """What a tile of K iterations sends."""
 
     EVERY_BLOCK = "every block"  # the same stretch of each rank's block: a message to every rank
     STRIDED = "strided"  # every block, but the stretch is a set of equally strided runs
@@ -90,12 +90,12 @@ class TileShape(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How the iterations of the producer lie to the planes that are sent.
+    """The position of the producer's iterations relative to the planes that are sent.
 
-    ``before``, ``behind``: planes in front of that of the first iteration and behind that of the
-    last, in the order of the loop (every block: of a block; slab: of the whole buffer).  Negative:
-    so many iterations have no plane there.  ``late``: an iteration may still write so many planes
-    back.  ``prologue``: a tile without iterations sends what is final before the loop.
+    ``before``, ``behind``: planes before that of the first iteration and behind that of the last,
+    in the order of the loop (every block: of a block; slab: of the whole buffer).  Negative: that
+    many iterations have no plane.  ``late``: an iteration may still write this many planes back.
+    ``prologue``: a tile without iterations sends what is final before the loop.
     """
 
     before: int
@@ -108,14 +108,14 @@ class Reach:
 class Sizes:
     """The sizes of one execution of a site.
 
-    ``trips``: planes of one block (without ``reach``, that many iterations fill it).
-    ``elements``: elements of a plane.  ``tile`` (K) and ``depth`` (D); ``tile`` 0: not tiled.
-    ``reach`` None: each iteration completes one plane, and all of them all planes.
+    ``trips``: planes of one block (without ``reach``, that many iterations fill it). ``elements``:
+    elements of a plane.  ``tile`` (K) and ``depth`` (D); ``tile`` 0: not tiled. ``reach`` None:
+    each iteration completes one plane, and all of them all planes.
 
     Strided: ``runs`` are the runs of a tile in a block, so that ``elements`` is what one iteration
     adds to each of them.  ``order``: the four dimensions of what is sent (0: ``elements``, 1:
     ``trips``, 2: ``runs``, 3: ``ranks``) from the fastest to the slowest in the array that is sent
-    from; that of the blocks, unless a packing copy is left out.
+    from; that of the blocks, unless a packing copy is removed.
     """
 
     ranks: int
@@ -146,7 +146,7 @@ class Sizes:
 
     @property
     def tiled(self) -> bool:
-        """Whether the exchange is prepushed; a degenerate one is left to the original call."""
+        """Whether the exchange is prepushed; the original call executes a degenerate one."""
         return self.tile > 0 and self.count > 0
 
     @property
@@ -183,10 +183,10 @@ def iterations(shape: TileShape, sizes: Sizes) -> int:
 
 
 def last_writer(shape: TileShape, sizes: Sizes) -> Callable[[int], int]:
-    """For an element of the send buffer, the iteration of the producer that makes it final.
+    """The iteration of the producer that makes an element of the send buffer final.
 
-    -1: the loop does not write it.  With a reach, an iteration may write its own plane, and in the
-    every-block shape any plane behind it and as many in front of it as it is late.
+    -1: the loop does not write it.  With a reach, an iteration may write its own plane; in the
+    every-block shape also any plane behind it, and as many before it as it is late.
     """
     reach = sizes.reach or Reach(0, 0, 0)
     trips = iterations(shape, sizes)
@@ -266,8 +266,8 @@ def _tiles(sizes: Sizes) -> tuple[_Tile, ...]:
 def window(tile: int, tiles: int, k: int, ready: int, block: int) -> range:
     """The planes of a block that a tile sends, where they are not those of its iterations.
 
-    Before tile t, ``ready`` + t ``k`` planes of the ``block`` are final; the last tile sends what
-    is left.  (``asphalt_window`` of the run-time library.)
+    Before tile t, ``ready`` + t ``k`` planes of the ``block`` are final; the last tile sends the
+    rest.  (``asphalt_window`` of the run-time library.)
     """
     start = min(max(ready + tile * k, 0), block) if tile > 0 else 0
     stop = min(max(ready + (tile + 1) * k, 0), block) if tile < tiles - 1 else block
@@ -275,11 +275,11 @@ def window(tile: int, tiles: int, k: int, ready: int, block: int) -> range:
 
 
 def _every_block(rank: int, sizes: Sizes) -> RankProgram:
-    """Tile t sends the same stretch of every block, one message a rank.
+    """Tile t sends the same stretch of every block, one message to each rank.
 
-    Receives are posted D tiles ahead.  After computing tile t, the sends and receives of tile t-D
-    are waited for; the sends of tile t then take the freed slots.  A tile in which no plane becomes
-    final sends nothing.
+    Receives are posted D tiles in advance.  After tile t is computed, the sends and receives of
+    tile t-D are completed; the sends of tile t then take the freed slots.  A tile in which no plane
+    becomes final sends nothing.
     """
     trips = iterations(TileShape.EVERY_BLOCK, sizes)
     if not sizes.tiled or trips == 0:
@@ -316,8 +316,8 @@ def _slab(rank: int, sizes: Sizes) -> RankProgram:
     """Step t fills a stretch of the block of one rank and sends it there.
 
     Rank r starts at the block of rank r+1 and wraps around, so that no two ranks send to the same
-    one; in the same step it receives from the rank that is sending to it.  Of the planes of a step
-    those that the loop reaches are computed, the others were final before.
+    one; in the same step it receives from the rank that sends to it.  Of the planes of a step,
+    those that the loop reaches are computed; the others are final before.
     """
     trips = iterations(TileShape.SLAB, sizes)
     reach = sizes.reach or Reach(0, 0, 0)

@@ -1,8 +1,8 @@
-"""What a plan does at run time where an iteration adds more to one block than to another.
+"""The run-time behaviour of a plan where an iteration adds more to one block than to another.
 
 All ranks have the same K: a tile is K iterations.  A piece of the block for a rank is what K
-iterations of its sender add to it, ``K*units`` elements; the sender tells each receiver its number.
-Tiles, not elements, are counted, so that a piece is final when its tile is through.
+iterations of its sender add to it, ``K*units`` elements; the sender sends each receiver that
+number.  Tiles, not elements, are counted, so that a piece is final when its tile is computed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class PackedRank(RankBlocks):
 
 @dataclass(frozen=True, slots=True)
 class PackedSizes:
-    """One execution of a site: ``tile`` is K, 0 where the run decided not to tile; ``depth`` D."""
+    """One execution of a site: ``tile`` is K, 0 where the run decides not to tile; ``depth`` D."""
 
     ranks: tuple[PackedRank, ...]
     tile: int

@@ -1,14 +1,14 @@
-"""What a plan does at run time where blocks differ in length (MPI_ALLTOALLV).
+"""The run-time behaviour of a plan whose blocks differ in length (MPI_ALLTOALLV).
 
-The receiver knows nothing of the sender's loops: neither how many iterations it has, nor how much
-one of them adds.  What both know is the length of the block that goes from the one to the other:
-MPI wants ``sendcounts`` of the one equal to ``recvcounts`` of the other (MPI-4.0 section 6.8).  So
-the cuts are made by length: ``cuts`` divides a block of so many elements into pieces of ``piece``
-elements, which each sender chooses for itself and tells all ranks at the entry, with whether it can
-tile at all.  They compute their first tile before they hear of each other.  Then, if all can, the
-receiver posts all of its receives before it sends anything, so that a wait only ever depends on
-sends that come earlier in their sender's program; else each computes the rest of its tiles, and all
-call the collective.  The sender sends a piece as soon as the iterations that write it are through.
+The receiver knows neither how many iterations the sender's loops have, nor how much each of them
+adds.  Both know the length of the block that goes from one to the other: MPI requires
+``sendcounts`` of the one to equal ``recvcounts`` of the other (MPI-4.0 section 6.8). So blocks are
+cut by length: ``cuts`` divides a block into pieces of ``piece`` elements, a number that each sender
+chooses and sends to all ranks at the entry, together with whether it can tile at all.  The ranks
+compute their first tile before they receive these numbers.  Then, if all can tile, the receiver
+posts all of its receives before it sends anything, so that a wait only depends on sends that come
+earlier in their sender's program; otherwise each computes the rest of its tiles, and all call the
+collective.  The sender sends a piece as soon as the iterations that write it are executed.
 """
 
 from __future__ import annotations
@@ -107,10 +107,10 @@ def _posts(rank: int, sizes: UnevenSizes, slot: int) -> list[Post]:
 
 
 def _slab(rank: int, sizes: UnevenSizes) -> list[Event]:
-    """Tile t is the next piece of a block; the blocks from that of the next rank on.
+    """Tile t is the next piece of a block; the blocks begin with that of the next rank.
 
-    Its iterations are those that write the piece and have not been executed: the first one that
-    begins in the piece (or at its beginning) up to the one that holds its last element.
+    Its iterations are those that write the piece and have not been executed: from the first one
+    that begins in the piece (or at its beginning) to the one that holds its last element.
     """
     own, number, piece = sizes.ranks[rank], len(sizes.ranks), sizes.pieces[rank]
     events: list[Event] = []
@@ -133,7 +133,7 @@ def _every_block(rank: int, sizes: UnevenSizes) -> list[Event]:
     """Tile t is piece t of every block that has one.
 
     Its iterations are those up to the one that holds the last element of the piece; the last tile
-    executes all that are left.
+    executes all remaining ones.
     """
     own, number, piece = sizes.ranks[rank], len(sizes.ranks), sizes.pieces[rank]
     tiles = max(1, max(len(cuts(count, piece)) for count in own.counts))
@@ -155,5 +155,5 @@ def _every_block(rank: int, sizes: UnevenSizes) -> list[Event]:
 
 
 def _whole(elements: int, unit: int) -> int:
-    """The iterations that it takes to write so many elements."""
+    """The number of iterations that write so many elements."""
     return -(-elements // max(1, unit))

@@ -1,4 +1,4 @@
-"""Affine expressions as text for isl, over parameters that are named by their meaning."""
+"""Affine expressions as text for isl, over parameters named by their meaning."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Parameters = tuple[tuple[str, Monomial], ...]
 
 @dataclass(slots=True)
 class Affine:
-    """Turns polynomials into isl text over named parameters, and remembers what they mean.
+    """Translates polynomials to isl text over named parameters, and records what these mean.
 
     ``varying`` are the variables of loops: a product with one of them is not affine.  The name of a
-    parameter follows from its meaning, so that parameters of different sets are the same if they
-    mean the same.
+    parameter follows from its meaning, so that parameters of two sets with the same meaning are the
+    same parameter.
     """
 
     varying: frozenset[str] = frozenset()

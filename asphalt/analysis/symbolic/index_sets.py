@@ -24,8 +24,8 @@ from asphalt.analysis.symbolic.polynomials import Monomial, Poly
 class Elements:
     """A set of index tuples of an array of ``rank`` dimensions (``e0``, ``e1`` ... in ``text``).
 
-    ``parameters`` says what the parameters in ``text`` stand for.  ``exact``: the set is what it
-    describes; else it has more than that, or less: who made it says which.
+    ``parameters`` maps the parameters in ``text`` to their meaning.  ``exact`` False: the set is an
+    over- or under-approximation; its maker says which.
     """
 
     rank: int
@@ -107,7 +107,7 @@ class Elements:
             raise UndecidedError(str(error)) from error
 
     def renamed(self, before: Monomial, after: Monomial) -> Elements:
-        """The same with one parameter standing for something else, which must not occur yet."""
+        """The set with one parameter replaced by another, which must not occur in it yet."""
         affine = Affine()
         old, new = affine.name(before), affine.name(after)
         parameters = tuple(
@@ -165,7 +165,7 @@ class Elements:
             raise UndecidedError(str(error)) from error
 
     def parts(self) -> tuple[Elements, ...]:
-        """Sets that make up this one, each without gaps; raises UndecidedError."""
+        """Sets without gaps whose union is this one; raises UndecidedError."""
         return tuple(
             replace(self, text=text, parameters=tuple(p for p in self.parameters if p[0] in used))
             for text, used in _parts(self.text)
@@ -211,7 +211,7 @@ class Elements:
     def within(
         self, limits: Sequence[tuple[int, int]], values: Mapping[Monomial, int]
     ) -> frozenset[tuple[int, ...]]:
-        """The elements between limits of each index when the parameters have these values."""
+        """The elements between limits of each index for given values of the parameters."""
         made = isl.Set(self.text, fresh_context())
         for name, meaning in self.parameters:
             position = made.find_dim_by_name(isl.dim_type.param, name)
@@ -234,7 +234,7 @@ class Elements:
 
 
 class _Operation(Enum):
-    """What becomes of two sets."""
+    """An operation on two sets."""
 
     UNION = "union"
     DIFFERENCE = "subtract"

@@ -1,6 +1,6 @@
 """isl itself: a budget for each question, and sets as text.
 
-What isl cannot decide within its budget is ``UndecidedError``, which every caller must treat as
+What isl cannot decide within its budget raises ``UndecidedError``, which every caller must treat as
 "not proved".
 """
 
@@ -16,17 +16,17 @@ REMEMBERED = 20_000  # answers of each kind
 
 
 class UndecidedError(Exception):
-    """isl ran out of its budget: nothing is proved."""
+    """isl exhausted its budget: nothing is proved."""
 
 
 @cache
 def _shared_context() -> isl.Context:
-    """One context: those that islpy makes are never quite freed."""
+    """One context: islpy never quite frees those that it makes."""
     return isl.Context()
 
 
 def fresh_context() -> isl.Context:
-    """Where isl works on one question, with its budget anew."""
+    """A context in which isl works on one question with a fresh budget."""
     context = _shared_context()
     context.reset_operations()
     context.set_max_operations(_BUDGET)

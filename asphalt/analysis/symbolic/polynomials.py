@@ -18,7 +18,7 @@ Substitution = Callable[[Expr], Expr | None]
 
 
 def folded(expr: Arg) -> Arg:
-    """The expression with every name spelled in lower case, so that equal means equal."""
+    """The expression with every name in lower case, so that equal expressions compare equal."""
     match expr:
         case Ref(name=name, args=args):
             return Ref(name, name, None if args is None else tuple(folded(a) for a in args))

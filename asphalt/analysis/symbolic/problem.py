@@ -1,4 +1,4 @@
-"""Problems: conjunctions of affine constraints over integer variables and symbolic parameters."""
+"""Conjunctions of affine constraints over integer variables and symbolic parameters."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def _sample(
 ) -> tuple[int, ...] | None:
     """A solution, the values of the unknowns in order; None: there is none.
 
-    The same question comes again and again where one program is transformed step by step.
+    Cached: a program that is transformed step by step asks the same questions again.
     """
     try:
         found = _solutions(unknowns, constraints, members, fresh_context())

@@ -18,7 +18,7 @@ from asphalt.analysis.schedule.check_pipeline import (
 )
 from asphalt.analysis.schedule.exchange import Compute, Event, Post, RankProgram, Send, Wait
 
-USUAL = Chain(ranks=3, trips=5, elements=2, tile=2, depth=1, turns=2, paced=True)
+USUAL = Chain(ranks=3, trips=5, elements=2, tile=2, depth=1, executions=2, paced=True)
 
 
 def fault(
@@ -47,9 +47,9 @@ def test_what_is_emitted_is_right_for_small_sizes(paced: bool) -> None:
     st.booleans(),
 )
 def test_what_is_emitted_is_right_for_other_sizes(
-    ranks: int, trips: int, elements: int, tile: int, depth: int, turns: int, paced: bool
+    ranks: int, trips: int, elements: int, tile: int, depth: int, executions: int, paced: bool
 ) -> None:
-    assert fault(Chain(ranks, trips, elements, tile, depth, turns, paced)) is None
+    assert fault(Chain(ranks, trips, elements, tile, depth, executions, paced)) is None
 
 
 def test_other_cuts_on_one_rank_do_not_pair_up() -> None:
@@ -97,7 +97,7 @@ def test_a_missing_wait_behind_the_nest_shows() -> None:
         last = program[-1]
         return [e for e in program if not (isinstance(last, Wait) and e is last)]
 
-    found = fault(replace(USUAL, turns=1), change)
+    found = fault(replace(USUAL, executions=1), change)
     assert found is Fault.NOT_WAITED
 
 
@@ -113,7 +113,7 @@ def test_receives_that_are_posted_tile_by_tile_behind_the_send_stop_all_ranks() 
         )
         for rank in (0, 1)
     ]
-    sizes = Chain(ranks=2, trips=1, elements=1, tile=1, depth=1, turns=1, paced=True)
+    sizes = Chain(ranks=2, trips=1, elements=1, tile=1, depth=1, executions=1, paced=True)
     found = check_chain(programs, sizes)
     assert found is not None
     assert found.kind is Fault.WAIT_CYCLE

@@ -25,7 +25,7 @@ USUAL = Shift(
     elements=2,
     tile=2,
     depth=1,
-    turns=2,
+    executions=2,
     paced=True,
     posted=Posted.AHEAD,
     ring=True,
@@ -66,12 +66,12 @@ def test_what_is_emitted_is_right_for_small_sizes(paced: bool, posted: Posted) -
     st.booleans(),
 )
 def test_what_is_emitted_is_right_for_other_sizes(
-    ranks: int, trips: int, elements: int, tile: int, depth: int, turns: int, paced: bool,
+    ranks: int, trips: int, elements: int, tile: int, depth: int, executions: int, paced: bool,
     posted: Posted, ring: bool,
 ) -> None:  # fmt: skip
     ring = ring and posted is not Posted.BEHIND
     paced = paced and not (ring and posted is Posted.BETWEEN)
-    sizes = Shift(ranks, trips, elements, tile, depth, turns, paced, posted, ring)
+    sizes = Shift(ranks, trips, elements, tile, depth, executions, paced, posted, ring)
     assert fault(sizes) is None
 
 
@@ -128,5 +128,5 @@ def test_a_segment_in_front_of_its_iterations_shows() -> None:
 
 
 def test_a_missing_wait_behind_all_shows() -> None:
-    sizes = replace(USUAL, turns=1)
+    sizes = replace(USUAL, executions=1)
     assert fault(sizes, lambda _, program: list(program[:-1])) is Fault.NOT_WAITED
