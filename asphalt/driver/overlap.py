@@ -29,7 +29,7 @@ from asphalt.optimiser.acceptance import Key, key_of
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.optimiser.options import Context, Options
 from asphalt.optimiser.outcome import Tried
-from asphalt.support.garbage_collection import collected_seldom, not_looked_through
+from asphalt.support.garbage_collection import frozen_heap, rare_collections
 from asphalt.unparse.params import HeaderEntry
 
 DEFAULT_TILE = 0
@@ -90,7 +90,7 @@ def optimised(analyses: Analyses, changes: Sequence[Change], request: Request) -
     """
     if not request.options.passes:
         return Outcome(tuple(changes))
-    with collected_seldom(), not_looked_through():
+    with rare_collections(), frozen_heap():
         return _optimised(analyses, changes, request)
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from asphalt.analysis.control_flow.all_but_last import condition_of, condition_to_go_on
+from asphalt.analysis.control_flow.loop_continuation import continuation_condition, if_condition
 from asphalt.analysis.cost.trip_counts import loop_trips
 from asphalt.analysis.cost.types import Surroundings
 from asphalt.analysis.data_flow.unit import UnitFacts
@@ -135,7 +135,7 @@ class Clock:
 
     def _is_true(self, node: Node) -> bool | None:
         """Whether the condition of a statement holds in this turn of a loop, where that is told."""
-        condition = condition_of(node) if self._goes_on else None
+        condition = if_condition(node) if self._goes_on else None
         return None if condition is None else self._goes_on.get(condition)
 
     def _talks(self, node: Node) -> bool:
@@ -184,7 +184,7 @@ class Clock:
             return
         again, outer = self.post.again, self._goes_on
         only_receives = not any(self._sends(leaf) for leaf in leaves(loop))
-        goes_on = condition_to_go_on(loop)
+        goes_on = continuation_condition(loop)
         for role in self.active:
             role.turns = (*role.turns, (role.now, 0.0))
         looked_at = min(number, max(_TURNS, PEERS))

@@ -40,7 +40,7 @@ from asphalt.optimiser.preparation import Driver
 from asphalt.optimiser.program_starts import staying
 from asphalt.optimiser.rounds import optimised
 from asphalt.optimiser.unit_state import Workshop
-from asphalt.support.garbage_collection import collected_seldom
+from asphalt.support.garbage_collection import rare_collections
 
 _EVERYTHING = Options()
 _ALONE = Context()
@@ -54,6 +54,6 @@ def optimise(
     unchanged = Driver(shop).why_unchanged()
     if unchanged is not None:
         return Optimised(located.path, located.unit.name, None, (), (), (), unchanged)
-    with collected_seldom():
+    with rare_collections():
         found = optimised(shop)
         return replace(found, staying=staying(shop, found), whole=shop.whole)

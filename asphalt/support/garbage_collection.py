@@ -10,7 +10,7 @@ _SELDOM = (100_000, 20, 20)
 
 
 @contextmanager
-def collected_seldom() -> Iterator[None]:
+def rare_collections() -> Iterator[None]:
     """Collect cycles of dead objects seldom: with many large trees of live objects, the collector
     would otherwise take half of the time."""
     before = gc.get_threshold()
@@ -22,7 +22,7 @@ def collected_seldom() -> Iterator[None]:
 
 
 @contextmanager
-def not_looked_through() -> Iterator[None]:
+def frozen_heap() -> Iterator[None]:
     """Exclude all objects that exist now from garbage collection: to traverse a large tree takes
     seconds, and frees nothing."""
     gc.freeze()

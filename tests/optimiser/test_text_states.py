@@ -11,7 +11,7 @@ from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.frontend.source_tree.tree import Tree, load_tree
 from asphalt.optimiser.text_states import EditedTrees
-from asphalt.support.garbage_collection import collected_seldom, not_looked_through
+from asphalt.support.garbage_collection import frozen_heap, rare_collections
 
 SOURCE = b"""subroutine s(n)
   integer :: n
@@ -55,10 +55,10 @@ def test_facts_of_long_ago_are_made_again(tmp_path: Path) -> None:
 
 def test_garbage_is_collected_as_before_afterwards() -> None:
     before = gc.get_threshold()
-    with collected_seldom():
+    with rare_collections():
         assert gc.get_threshold()[0] > before[0]
     assert gc.get_threshold() == before
-    with not_looked_through():
+    with frozen_heap():
         assert gc.get_freeze_count() > 0
     assert gc.get_freeze_count() == 0
 

@@ -93,7 +93,7 @@ def _ways(graph: ControlFlow, phase: Phase) -> Refused | None:
         for there in targets if here not in nest else ():
             if there not in nest:
                 continue
-            labelled = (here, there) in graph.taken and _jumps_to(graph, here, labels)
+            labelled = (here, there) in graph.edge_labels and _jumps_to(graph, here, labels)
             if there != first or labelled:
                 return _refused("a jump into the nest", graph, here, there)
     return None

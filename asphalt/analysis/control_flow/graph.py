@@ -74,14 +74,14 @@ class Point:
 class ControlFlow:
     """The graph of one unit; points are numbered in source order, after ENTRY, EXIT and STOP.
 
-    ``taken`` describes an edge, for instance ``the condition is false``; an edge to the next
+    ``edge_labels`` describes an edge, for instance ``the condition is false``; an edge to the next
     statement has no entry.  ``dead``: points that are known to be unreachable.
     """
 
     points: tuple[Point, ...]
     successors: tuple[tuple[int, ...], ...]
     predecessors: tuple[tuple[int, ...], ...]
-    taken: Mapping[tuple[int, int], str]
+    edge_labels: Mapping[tuple[int, int], str]
     _by_leaf: Mapping[int, tuple[int, ...]]
     dead: frozenset[int] = frozenset()
 
@@ -116,7 +116,7 @@ def control_flow(unit: Unit) -> ControlFlow:
         tuple(builder.points),
         successors,
         tuple(tuple(found) for found in before),
-        builder.taken,
+        builder.edge_labels,
         builder.by_leaf,
     )
 
@@ -149,7 +149,7 @@ class _Builder:
         ]
         self.by_leaf: dict[int, tuple[int, ...]] = {}
         self.labels: dict[int, int] = {}
-        self.taken: dict[tuple[int, int], str] = {}
+        self.edge_labels: dict[tuple[int, int], str] = {}
         self._terminals: dict[int, list[int]] = {}  # label: heads of the loops that it ends
         self._number(unit.body, (), False)
         self._add(unit.end, (), False)
@@ -198,13 +198,13 @@ class _Builder:
     def _first(self, leaf: Leaf) -> int:
         return self.by_leaf[id(leaf)][0]
 
-    def _edge(self, source: int, target: int, taken: str = "") -> None:
-        if target in self.edges[source] and self.taken.get((source, target)) != (taken or None):
-            self.taken.pop((source, target), None)  # two ways to the same place
+    def _edge(self, source: int, target: int, why: str = "") -> None:
+        if target in self.edges[source] and self.edge_labels.get((source, target)) != (why or None):
+            self.edge_labels.pop((source, target), None)  # two ways to the same place
             return
         self.edges[source][target] = None
-        if taken:
-            self.taken[source, target] = taken
+        if why:
+            self.edge_labels[source, target] = why
 
     def connect(self) -> None:
         """Add all edges."""
@@ -364,22 +364,22 @@ class _Builder:
             return
         self._anywhere(here, around)
 
-    def _to_label(self, here: int, label: int, around: tuple[_Open, ...], taken: str) -> None:
+    def _to_label(self, here: int, label: int, around: tuple[_Open, ...], why: str) -> None:
         target = self.labels.get(label)
         if target is None:
             self._anywhere(here, around)
         else:
-            self._edge(here, target, taken)
+            self._edge(here, target, why)
 
     def _anywhere(self, here: int, around: tuple[_Open, ...]) -> None:
-        taken = "it may go anywhere"
+        why = "it may go anywhere"
         for target in self.labels.values():
-            self._edge(here, target, taken)
+            self._edge(here, target, why)
         for construct in around:
             for target in (construct.after, *construct.again):
-                self._edge(here, target, taken)
-        self._edge(here, EXIT, taken)
-        self._edge(here, STOP, taken)
+                self._edge(here, target, why)
+        self._edge(here, EXIT, why)
+        self._edge(here, STOP, why)
 
     def _shared_terminals(self) -> None:
         """A statement that ends several loops ends any of them when control comes from outside of

@@ -23,7 +23,7 @@ class Path:
         if self.points[0] == ENTRY:
             parts.append("from the entry")
         for here, there in zip(self.points, self.points[1:], strict=False):
-            taken = self.graph.taken.get((here, there))
+            taken = self.graph.edge_labels.get((here, there))
             if taken is not None and here != ENTRY:
                 parts.append(f"line {self.graph.points[here].line}: {taken}")
             elif taken is not None:
@@ -44,7 +44,7 @@ class Path:
         found: dict[tuple[int, str], Mark] = {}
         for here, there in zip(self.points, self.points[1:], strict=False):
             leaf = self.graph.points[here].leaf
-            taken = self.graph.taken.get((here, there))
+            taken = self.graph.edge_labels.get((here, there))
             if taken is not None and leaf is not None and leaf.span is not None:
                 found[id(leaf), taken] = Mark(leaf.span, "path", taken)
         return tuple(found.values())

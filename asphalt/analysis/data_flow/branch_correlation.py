@@ -88,7 +88,7 @@ class BranchFacts:
                 successors[other] = tuple(
                     target
                     for target in successors[other]
-                    if self.graph.taken.get((other, target)) != wrong
+                    if self.graph.edge_labels.get((other, target)) != wrong
                 )
         return replace(self.graph, successors=tuple(successors))
 
@@ -107,7 +107,7 @@ class BranchFacts:
                     found |= {
                         (other, target)
                         for target in self.graph.successors[other]
-                        if self.graph.taken.get((other, target)) == wrong
+                        if self.graph.edge_labels.get((other, target)) == wrong
                     }
         return frozenset(found)
 
@@ -132,7 +132,7 @@ class BranchFacts:
             if not dominators.dominates(other, point):
                 continue
             sides = {
-                self.graph.taken.get((other, target)): target
+                self.graph.edge_labels.get((other, target)): target
                 for target in self.graph.successors[other]
             }
             for said, target in sides.items():

@@ -179,7 +179,7 @@ class CodeFlow:
             if value is not None:
                 wrong = f"the condition is {str(not value).lower()}"
         for target in self.graph.successors[number]:
-            if wrong is None or self.graph.taken.get((number, target)) != wrong:
+            if wrong is None or self.graph.edge_labels.get((number, target)) != wrong:
                 yield target
 
     @cached_property

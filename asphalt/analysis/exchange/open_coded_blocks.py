@@ -25,7 +25,7 @@ from asphalt.analysis.messages.loops import (
 )
 from asphalt.analysis.messages.messages import Way
 from asphalt.analysis.mpi.call import MpiCall, mpi_call_in
-from asphalt.analysis.mpi.library_effects import tells_of_the_receive
+from asphalt.analysis.mpi.library_effects import is_synchronous_mode
 from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.designators import designator_name, symbol_named
 from asphalt.analysis.names.scopes import Scope
@@ -98,7 +98,7 @@ def understood(coded: OpenCoded, group: OpenCodedGroup, scope: Scope, values: Va
             text = f"a rank {way.value} more than one message of each other"
             return fault("peers", text, messages[-1].leaf)
     send, receive = ways[Way.OUT][0], ways[Way.IN][0]
-    if tells_of_the_receive(send.call.procedure):
+    if is_synchronous_mode(send.call.procedure):
         return fault("ends", "a synchronous send tells that its receive has begun", send.leaf)
     tag = _one_tag(send, receive, values)
     if tag is None:

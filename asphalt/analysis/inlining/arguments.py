@@ -18,7 +18,7 @@ from asphalt.analysis.inlining.replacement import Renamed, Replacement, Standing
 from asphalt.analysis.inlining.uses import ArrayUses
 from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.memory.storage import storage_of
-from asphalt.analysis.names.constant_places import may_fail
+from asphalt.analysis.names.compile_time_errors import may_fail
 from asphalt.analysis.names.designators import designator_name, object_named, symbol_named
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol, constant
 from asphalt.analysis.names.type_equality import expression_key, symbol_key

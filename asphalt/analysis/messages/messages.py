@@ -25,8 +25,8 @@ from asphalt.analysis.mpi.library_effects import (
     Quantity,
     Store,
     Until,
+    is_ready_mode,
     library_row,
-    needs_the_receive,
     receives,
 )
 from asphalt.analysis.mpi.procedures import MpiProcedure, Timing
@@ -80,7 +80,7 @@ def _part_of(procedure: MpiProcedure) -> Stage:
     if done is not None and stores <= {Store.REQUEST}:
         all_of_them = done.certain and done.quantity is Quantity.ALL
         return Stage.COMPLETE if all_of_them else Stage.OTHER
-    if needs_the_receive(procedure):
+    if is_ready_mode(procedure):
         return Stage.OTHER
     if Store.COLLECTIVE in stores and procedure.timing is not Timing.NONBLOCKING:
         return Stage.OTHER

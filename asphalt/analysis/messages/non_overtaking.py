@@ -15,7 +15,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.messages.messages import Envelope, Messages, Stage, Way, part_of
 from asphalt.analysis.messages.wildcards import takes_any_source, takes_any_tag
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
-from asphalt.analysis.mpi.library_effects import Store, library_row, needs_the_receive, receives
+from asphalt.analysis.mpi.library_effects import Store, is_ready_mode, library_row, receives
 from asphalt.analysis.mpi.procedures import table
 from asphalt.ir.expr import Expr
 from asphalt.ir.tree import Node
@@ -104,7 +104,7 @@ class MessageOrder:
         """Whether a send of the program is only right behind its receive (MPI-4.0 section 3.4)."""
         for mention in self.facts.scope.program.mpi_calls():
             procedure = table().get(mention.operation)
-            if procedure is not None and needs_the_receive(procedure):
+            if procedure is not None and is_ready_mode(procedure):
                 return f"{procedure.spelled} relies on a receive that was started before"
         return None
 

@@ -137,12 +137,12 @@ def library_row(procedure: MpiProcedure) -> LibraryRow:
     )
 
 
-def needs_the_receive(procedure: MpiProcedure) -> bool:
+def is_ready_mode(procedure: MpiProcedure) -> bool:
     """Whether a send is only right if its receive has been posted before (ready mode)."""
     return READY_MODE in procedure.facts
 
 
-def tells_of_the_receive(procedure: MpiProcedure) -> bool:
+def is_synchronous_mode(procedure: MpiProcedure) -> bool:
     """Whether a send is complete only when its receive has begun (synchronous mode)."""
     return SYNCHRONOUS_MODE in procedure.facts
 

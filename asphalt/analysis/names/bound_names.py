@@ -37,7 +37,7 @@ def _bound_by(what: What) -> Iterable[str]:
         yield from (part.name for part in what.exprs if isinstance(part, Keyword))
 
 
-def defined_plainly(what: What) -> set[str]:
+def defined_without_list(what: What) -> set[str]:
     """The names that a statement defines without a list behind them: certainly variables."""
     match what:
         case Assign(target=target):
@@ -45,7 +45,7 @@ def defined_plainly(what: What) -> set[str]:
         case DoHead(var=var):
             return _plain(var)
         case Guarded(action=action):
-            return defined_plainly(action)
+            return defined_without_list(action)
         case IO(writes=writes):
             return {part.name for part in writes if isinstance(part, Ref) and part.args is None}
         case _:

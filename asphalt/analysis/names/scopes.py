@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from enum import Enum
 
-from asphalt.analysis.names.bound_names import defined_plainly, names_bound_in
+from asphalt.analysis.names.bound_names import defined_without_list, names_bound_in
 from asphalt.analysis.names.constants import constant as constant
 from asphalt.analysis.names.constants import element_bytes as element_bytes
 from asphalt.analysis.names.declarations import Declarations, own_names
@@ -289,7 +289,7 @@ class Scope:
             found: set[str] = set()
             for node in self.unit.body:
                 for leaf in leaves(node):
-                    found |= defined_plainly(leaf.what)
+                    found |= defined_without_list(leaf.what)
             self._plain = frozenset(found)
         return self._plain
 

@@ -19,11 +19,11 @@ from asphalt.analysis.schedule.exchange import Compute, Event, Post, RankProgram
 
 @dataclass(frozen=True, slots=True)
 class TiledMessages:
-    """The sizes of one execution of a nest whose message is sent in parts, one for each tile.
+    """The sizes of a nest whose message is sent in parts, one for each tile.
 
-    ``trips``: iterations of the nest; ``elements``: of the message for each of them; ``executions``: how
-    often the nest is executed; ``tile``, ``depth``: K and D; ``paced``: a part is sent when the one
-    D tiles before it is complete, else all waits follow the nest.
+    ``trips``: iterations of the nest; ``elements``: of the message for each of them; ``executions``
+    of the nest; ``tile``, ``depth``: K and D; ``paced``: a part is sent when the one D tiles before
+    it is complete, else all waits follow the nest.
     """
 
     ranks: int
@@ -68,7 +68,11 @@ class Chain(TiledMessages):
 
 def pipeline_schedule(rank: int, sizes: Chain) -> RankProgram:
     """The events of a rank: it receives from the previous rank and sends to the next."""
-    return tuple(event for execution in range(sizes.executions) for event in _execution(rank, execution, sizes))
+    return tuple(
+        event
+        for execution in range(sizes.executions)
+        for event in _execution(rank, execution, sizes)
+    )
 
 
 def _execution(rank: int, execution: int, sizes: Chain) -> Iterator[Event]:

@@ -69,7 +69,11 @@ class Shift(TiledMessages):
 
 def shift_schedule(rank: int, sizes: Shift) -> RankProgram:
     """The events of a rank: it fills a message, sends it, receives one, and uses it."""
-    return tuple(event for execution in range(sizes.executions) for event in _execution(rank, execution, sizes))
+    return tuple(
+        event
+        for execution in range(sizes.executions)
+        for event in _execution(rank, execution, sizes)
+    )
 
 
 def _execution(rank: int, execution: int, sizes: Shift) -> Iterator[Event]:

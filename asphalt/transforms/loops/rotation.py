@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.control_flow.all_but_last import condition_of, condition_to_go_on
+from asphalt.analysis.control_flow.loop_continuation import continuation_condition, if_condition
 from asphalt.analysis.data_flow.temporaries import is_unseen
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
@@ -40,7 +40,7 @@ from asphalt.analysis.dependence.permutable_loops import region_of
 from asphalt.analysis.dependence.vector_rounding import inexact
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.messages.messages import Messages, Way, envelopes_of
-from asphalt.analysis.names.constant_places import is_constant, may_fail
+from asphalt.analysis.names.compile_time_errors import is_constant, may_fail
 from asphalt.analysis.symbolic.polynomials import poly
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in, walk
@@ -104,11 +104,11 @@ def works_first(loop: Do, facts: UnitFacts) -> tuple[tuple[int, ...], ...]:
     """The places of the work with which a loop begins and that can go to its end, where only posted
     receives may stand in front of it: of all of it, then of less and less."""
     messages, order = facts.once(Messages), facts.once(Independence.of)
-    goes_on = condition_to_go_on(loop)
+    goes_on = continuation_condition(loop)
     posts: list[Node] = []
     places: list[int] = []
     for place, node in enumerate(loop.body):
-        if goes_on is not None and condition_of(node) == goes_on:
+        if goes_on is not None and if_condition(node) == goes_on:
             break
         if messages.only_starts(node) and _only_receives(node, messages):
             posts.append(node)
@@ -172,9 +172,9 @@ def is_used(facts: UnitFacts) -> bool:
     """Whether what begins the next iteration of some loop has gone elsewhere than to its end."""
     for _, siblings in lists_in(facts.unit.body):
         for loop in siblings:
-            goes_on = condition_to_go_on(loop) if isinstance(loop, Do) else None
+            goes_on = continuation_condition(loop) if isinstance(loop, Do) else None
             inside = loop.body[:-1] if isinstance(loop, Do) and goes_on is not None else ()
-            if any(condition_of(node) == goes_on for node in inside):
+            if any(if_condition(node) == goes_on for node in inside):
                 return True
     return False
 

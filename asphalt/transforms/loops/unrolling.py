@@ -37,7 +37,7 @@ from asphalt.analysis.inlining.procedure import calls_of, communicates, is_trans
 from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.mpi.call import mpi_call
-from asphalt.analysis.names.constant_places import may_fail
+from asphalt.analysis.names.compile_time_errors import may_fail
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.references import actions
 from asphalt.analysis.names.scopes import Origin, Scopes

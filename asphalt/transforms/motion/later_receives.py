@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.control_flow.all_but_last import condition_of, condition_to_go_on
+from asphalt.analysis.control_flow.loop_continuation import continuation_condition, if_condition
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages, Stage, part_of
@@ -112,8 +112,8 @@ def _takes(call: MpiCall) -> bool:
 
 def _target(loop: Do, messages: Messages, order: Independence) -> int | None:
     """Where the last statement of a loop, with which the next iteration begins, may go."""
-    goes_on = condition_to_go_on(loop)
-    if goes_on is None or condition_of(loop.body[-1]) != goes_on:
+    goes_on = continuation_condition(loop)
+    if goes_on is None or if_condition(loop.body[-1]) != goes_on:
         return None
     *before, work = loop.body
     target = takes_at(tuple(before), messages)

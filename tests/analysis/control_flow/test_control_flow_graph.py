@@ -214,7 +214,9 @@ def test_what_is_masked() -> None:
 
 def test_what_an_edge_says() -> None:
     graph = flow("if (l) goto 10\ndo i = 1, n\nend do\n10 continue\n")
-    said = {(name(graph.points[a]), name(graph.points[b])): t for (a, b), t in graph.taken.items()}
+    said = {
+        (name(graph.points[a]), name(graph.points[b])): t for (a, b), t in graph.edge_labels.items()
+    }
     assert said == {
         ("1?", "1!"): "the condition is true",
         ("1?", "2="): "the condition is false",

@@ -8,17 +8,17 @@ from asphalt.ir.stmt import ArmHead, DoHead, Guarded
 from asphalt.ir.tree import Branch, Do, Leaf, Node
 
 
-def condition_to_go_on(loop: Do) -> Arg | None:
+def continuation_condition(loop: Do) -> Arg | None:
     """The condition (folded) that another iteration of a loop follows; None: no statement of the
     loop tests it."""
     head = loop.head.what
     if not isinstance(head, DoHead) or head.var is None or head.last is None or head.step:
         return None
     goes_on = folded(Op("<", (head.var, head.last)))
-    return goes_on if any(condition_of(node) == goes_on for node in loop.body) else None
+    return goes_on if any(if_condition(node) == goes_on for node in loop.body) else None
 
 
-def condition_of(node: Node) -> Arg | None:
+def if_condition(node: Node) -> Arg | None:
     """The condition (folded) of an IF statement, or of an IF construct with one arm."""
     if isinstance(node, Branch) and node.kind == "if" and len(node.arms) == 1:
         what = node.arms[0].head.what
