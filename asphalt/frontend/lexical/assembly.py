@@ -1,7 +1,7 @@
-"""Physical lines in, leaves out: the part of splitting that both source forms share.
+"""Physical lines to leaves: the part of splitting that both source forms share.
 
-A form's splitter says which stretches of a line are statement text; the assembly keeps every
-character between them in ``lead``, ``head``, ``body`` or ``trail`` of some leaf.
+The splitter of a form determines which stretches of a line are statement text; the assembly keeps
+every character between them in ``lead``, ``head``, ``body`` or ``trail`` of some leaf.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ class PendingStatement:
 
     @property
     def apart(self) -> bool:
-        """Whether the next token is apart from the last one."""
+        """Whether the next token is separate from the last one."""
         return not self.pieces or self.pieces[-1].endswith((" ", "\t"))
 
 
 class Assembly:
-    """The leaves of one file, in the making."""
+    """The leaves of one file, under construction."""
 
     def __init__(self, path: str, lines: list[str]) -> None:
         self.path = path
@@ -170,10 +170,10 @@ class Assembly:
         return self.begin(line, col, True)
 
     def bring_in(self, index: int, brought: Assembly) -> None:
-        """The statements that the preprocessor's ``#include`` in line ``index`` brings in.
+        """The statements that the preprocessor's ``#include`` in line ``index`` inserts.
 
-        They have no text of their own in this file, and are frozen.  Inside a continued
-        statement they spoil it for every parser, so that it is taken for opaque.
+        They have no text of their own in this file, and are frozen.  Inside of a continued
+        statement, no parser could read the result, so that the statement is opaque.
         """
         leaves, tail = brought.finish()
         if self.open is not None and self.open.goes_on:
@@ -215,7 +215,7 @@ class Assembly:
         return cls(path, lines)
 
     def _nothing(self, statement: PendingStatement) -> None:
-        """A statement that was announced (a label, a continuation mark) and never came."""
+        """A statement that was announced (a label, a continuation mark) and has no text."""
         first = self.lines[statement.head_line][statement.head_col :]
         if statement.joined:
             previous = self.leaves[-1]
@@ -235,6 +235,6 @@ class Assembly:
 
 
 def _silent(lines: Iterable[Trivia]) -> list[Trivia]:
-    """Directives that are brought in from another file: they have effects, and no text here."""
+    """Directives that another file inserts: they have effects, and no text here."""
     effects = (TriviaKind.DIRECTIVE, TriviaKind.CONDITIONAL)
     return [Trivia(entry.kind, "") for entry in lines if entry.kind in effects]

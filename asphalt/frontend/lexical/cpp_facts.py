@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 class CppFacts:
     """Facts by line number (from 1) of one file in one configuration.
 
-    ``dead``: lines that are not blank in the source and leave nothing behind.  ``changed``: lines
-    whose text macros changed, with the text they become (no line ending).  ``included``: lines
-    that hold a live ``#include``, with the text it brings in ('' when it brings only macros).
-    ``missing``: the files that a live ``#include`` did not find, with its line (None: it stands in
-    an included file).
+    ``dead``: lines that are not blank in the source and leave nothing.  ``changed``: lines whose
+    text macros change, with the resulting text (no line ending).  ``included``: lines with a live
+    ``#include``, with the text that it inserts ('' for macros only). ``missing``: the files that a
+    live ``#include`` did not find, with its line (None: it stands in an included file).
     """
 
     dead: frozenset[int] = frozenset()

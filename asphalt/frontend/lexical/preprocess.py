@@ -1,8 +1,8 @@
-"""The C preprocessor, line by line: which lines it removes, changes and brings in.
+"""The C preprocessor, line by line: which lines it removes, changes and inserts.
 
-Only the compiler's own preprocessor is run (``gfortran -E -cpp``), on the text given on its
-standard input, in the directory of the file.  It takes no shell and runs nothing that a source
-file says.  Its output carries line markers, so that each line can be put back at its own number.
+asphalt runs only the compiler's own preprocessor (``gfortran -E -cpp``), on standard input, in the
+directory of the file.  It starts no shell and runs nothing that a source file names.  The output
+carries line markers, so that each line can be put back at its own number.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ _MISSING = "asphalt_missing_include"
 
 
 def has_cpp_lines(text: str) -> bool:
-    """Whether a line begins with ``#``; a compiler is then asked to preprocess, whatever the
-    suffix (build systems set the flag for a whole tree)."""
+    """Whether a line begins with ``#``; asphalt then runs the preprocessor whatever the suffix
+    (build systems set the flag for a whole tree)."""
     return "#" in text and _CPP_LINE.search(text) is not None
 
 
 def preprocess(
     source: SourceText, defines: Sequence[str] = (), include_dirs: Sequence[str] = ()
 ) -> CppFacts | None:
-    """The facts of a file in the configuration ``defines``; None when it has no cpp lines.
+    """The facts of a file in the configuration ``defines``; None if it has no preprocessor lines.
 
-    A file that is included but not found counts as empty, and is named in ``missing``.  Raises
-    InputError where the preprocessor reports an error, and where there is none.
+    An included file that is not found counts as empty, and is named in ``missing``.  Raises
+    InputError if the preprocessor reports an error, and if there is none.
     """
     if not has_cpp_lines(source.text):
         return None
@@ -80,7 +80,7 @@ def preprocess(
 
 
 def _refuse_devices(source: SourceText, lines: list[str], include_dirs: Sequence[str]) -> None:
-    """Raises InputError for an include of what can be read without end."""
+    """Raise InputError for an include of a file that has no end."""
     directories = (os.path.dirname(os.path.abspath(source.path)), *include_dirs)
     for number, line in enumerate(lines, 1):
         if line.startswith("#") and (include := _INCLUDE.match(line)):
@@ -184,7 +184,7 @@ def _include_line(lines: list[str], reported: int | None, name: str) -> int | No
 
 
 def _stub(directory: Path, name: str) -> bool:
-    """Puts an empty file for an include that a header wants; False where that cannot be."""
+    """Write an empty file for an include that a header requests; False if that is impossible."""
     path = Path(os.path.normpath(directory / name))
     if not path.is_relative_to(directory) or path.exists():
         return False

@@ -1,4 +1,4 @@
-"""Names and calls in the text of statements that nobody has interpreted yet."""
+"""Names and calls in the text of statements that are not interpreted yet."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from asphalt.ir.tree import Leaf, Unit, leaves
 
 @dataclass(frozen=True, slots=True)
 class NameOccurrence:
-    """A folded name, and the line of the statement it stands in."""
+    """A folded name, and the line of its statement."""
 
     name: str
     line: int
@@ -43,8 +43,8 @@ _GLUED = re.compile(
 
 
 def names_in_code(code: str, form: Form) -> Iterator[str]:
-    """The names in a logical line, folded; in fixed form also those that blanks cut or that stand
-    against a keyword (more than there are, never fewer)."""
+    """The names in a logical line, folded; in fixed form also those that blanks cut or that adjoin
+    a keyword (an over-approximation)."""
     text = _STRING.sub("''", code).lower()
     found = _NAME.findall(text)
     yield from found
@@ -99,10 +99,10 @@ _MPI_LABEL = re.compile(r"\s*p?(mpi_\w*?)_*\s*", re.I)
 
 
 def bound_in(of: Iterable[Leaf]) -> Iterator[NameOccurrence]:
-    """The MPI procedures that binding labels (``bind(c, name="mpi_alltoall_")``) may mean, folded,
-    with the lines of the statements.
+    """The MPI procedures that binding labels (``bind(c, name="mpi_alltoall_")``) may denote,
+    folded, with the lines of the statements.
 
-    Where a label is not a plain literal, it may be any literal of these statements.
+    A label that is not a plain literal may be any literal of these statements.
     """
     literals: list[NameOccurrence] = []
     hidden = False

@@ -45,16 +45,16 @@ OLD_LINE_ENDS = (
     "its lines end with CR alone, which compilers do not read: give them LF "
     "(tr '\\r' '\\n' < OLD > NEW)"
 )
-"""What is told of files for which ``has_old_line_ends``."""
+"""The message for files for which ``has_old_line_ends`` holds."""
 
 
 def has_old_line_ends(text: str) -> bool:
-    """Whether lines end with CR alone, as they did on the Macintosh; compilers see one line."""
+    """Whether lines end with CR alone, as on old Macintosh systems; compilers see one line."""
     return text.count("\r") - text.count("\r\n") > text.count("\n")
 
 
 def check_line_ends(source: SourceText) -> None:
-    """Raises InputError where no compiler would see the lines of a file."""
+    """Raise InputError if no compiler would see the lines of a file."""
     if has_old_line_ends(source.text):
         raise InputError(source.path, None, OLD_LINE_ENDS)
 

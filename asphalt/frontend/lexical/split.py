@@ -1,8 +1,8 @@
 """Every character of a file to a leaf or to trivia.
 
 ``"".join(text_of(leaf))`` over all leaves, with the trailing trivia, is the text of the source,
-byte for byte, whatever the text is: splitting never fails and never loses a character.  What a
-statement means is not looked at: ``Leaf.what`` is ``Raw`` with the logical line.
+byte for byte, whatever the text is: splitting never fails and never loses a character.  It does not
+look at the meaning of a statement: ``Leaf.what`` is ``Raw`` with the logical line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def split(
 ) -> tuple[tuple[Leaf, ...], tuple[Trivia, ...]]:
     """The leaves of a source in order, and the lines after the last one.
 
-    Without ``cpp`` every branch of the preprocessor counts as active.
+    Without ``cpp``, every branch of the preprocessor counts as active.
     """
     assembly = Assembly.of_text(source.path, source.text)
     if source.form is Form.FIXED:

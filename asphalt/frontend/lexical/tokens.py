@@ -1,7 +1,7 @@
 """The tokens of one logical Fortran line, and a cursor over them.
 
-Fortran has no reserved words, so a token says only how it is spelled; what it means is decided by
-the parsers of statements and expressions.
+Fortran has no reserved words, so a token only says how it is spelled; the parsers of statements and
+expressions determine what it means.
 """
 
 from __future__ import annotations
@@ -133,11 +133,11 @@ class Cursor:
 
     @property
     def at_end(self) -> bool:
-        """Nothing is left."""
+        """Whether no token is left."""
         return self.tokens[self.at].kind == "end"
 
     def finish(self) -> None:
-        """Raise if anything is left."""
+        """Raise if a token is left."""
         if not self.at_end:
             raise self.error("expected the end of the statement")
 
@@ -191,5 +191,5 @@ def names_in_text(code: str) -> frozenset[str]:
 
 
 def names_cut(code: str, body: str) -> frozenset[str]:
-    """The names of a statement, folded, that its text ``body`` does not show in one piece."""
+    """The folded names of a statement that its text ``body`` does not show in one piece."""
     return names_in_text(code) - set(re.findall(r"[a-z_$][\w$]*", body.lower(), re.ASCII))

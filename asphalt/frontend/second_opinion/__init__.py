@@ -1,1 +1,1 @@
-"""What fparser and fortls make of the same statements, compared with what asphalt makes of them."""
+"""The meaning of the same statements to fparser and fortls, compared with asphalt's own."""

@@ -1,4 +1,4 @@
-"""Declarations as fparser understands them, in the form of the IR."""
+"""Declarations according to fparser, in the form of the IR."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Input/output statements as fparser understands them: what they read, define and go to.
+"""Input/output statements according to fparser: what they read, define and go to.
 
-As in the IR a statement alone does not tell whether an internal unit is a variable and whether a
-format is a namelist: such names are marked with the keywords ``unit`` and ``nml``.
+As in the IR, a statement alone does not determine whether an internal unit is a variable and
+whether a format is a namelist: such names are marked with the keywords ``unit`` and ``nml``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Executable statements as fparser understands them, in the form of the IR."""
+"""Executable statements according to fparser, in the form of the IR."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Expressions as fparser understands them, in the form of the IR.
+"""Expressions according to fparser, in the form of the IR.
 
 fparser's tree has a class for every rule of the standard, so that one thing has several names:
 ``f(i)`` is a ``Part_Ref``, ``f(k=i)`` a ``Structure_Constructor``, ``max(i, 1)`` an
-``Intrinsic_Function_Reference``.  All of them are a ``Ref`` here, as for our own parser.  Classes
-are told by their names: nothing of fparser is imported.
+``Intrinsic_Function_Reference``.  All of them are a ``Ref`` here, as for asphalt's parser. Classes
+are recognised by their names: this module imports nothing of fparser.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def argument(node: Tree) -> Arg:
 
 
 def with_arguments(callee: Expr, args: tuple[Arg, ...]) -> Expr:
-    """``callee(args)``; what can have no list stays as it is, with more names."""
+    """``callee(args)``; a callee that can have no list stays the same, with more names."""
     match callee:
         case Ref(name=name, spelled=spelled, args=None):
             return Ref(name, spelled, args)

@@ -1,7 +1,7 @@
 """Whether two parsers found the same meaning.
 
-Spelling does not count: neither case, nor blanks, nor the form of an operator.  Where one of them
-has no form for an expression, the names in it are compared.
+Spelling does not count: neither case, nor blanks, nor the form of an operator.  If one of them has
+no form for an expression, the names in it are compared.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _text(literal: Lit) -> str:
 
 
 def _same_names(ours: Any, theirs: Any) -> bool:
-    """Each name that one of them finds is at least a word for the other one."""
+    """Whether each name that one of them finds is at least a word to the other."""
     if not (isinstance(ours, _EXPRESSIONS) and isinstance(theirs, _EXPRESSIONS)):
         return False
     return _names(ours) <= _words(theirs) and _names(theirs) <= _words(ours)
@@ -107,9 +107,9 @@ def _words(expr: Arg) -> frozenset[str]:
 
 
 def _explained(ours: Sequence[Arg], theirs: Sequence[Arg]) -> bool:
-    """Whether ours are theirs, but for names that only declarations explain.
+    """Whether our names are theirs, except those that only declarations explain.
 
-    What theirs marks as perhaps a namelist or an internal unit may have become any names in ours.
+    What they mark as a possible namelist or internal unit may be any names in ours.
     """
     marked = [arg for arg in theirs if _is_marked(arg)]
     rest = [arg for arg in ours if not _is_marked(arg)]

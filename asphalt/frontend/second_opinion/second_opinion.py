@@ -1,12 +1,12 @@
-"""What another parser thinks of the statements that a transformation moves or depends on.
+"""The meaning that another parser finds in statements that a transformation moves or depends on.
 
-Our own parser of statements is fast and takes nearly everything; fparser is slow, takes less, and
-has been written by others from the rules of the standard.  Where both understand a statement and
-differ, one of them is wrong, and nothing is built on it.
+asphalt's own parser of statements is fast and accepts nearly everything; fparser is slow, accepts
+less, and others have written it from the rules of the standard.  If both interpret a statement and
+differ, one of them is wrong, and asphalt builds nothing on it.
 
-Each statement is read again from its text, by the one class of fparser that stands for what we
-took it for, and the two meanings are compared.  A statement that fparser rejects has no second
-opinion: that is no disagreement, since there is much that only ours understands.
+Each statement is read again from its text, by the class of fparser that corresponds to its meaning
+in the IR, and the two meanings are compared.  A statement that fparser rejects has no second
+opinion: that is no disagreement, since asphalt's parser accepts much more.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _STEPS = 250_000
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A statement that the two parsers understand differently."""
+    """A statement in which the two parsers find different meanings."""
 
     leaf: Leaf
     code: str
@@ -71,7 +71,7 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class Opinions:
-    """How many statements have the same meaning for both parsers, on how many fparser has no
+    """How many statements have the same meaning for both parsers, for how many fparser has no
     opinion, and where they differ."""
 
     agreed: int
@@ -82,7 +82,7 @@ class Opinions:
 def disagreements(
     leaves: Iterable[Leaf], form: Form, width: int | None = None
 ) -> tuple[Disagreement, ...]:
-    """The statements that fparser understands, and differently; ``width``: the line limit."""
+    """The statements that fparser interprets differently; ``width``: the line limit."""
     return opinions(leaves, form, width).disagreements
 
 
@@ -107,7 +107,7 @@ def opinions(leaves: Iterable[Leaf], form: Form, width: int | None = None) -> Op
 
 @lru_cache(maxsize=4096)
 def meaning(code: str, rule: str) -> What | None:
-    """What fparser takes a statement for, which is to be one of a rule; None: no opinion.
+    """The meaning of a statement of one rule to fparser; None: no opinion.
 
     ``rule`` is the name of the rule in the standard with its words in capitals.
     """
@@ -127,7 +127,7 @@ def meaning(code: str, rule: str) -> What | None:
 def _parser() -> Callable[[str, str], Tree]:
     """fparser's rules as a function of the name of a rule and a statement.
 
-    fparser is imported here: a run in which nothing is to be transformed does without it.
+    fparser is imported here: a run that transforms nothing does without it.
     """
     from fparser.two import Fortran2003, Fortran2008
     from fparser.two.parser import ParserFactory
@@ -154,14 +154,14 @@ def _depth(code: str) -> int:
 
 
 class _TooLong(BaseException):
-    """fparser takes too long; no ``Exception``, so that fparser does not take it for a mismatch."""
+    """fparser takes too long; not an ``Exception``, which fparser would treat as a mismatch."""
 
 
 class _Steps:
     """Ends what runs inside after so many calls and returns, the same number on every machine.
 
-    fparser tries the rules of the standard one after the other; what is wrong within nested lists
-    costs it a factor of eight a level.  Where somebody else profiles this thread there is no limit.
+    fparser tries the rules of the standard one after the other; an error within nested lists costs
+    it a factor of eight for each level.  There is no limit if the thread is being profiled.
     """
 
     def __init__(self, steps: int) -> None:

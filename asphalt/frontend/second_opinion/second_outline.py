@@ -1,7 +1,7 @@
-"""A second opinion on where a procedure is and what it takes, by fortls's parser.
+"""A second opinion on the lines and dummy arguments of a procedure, by fortls's parser.
 
-Our own tree decides what the units of a file are; a procedure is only transformed if fortls, which
-reads files in its own way, finds it in the same lines with the same dummy arguments.
+asphalt's own tree determines the units of a file; asphalt transforms a procedure only if fortls,
+which reads files in its own way, finds it in the same lines with the same dummy arguments.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from asphalt.ir.tree import Unit
 def differs(index: FileIndex, chain: tuple[Unit, ...]) -> str | None:
     """How the index differs about the last unit of ``chain`` (hosts first); None: it does not.
 
-    What fortls does not know of (it gives up on odd text, and leaves out main programs without a
+    A unit that fortls does not know (it gives up on odd text, and omits main programs without a
     PROGRAM statement) is no difference.
     """
     unit = chain[-1]

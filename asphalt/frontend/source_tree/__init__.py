@@ -1,4 +1,4 @@
-"""A whole source tree: its files, what each holds, and what is kept of it from run to run.
+"""A whole source tree: its files, what each holds, and what is cached of it between runs.
 
 Reading one file belongs in ``lexical``, ``structure`` and ``statements``.
 """

@@ -1,9 +1,9 @@
-"""What was read once, kept on disk: entries under keys made of content, settings and versions.
+"""Results of reading, kept on disk: entries under keys made of content, settings and versions.
 
-An entry is a checksum and a pickle of our own dataclasses, written as class and field values (three
-times faster than what slotted dataclasses do by themselves) and read back for classes of this
-package only.  Whatever is wrong with an entry makes it absent.  Entries are written to a temporary
-file and renamed, so that any number of processes can share a directory.
+An entry is a checksum and a pickle of asphalt's dataclasses, written as class and field values
+(three times faster than the default for slotted dataclasses) and read back for classes of this
+package only.  A damaged entry counts as absent.  Entries are written to a temporary file and
+renamed, so that any number of processes can share a directory.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def cache_directory() -> Path:
 
 
 def key_of(*parts: str | bytes) -> str:
-    """A key that two different sequences of parts do not share, in this version of the code."""
+    """A key that no two sequences of parts share, in this version of the code."""
     digest = hashlib.blake2b(_version(), digest_size=20)
     for part in parts:
         data = part.encode("utf-8", "surrogateescape") if isinstance(part, str) else part
@@ -53,7 +53,7 @@ def _version() -> bytes:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Cache:
-    """Entries in ``directory``; with None nothing is kept and nothing found."""
+    """Entries in ``directory``; with None, nothing is kept and nothing found."""
 
     directory: Path | None
 
@@ -63,7 +63,7 @@ class Cache:
         return None if data is None else unpack(data)
 
     def put(self, key: str, value: object) -> None:
-        """Keeps ``value`` (not None); does nothing where the directory cannot be written."""
+        """Keep ``value`` (not None); no effect if the directory cannot be written."""
         if self.directory is not None:
             self.write(key, pack(value))
 
@@ -82,7 +82,7 @@ class Cache:
         return payload
 
     def write(self, key: str, payload: bytes) -> None:
-        """Keeps a packed value."""
+        """Keep a packed value."""
         if self.directory is None:
             return
         path = self._path(self.directory, key)
@@ -99,8 +99,8 @@ class Cache:
                 raise
 
     def prune(self) -> None:
-        """Once a day, removes what was written more than thirty days ago, and the oldest of what
-        is more than half a gigabyte."""
+        """Once a day, remove entries older than thirty days, and the oldest of more than half a
+        gigabyte."""
         if self.directory is None or not self.directory.is_dir():
             return
         stamp = self.directory / "pruned"
@@ -129,7 +129,7 @@ def pack(value: object) -> bytes:
 
 
 def unpack(data: bytes) -> object | None:
-    """The value that was packed; None for what is no packed value."""
+    """The value that was packed; None for bytes that are no packed value."""
     collects = gc.isenabled()
     gc.disable()  # many objects at once, and none of them is garbage
     try:

@@ -10,7 +10,7 @@ from asphalt.frontend.source_tree.scan import find_foreign
 
 
 class ForeignFiles:
-    """The C and C++ files below some roots; they are read when they are first asked about."""
+    """The C and C++ files below some roots; each is read on the first question about it."""
 
     def __init__(self, roots: Sequence[Path]) -> None:
         self._roots = roots
@@ -18,8 +18,8 @@ class ForeignFiles:
         self._mentioning: dict[str, tuple[str, ...]] = {}
 
     def mentioning(self, name: str) -> tuple[str, ...]:
-        """The files that hold a procedure or module variable of Fortran by a name that compilers
-        or header macros give it: ``name_``, ``__module_MOD_name``, ``FC_FUNC(name, NAME)``."""
+        """The files that hold a procedure or module variable of Fortran by a name that compilers or
+        header macros give it: ``name_``, ``__module_MOD_name``, ``FC_FUNC(name, NAME)``."""
         if name not in self._mentioning:
             self._mentioning[name] = tuple(self._search(name))
         return self._mentioning[name]

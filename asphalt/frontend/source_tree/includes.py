@@ -84,18 +84,18 @@ class Headers:
 
 
 def included_names(content: bytes) -> Iterator[str]:
-    """The names of the INCLUDE lines in a file (a few more may look like one)."""
+    """The names of the INCLUDE lines in a file (an over-approximation)."""
     return (os.fsdecode(match[2]) for match in _FORTRAN_INCLUDE.finditer(content))
 
 
 def is_mpi_header(name: str) -> bool:
-    """The header of an MPI library."""
+    """Whether a file is the header of an MPI library."""
     return os.path.basename(name).lower() in MPI_HEADERS
 
 
 @dataclass(frozen=True, slots=True)
 class IncludeRequest:
-    """An INCLUDE line of a file, and where to look."""
+    """An INCLUDE line of a file, and where to search."""
 
     including: str
     name: str

@@ -1,12 +1,12 @@
 """The symbol index of one file, by fortls's parser.
 
-fortls never preprocesses here: its own preprocessor evaluates ``#if`` as Python.  It is given
+fortls never preprocesses here: its own preprocessor evaluates ``#if`` as Python.  Its input is
 line-preserving text in which dead and preprocessor lines are blank, with its preprocessor off and
-the form set by us.
+the form set by asphalt.
 
-What fortls does not know comes from elsewhere: executable statements (so the called names are read
-from the text here), COMMON and EQUIVALENCE (from the statements), and whether a unit really is
-there (``tree.py`` answers that from our own tree, which sees what the compiler sees).
+What fortls does not know comes from elsewhere: executable statements (the called names are read
+from the text here), COMMON and EQUIVALENCE (from the statements), and whether a unit exists
+(``source_tree.tree`` answers from asphalt's own tree, which sees what the compiler sees).
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def live_text(source: SourceText, facts: CppFacts | None) -> str:
 
 
 def index_file(source: SourceText, facts: CppFacts | None = None) -> FileIndex:
-    """The index of a file; raises nothing that fortls raises on odd input: then it is empty."""
+    """The index of a file; empty where fortls raises an error on odd input."""
     from fortls.parsers.internal.parser import FortranFile
 
     lines = [line.rstrip("\r") for line in live_text(source, facts).split("\n")]

@@ -22,8 +22,8 @@ class Position:
 class Mentions:
     """The units of the files of a reader that hold names in their own statements.
 
-    ``origin``: the mentions of the same files before some were edited; only those that were are
-    searched here.  ``recall``: what was kept of them in another run; asked with the first question.
+    ``origin``: the mentions of the same files before some were edited; only the edited ones are
+    searched here.  ``recall``: what another run kept of them; asked with the first question.
     """
 
     def __init__(
@@ -41,12 +41,13 @@ class Mentions:
         self._indexed: set[str] = set()
 
     def of(self, name: str) -> tuple[set[Position], list[str]]:
-        """The units that hold a folded name, and the files that hold it in statements of none."""
+        """The units that hold a folded name, and the files that hold it in statements
+        of no unit."""
         places, unread = self._of(name)
         return {Position(path, number) for path, number in places}, unread
 
     def new(self) -> dict[str, _Places] | None:
-        """All that is known, to be kept; None where it is no more than at the last time."""
+        """All that is known, to be kept; None if that is no more than the last time."""
         if self._found is None or len(self._found) <= self._recalled:
             return None
         self._recalled = len(self._found)
@@ -87,7 +88,7 @@ class Mentions:
         return list(places), [path for path in paths if path in unread]
 
     def _enter(self, path: str) -> bool:
-        """Enters the names of a file in the index; False where it is no tree."""
+        """Enter the names of a file in the index; False if it is not a tree."""
         parts = self._reader.parts(path)
         if parts is None:
             return False

@@ -20,7 +20,7 @@ class MpiCalls:
         self._renamed: dict[str, frozenset[tuple[str, str]]] | None = None
 
     def paths(self) -> list[str]:
-        """The files that can hold MPI calls, those that call them by another name included."""
+        """The files that may hold MPI calls, including calls by another name."""
         renames = self._renames()
         entries = self._reader.entries
         found = [path for path in entries if entries[path].has_mpi or path in renames]
@@ -49,8 +49,8 @@ class MpiCalls:
                 yield MpiMention(path, call.line, name, operation, live)
 
     def problems(self) -> Iterator[InputProblem]:
-        """One for each INCLUDE line whose file is not found, or that brings in MPI calls: they are
-        found, but not analysed."""
+        """One for each INCLUDE line whose file is not found, or whose file holds MPI calls: these
+        are found, but not analysed."""
         for path in self.paths():
             for unit in self._reader.outline(path).units:
                 for include in unit.includes:
@@ -62,7 +62,7 @@ class MpiCalls:
                         yield InputProblem(path, include.line, message)
 
     def _operation(self, path: str, called: str) -> str | None:
-        """The MPI procedure that ``called`` is in a file, or None."""
+        """The MPI procedure of a call in a file, or None."""
         if called.startswith(("mpi_", "pmpi_")):
             return called.removeprefix("p")
         for local, operation in self._renames().get(path, ()):
@@ -104,7 +104,7 @@ class MpiCalls:
 
 
 def _outside_units(outline: Outline) -> Iterator[tuple[NameOccurrence, bool]]:
-    """The calls that no unit of the outline has, and whether they are live.  A binding label counts
-    as one: it is not known who calls by it."""
+    """The calls that no unit of the outline contains, and whether they are live.  A binding label
+    counts as one: its callers are not known."""
     yield from ((call, True) for call in (*outline.loose_calls, *outline.bound_calls))
     yield from ((call, False) for call in outline.dead_calls)

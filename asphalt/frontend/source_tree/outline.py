@@ -1,4 +1,4 @@
-"""What one file holds, from its split statements: its units, what they call, use and include.
+"""The outline of one file, from its split statements: its units, what they call, use and include.
 
 ``outlines`` runs in worker processes.
 """
@@ -73,11 +73,11 @@ class Outline:
     """What a file holds.
 
     ``loose_calls`` stand in statements that belong to no unit; if the file could not be read as a
-    tree (``broken``), these are all of them.  ``dead_calls`` are those in lines that the
-    preprocessor removes or that only OpenMP compilers read.  ``mpi_renames`` are (local name,
-    MPI name) of use statements.  ``bound_calls`` are the MPI procedures that binding labels name:
-    who calls them by the Fortran name is not looked up.  ``expanded`` is the live text, in lower
-    case, where the preprocessor changes words.
+    tree (``broken``), these are all calls.  ``dead_calls`` stand in lines that the preprocessor
+    removes or that only OpenMP compilers read.  ``mpi_renames`` are (local name, MPI name) of USE
+    statements.  ``bound_calls`` are the MPI procedures that binding labels name: their callers by
+    the Fortran name are not searched for.  ``expanded`` is the live text, in lower case, if the
+    preprocessor changes words.
     """
 
     cpp: bool
@@ -97,7 +97,7 @@ def outlines(requests: Sequence[Request]) -> bytes:
 
 
 def outline(request: Request) -> Outline:
-    """The outline of a file; what is wrong with it is in ``problems``."""
+    """The outline of a file, with its ``problems``."""
     source = source_text(request.path, request.content, request.form, request.width)
     cpp = has_cpp_lines(source.text)
     try:
@@ -134,8 +134,8 @@ def outline(request: Request) -> Outline:
 
 
 def _meant(source: SourceText, live: tuple[Leaf, ...]) -> tuple[Leaf, ...]:
-    """The statements of a file that is no tree, and those that its lines were meant to hold where
-    compilers see only one."""
+    """The statements of a file that is not a tree, and those that its lines may hold where
+    compilers see only one line."""
     if not has_old_line_ends(source.text):
         return live
     lines = source.text.replace("\r\n", "\n").replace("\r", "\n")

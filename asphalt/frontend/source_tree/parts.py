@@ -26,9 +26,9 @@ from asphalt.ir.tree import File, Leaf, Unit, leaves
 class UnitParts:
     """The units of a file in the order of ``units_in``, each by itself.
 
-    ``units`` are packed; the units that a unit contains are there as their head and one opaque
-    statement that holds every name in them.  ``words`` are the names in the own statements of each
-    unit, ``loose`` those in statements of none: one a line, with a line break at both ends.
+    ``units`` are packed; a contained unit is represented by its head and one opaque statement that
+    holds every name in it.  ``words`` are the names in the own statements of each unit, ``loose``
+    those in statements of no unit: one a line, with a line break at both ends.
     """
 
     units: tuple[bytes, ...]
@@ -84,7 +84,7 @@ def _parts(file: File, interpreted_units: tuple[Unit, ...]) -> UnitParts:
     words: list[str] = []
 
     def below(raw: Unit, unit: Unit) -> tuple[Unit, frozenset[str]]:
-        """What stands for the unit in its host, and all names in it."""
+        """What represents the unit in its host, and all names in it."""
         at = len(packed)
         own = frozenset(_own_names(raw, file.form))
         packed.append(b"")
@@ -118,7 +118,7 @@ def _lines(names: Iterable[str]) -> str:
 
 
 def _opaque(unit: Unit, reason: str) -> Unit:
-    """The unit with every statement opaque, flat: no construct is believed either."""
+    """The unit with every statement opaque, flat: its constructs do not count either."""
 
     def opaque(leaf: Leaf) -> Leaf:
         code = code_of(leaf)

@@ -1,4 +1,4 @@
-"""What was wrong with the input, one entry each; the rest of the tree is done."""
+"""Problems of the input, one entry each; the rest of the tree is read."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from asphalt.config.errors import InputError
 
 @dataclass(frozen=True, slots=True, order=True)
 class InputProblem:
-    """``line`` is None where the whole file is meant; a ``note`` did not keep anything from being
-    analysed, it only says what the analysis did without."""
+    """``line`` is None if the whole file is meant; a ``note`` prevented no analysis, it only says
+    what the analysis did without."""
 
     file: str
     line: int | None
@@ -25,7 +25,7 @@ class InputProblem:
 
 
 def problem_of(error: InputError) -> InputProblem:
-    """The problem that an error is, where the rest of the tree goes on."""
+    """The problem of an error after which the rest of the tree is still read."""
     return InputProblem(error.file, error.line, error.message)
 
 

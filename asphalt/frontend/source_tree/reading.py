@@ -1,6 +1,6 @@
 """Files of a tree, read step by step: bytes, outline, interpreted tree, words.
 
-The steps after the bytes run in worker processes and are kept in the cache.
+The steps after the bytes run in worker processes, and their results are cached.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ _WORD = re.compile(r"[a-z_$][\w$]*")
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """A Fortran file of the tree.  ``has_mpi``: an MPI call can stand in it; ``cpp``: it has
-    preprocessor lines; ``key`` changes with everything that decides what the file means."""
+    """A Fortran file of the tree.  ``has_mpi``: it may hold an MPI call; ``cpp``: it has
+    preprocessor lines; ``key`` changes with everything that determines what the file means."""
 
     path: str
     form: Form
@@ -64,9 +64,9 @@ class FileEntry:
 
 
 class Reader:
-    """The files that could be read (``entries``, by path) and what was wrong (``problems``).
+    """The files that could be read (``entries``, by path) and their ``problems``.
 
-    ``origin``: the reader of the same files as they were before some were given other contents.
+    ``origin``: the reader of the same files before the content of some was replaced.
     """
 
     def __init__(
@@ -99,8 +99,8 @@ class Reader:
         self._cache.prune()
 
     def edited(self, contents: Mapping[str, bytes]) -> Reader:
-        """A reader of the same files, some of which, by path, have other contents; what this one
-        reads of all others, it has not to read again."""
+        """A reader of the same files, with other contents for some paths; it shares what this one
+        has read of all others."""
         other = Reader((), self.settings, self)
         for path, entry in self.entries.items():
             content = contents.get(path, self.contents[path])
@@ -151,11 +151,11 @@ class Reader:
         return self._readers[path]._numbers.get(id(unit))
 
     def reads_as(self, other: Reader, path: str) -> bool:
-        """Whether a file is the same in another reader, one that this comes from."""
+        """Whether a file has the same content in another reader with the same origin."""
         return self._readers[path] is other._readers[path]
 
     def index(self, path: str) -> FileIndex:
-        """The symbol index of a file; empty where fortls does not get through."""
+        """The symbol index of a file; empty if fortls fails on it."""
         key = key_of("index", self.entries[path].key)
         known = self._cache.get(key)
         if isinstance(known, FileIndex):

@@ -75,7 +75,7 @@ class Tree:
     def edited(self, contents: Mapping[str, bytes]) -> Tree:
         """The tree in which some files, by path, have other contents.
 
-        It shares with this one what is read of all other files, which are not looked up again.
+        It shares what this one has read of all other files, which are not read again.
         """
         reader = self._reader.edited(contents)
         origin = self if self.origin is None else self.origin
@@ -83,7 +83,7 @@ class Tree:
 
     @property
     def digest(self) -> str:
-        """Changes whenever anything changes that an answer of this tree can depend on."""
+        """Changes whenever anything changes that an answer of this tree may depend on."""
         return self._digest.text
 
     @cached_property
@@ -91,26 +91,26 @@ class Tree:
         return tree_digest(self._reader, self._foreign)
 
     def kept(self, *parts: str | bytes) -> object | None:
-        """What a run on the same tree kept under ``parts``, which say what it is and what it
-        depends on beside the tree; None where it is nothing."""
+        """What a run on the same tree kept under ``parts``, which name it and what it depends on
+        besides the tree; None: nothing."""
         return self._reader.kept(key_of(self.digest, *parts))
 
     def keep(self, value: object, *parts: str | bytes) -> None:
-        """Keeps conclusions from this tree for other runs, unless something could not be read that
+        """Keep conclusions from this tree for other runs, unless a file could not be read that
         another run may read."""
         if not self._reader.failed and self._reader.included <= self._digest.includes:
             self._reader.keep(key_of(self.digest, *parts), value)
 
     @property
     def problems(self) -> tuple[InputProblem, ...]:
-        """What is wrong with the input, sorted: of all files that an MPI call can stand in, of
-        those that were named, and of what has been read besides."""
+        """The problems of the input, sorted: of all files that may hold an MPI call, of those that
+        were named, and of all others that were read."""
         return tuple(problem for problem in self._all_problems() if not problem.note)
 
     @property
     def notes(self) -> tuple[InputProblem, ...]:
-        """What the analysis did without (a missing header, say), sorted; it kept nothing from
-        being analysed."""
+        """What the analysis did without (a missing header, say), sorted; it prevented
+        no analysis."""
         return tuple(problem for problem in self._all_problems() if problem.note)
 
     def _all_problems(self) -> tuple[InputProblem, ...]:
@@ -220,7 +220,7 @@ class Tree:
         return Located(host.path, host.form, (*host.chain, self._reader.unit(host.path, number)))
 
     def include(self, located: Located, name: str) -> tuple[Node, ...] | None:
-        """The declarations that an INCLUDE line of the unit brings in."""
+        """The declarations that an INCLUDE line of the unit inserts."""
         return self._reader.declarations(located.path, name)
 
     def mentions(self, name: str) -> tuple[Located, ...]:
@@ -238,7 +238,7 @@ class Tree:
         return len(places) + len(unread) + len(self._foreign.mentioning(name))
 
     def keep_mentions(self) -> None:
-        """Keeps for other runs which units hold the names that were asked for in this one."""
+        """Keep for other runs which units hold the names that this run asked for."""
         new = self._mentions.new() if self.origin is None else None
         if new is not None:
             self.keep(new, "mentions")

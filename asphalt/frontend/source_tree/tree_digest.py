@@ -1,4 +1,4 @@
-"""A digest of everything in a source tree that an answer about it can depend on."""
+"""A digest of everything in a source tree that an answer about it may depend on."""
 
 from __future__ import annotations
 

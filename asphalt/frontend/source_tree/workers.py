@@ -1,7 +1,7 @@
 """Work on source text in processes that can be killed.
 
-Parsers hang and die on odd input.  Each item has a time limit; an item that passes it, or that
-takes its process down, is ``Failed`` alone and the others go on.
+Parsers hang and crash on odd input.  Each item has a time limit; an item that exceeds it, or that
+ends its process, is ``Failed`` alone, and the others go on.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ _in_use: dict[tuple[int | None, str, tuple[str | None, ...]], Workers] = {}
 
 def shared_workers(jobs: int | None = None) -> Workers:
     """The workers of this process for so many jobs: trees that are read one after the other, in a
-    notebook or a test, start no processes of their own.  Those of other surroundings (the working
-    directory, say) end."""
+    notebook or a test, share them.  Workers of other surroundings (the working directory, say) end.
+    """
     surroundings = tuple(os.environ.get(name) for name in _SURROUNDINGS)
     here = (os.getcwd(), surroundings)
     for key, workers in list(_in_use.items()):

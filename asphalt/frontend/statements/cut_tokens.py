@@ -1,8 +1,8 @@
 """Names and numbers of which a statement's text does not show the whole.
 
-Blanks do not count in fixed form (F2018 6.3.3.1), nor does the place where a line ends:
-``call mpi_al`` on one line and ``ltoall(...)`` on its continuation are one name.  Where the lines
-are joined, such a name has a blank in it, unless the first line was filled to its last column.
+Blanks have no meaning in fixed form (F2018 6.3.3.1), nor does the end of a line: ``call mpi_al`` on
+one line and ``ltoall(...)`` on its continuation are one name.  When the lines are joined, such a
+name contains a blank, unless the first line is filled to its last column.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _BLANKS = re.compile(r"\s+")
 
 
 def whole_tokens(code: str, in_spec: bool = False, block: str = "") -> str:
-    """A logical line of fixed form without the blanks that keep it from being understood.
+    """A logical line of fixed form without the blanks that prevent its interpretation.
 
-    ``in_spec`` and ``block`` are those of ``statement``.  What is understood as it is, and what is
-    not without blanks either, comes back unchanged: leaving blanks out never changes the meaning
-    of fixed form, but only some of its statements can be read without any.
+    ``in_spec`` and ``block`` are those of ``statement``.  A line that can be interpreted as it is,
+    or that cannot without blanks either, is returned unchanged: removing blanks never changes the
+    meaning of fixed form, but asphalt can read only some of its statements without any.
     """
     if not _BLANKS.search(code.strip()) or _understood(code, in_spec, block):
         return code
@@ -66,8 +66,8 @@ def _understood(code: str, in_spec: bool, block: str) -> bool:
 
 
 def _other_head(code: str, in_spec: bool) -> bool:
-    """Whether a statement that is not of a specification part begins a procedure, and is not read
-    as one: ``integer functionf(x)`` could declare an array, too."""
+    """Whether a statement outside of a specification part begins a procedure but is not read as
+    such: ``integer functionf(x)`` could also declare an array."""
     shape = None if in_spec else classify(code, Form.FIXED, opening=True)
     begins = shape is not None and shape.role is NestingRole.UNIT
     return begins and not isinstance(statement(code, False), UnitHead)

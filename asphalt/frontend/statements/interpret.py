@@ -1,8 +1,8 @@
 """The meaning of the statements of a unit.
 
 ``f(x) = y`` is a statement function or the first assignment to an array: only the declarations
-tell.  Where the tree of the file drew the line between specification and body is a hint; where the
-unit's own declarations say otherwise, it is drawn again here.
+determine which.  The border between specification and body in the tree of the file is a hint; it is
+moved here if the unit's declarations contradict it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def interpret_unit(unit: Unit, deep: bool = False) -> Unit:
     """The unit with every ``Raw`` statement of its own interpreted; with ``deep`` also those of the
     units that it contains.
 
-    Never raises: what cannot be understood is ``Opaque``.
+    Never raises: a statement that cannot be interpreted is ``Opaque``.
     """
     unit = _divided(unit)
     names = io_names(unit.spec)

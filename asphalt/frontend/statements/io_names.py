@@ -1,8 +1,8 @@
-"""What the declarations of a unit say about its I/O statements.
+"""What the declarations of a unit determine about its I/O statements.
 
-``read (5, nml=g)`` defines the members of the group g, ``write (s, ...)`` defines s if s is a
-character variable and nothing if it is an integer.  A statement alone does not tell: it marks such
-names with the keywords ``nml`` and ``unit``, which are replaced here where the unit declares them.
+``read (5, nml=g)`` defines the members of the group g; ``write (s, ...)`` defines s if s is a
+character variable and nothing if it is an integer.  A statement alone marks such names with the
+keywords ``nml`` and ``unit``, which are replaced here if the unit declares them.
 """
 
 from __future__ import annotations

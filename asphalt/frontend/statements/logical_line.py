@@ -1,4 +1,4 @@
-"""The logical line of a statement from its text: what splitting made of it, made again."""
+"""The logical line of a statement from its text: the result of splitting, recomputed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from asphalt.ir.tree import Leaf
 def logical_line(leaf: Leaf, form: Form, width: int | None = None) -> str | None:
     """The statement of a leaf with its continuation lines joined and its comments removed.
 
-    ``width`` is the line limit in columns (None: that of the form).  None where the text is not
-    what the leaf means (a statement that asphalt made, or that the preprocessor changed), and where
-    it does not split into this one statement.
+    ``width`` is the line limit in columns (None: that of the form).  None if the text is not what
+    the leaf means (a statement that asphalt made, or that the preprocessor changed), or does not
+    split into this one statement.
     """
     if leaf.body is None or leaf.span is None or leaf.frozen:
         return None

@@ -1,9 +1,9 @@
 """What each statement means: a logical line of Fortran to a ``What``.
 
-Fortran has no reserved words, so the order of the tries matters: what has the form of an assignment
-is one (``do = 3``, ``if(i) = 2``, ``end = 1``), unless something is left over (``do10i = 1, 5``);
-only then does the leading word choose the parser.  A statement that none of them takes whole is
-``Opaque``; nothing here raises for bad Fortran.
+Fortran has no reserved words, so the order of the attempts matters.  What has the form of an
+assignment is one (``do = 3``, ``if(i) = 2``, ``end = 1``), unless something is left over (``do10i =
+1, 5``); only then does the leading word determine the parser.  A statement that none of them
+accepts whole is ``Opaque``; nothing here raises for bad Fortran.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The keyword-level classification of statements that structure needs.
 
-Fortran has no reserved words: ``end = 3``, ``if(i) = 2`` and ``do10i = 1.5`` are assignments, so
-only a statement that can be nothing else counts.
+Fortran has no reserved words: ``end = 3``, ``if(i) = 2`` and ``do10i = 1.5`` are assignments, so a
+statement counts only if it can be nothing else.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ def _enum(code: str, patterns: Patterns) -> NestingStatement | None:
 
 
 def _structure(code: str, patterns: Patterns) -> NestingStatement | None:
-    """The structures, unions and maps that were before derived types."""
+    """The structures, unions and maps that preceded derived types."""
     return NestingStatement(NestingRole.BLOCK, "type") if patterns.structure.match(code) else None
 
 

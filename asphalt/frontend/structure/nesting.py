@@ -244,8 +244,8 @@ class _Builder:
         return is_statement_function(code, declared, hosted)
 
     def _with_pending(self, leaf: Leaf) -> Leaf:
-        """The leaf with the include lines before it as its lead: they may bring procedures, which
-        are not seen."""
+        """The leaf with the include lines before it as its lead: they may insert procedures that
+        asphalt does not see."""
         lines: list[Trivia] = []
         for include in self.pending:
             text = f"{include.head}{include.body or ''}{include.trail}"
@@ -299,7 +299,7 @@ def _spoken(frame: _Frame) -> str:
 
 
 def _place(frame: _Frame) -> str:
-    """Says in a message what a frame is and where it begins."""
+    """The description of a frame and its first line, for messages."""
     if frame.head is None:
         return "the main program"
     return f"the {_spoken(frame)} of line {_line(frame.head)}"
