@@ -48,7 +48,11 @@ def told(tmp_path: Path, body: str, *accepted: str) -> SiteReport:
             "ASP026",
             "with --assume bits, it could be non-blocking, but",
         ),
-        (f"  if (me < 2) then\n{SUM}  end if\n{WORK}{SHOW}", "ASP024", "that all ranks come here"),
+        (
+            f"  if (me < 2) then\n{SUM}  end if\n{WORK}{SHOW}",
+            "ASP024",
+            "that all ranks reach this call",
+        ),
     ],
 )
 def test_nothing_is_promised_that_would_be_refused(

@@ -183,7 +183,7 @@ _SHARED = """\
 
 def test_a_label_that_ends_the_loop_around_it(tmp_path: Path) -> None:
     (report,) = _told(tmp_path, _SHARED, ".f")
-    assert "line 12 ends the loop around it, too" in report.message
+    assert "line 12 also ends the enclosing loop" in report.message
 
 
 def test_nothing_of_a_procedure_with_an_error_is_changed(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Whether two statements or iterations may change places.
+"""Whether two statements or iterations can be reordered.
 
-What each reads and writes comes from ``memory`` and ``effects``.
+Their accesses come from ``memory`` and ``effects``.
 """

@@ -1,11 +1,12 @@
-"""Whether two neighbouring statements may change places, MPI calls included.
+"""Whether two adjacent statements commute, MPI calls included.
 
 Danalis et al., ICS 2009, section 4: the sets USE and DEF of both calls (table 1) here, the effects
-in the library (table 2) in ``message_order``, the rules for control flow in ``placement``.
+in the library (table 2) in ``messages.non_overtaking``, the rules for control flow in
+``placement``.
 
-Two statements of one statement list, one behind the other, are executed equally often, each time
-one after the other, if nothing leaves the list between them; that is the rule of dominance of the
-paper for all moves within a list.
+Two adjacent statements of one list are executed equally often, each time one after the other, if
+nothing leaves the list between them.  This is the rule of dominance of the paper for all moves
+within a list.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ class Independence:
         return cls(facts, facts.once(Messages))
 
     def why_not(self, first: Node, second: Node) -> str | None:
-        """Why ``second``, the next sibling of ``first``, may not be executed before it; None: it
-        may."""
+        """Why ``second``, the next sibling of ``first``, cannot be executed before it; None: it
+        can."""
         key = (id(first), id(second))
         if key not in self._answers:  # the nodes are kept, so that no other gets their ids
             self._answers[key] = (first, second, self._why_not(first, second))
@@ -60,12 +61,12 @@ class Independence:
 
     @cached_property
     def place(self) -> Placement:
-        """What has to stay where it is, whatever stands beside it."""
+        """The statements that cannot move at all."""
         return Placement(self.facts, self.messages)
 
     @cached_property
     def calls(self) -> MessageOrder:
-        """The order of MPI calls, whatever data they touch."""
+        """The order of MPI calls, whatever data they access."""
         return MessageOrder(self.facts, self.messages)
 
     @cached_property
@@ -77,8 +78,8 @@ class Independence:
         return None if conflict is None else conflict.reason
 
     def sizes_for(self, first: Node, second: Node) -> frozenset[str] | None:
-        """The named constants that have to be positive, as they are now, for ``second`` to be
-        executed before ``first``; None: that is not enough."""
+        """The named constants that must be positive, as they are now, for ``second`` to be executed
+        before ``first``; None: this is not sufficient."""
         if any(self.place.bound(node) is not None for node in (first, second)):
             return None
         if self.calls.why_not(first, second) is not None:
@@ -92,8 +93,8 @@ class Independence:
         return needed
 
     def data_apart(self, first: Node, second: Node, besides: frozenset[str]) -> bool:
-        """Whether two statements have no data in common that keep them in order, but storages
-        ``besides``, as long as some named constants stay positive."""
+        """Whether the data of two statements lets them commute, storages ``besides`` excepted, as
+        long as some named constants are positive."""
         return all(
             (conflict.first is not None and conflict.first.storage in besides)
             or conflict.sizes(self.is_positive) is not None
@@ -110,11 +111,11 @@ class Independence:
 
     @cached_property
     def _of_these_sizes(self) -> Scope:
-        """The names of the unit where constants have the values that they have now."""
+        """The names of the unit with the present values of constants."""
         return Scopes(self.facts.scope.program).of(self.facts.located)
 
     def _conflicts(self, first: Node, second: Node) -> Iterator[Conflict]:
-        """The conflicts of two statements, each found when it is first asked for."""
+        """The conflicts of two statements, each found on demand."""
         key = (id(first), id(second))
         if key not in self._looked_at:
             rest = self._conflicts_of(first, second)
@@ -132,15 +133,15 @@ class Independence:
     def _conflicts_of(self, first: Node, second: Node) -> Iterator[Conflict]:
         mine, theirs = self.accesses(first), self.accesses(second)
         if mine is None or theirs is None:
-            yield Conflict("it is not known which buffers a wait releases")
+            yield Conflict("a wait for unknown buffers")
             return
         yield from self._conflicting(first, second, mine, theirs)
 
     def meeting(
         self, first: Node, second: Node, mine: tuple[Access, ...], theirs: tuple[Access, ...]
     ) -> tuple[Access, Access] | None:
-        """Two of these accesses of two statements that keep them in order, whatever sizes are
-        positive; None: they may change places."""
+        """Two conflicting accesses of two statements, whatever sizes are positive; None: they
+        commute."""
         for conflict in self._conflicting(first, second, mine, theirs):
             pair = conflict.first, conflict.second
             if pair[0] and pair[1] and conflict.sizes(self.is_positive) is None:
@@ -164,18 +165,17 @@ class Independence:
                     reason = f"lines {line[0]} and {line[1]}: {a.object}"
                     why = None if a.path else self._temporaries.why_not(a.storage, first, second)
                     if a.by_others or b.by_others:
-                        why = "other ranks may access it by a window"
+                        why = "other ranks may access it through a window"
                     reason += "" if why is None else f" ({why})"
                     yield Conflict(reason, region, a, b)
 
     @cached_property
     def limits(self) -> KnownLimits:
-        """What is known of sizes."""
+        """Known limits of sizes."""
         return KnownLimits.of(self.facts, self.messages)
 
     def is_temporary(self, storage: str, first: Node, second: Node) -> bool:
-        """Whether two statements may change places although both give a variable values: see
-        ``temporaries``."""
+        """Whether two statements commute although both define a variable (``temporaries``)."""
         return self._temporaries.between(storage, first, second)
 
     @cached_property
@@ -183,8 +183,8 @@ class Independence:
         return Temporaries(self.facts, self.accesses)
 
     def accesses(self, node: Node) -> tuple[Access, ...] | None:
-        """All that a statement reads and writes, the buffers of transfers that it starts or
-        completes included; None: not known."""
+        """All that a statement reads and writes, with the buffers of transfers that it starts or
+        completes; None: unknown."""
         if id(node) not in self._accesses:
             self._accesses[id(node)] = (node, self._accesses_of(node))
         return self._accesses[id(node)][1]
@@ -216,8 +216,8 @@ class Independence:
         return tuple(found)
 
     def by_others(self, leaf: Leaf) -> tuple[Access, ...]:
-        """What other ranks may do to window memory of the unit before a call of MPI that starts or
-        completes a transfer returns, or once it is made."""
+        """The accesses of other ranks to window memory of the unit before a call that starts or
+        completes a transfer returns, or after it starts."""
         return tuple(
             Access(storage, mode, None, leaf, sure=False, by_others=True)
             for storage in self._window_memory
@@ -233,5 +233,5 @@ class Independence:
 
 
 def _any_order(problem: AffineProblem, then: Mapping[str, str], later: Mapping[str, str]) -> None:
-    """No iteration of one comes before one of the other: all are compared."""
+    """No constraint: all pairs of iterations are compared."""
     del problem, then, later

@@ -1,4 +1,4 @@
-"""What keeps two statements in order: accesses that may be to one element."""
+"""Conflicts of two statements: accesses that may be to one element."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class LookedAt:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Two accesses that may be to one element, where they are known."""
+    """Two accesses that may be to one element, if they are known."""
 
     reason: str
     region: Region | None = None
@@ -34,8 +34,8 @@ class Conflict:
     second: Access | None = None
 
     def sizes(self, is_positive: Callable[[str], bool]) -> frozenset[str] | None:
-        """The fewest named constants of those in the accesses whose being positive resolves it;
-        None: it does not."""
+        """The fewest named constants in the accesses that resolve it if they are positive; None:
+        they do not."""
         if self.region is None or self.first is None or self.second is None:
             return None
         named = _names_of(self.first) | _names_of(self.second)

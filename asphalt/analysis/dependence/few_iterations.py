@@ -1,4 +1,4 @@
-"""Loops with few iterations, of which each can have a variable of its own."""
+"""Loops with so few iterations that each can have a variable of its own."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ MOST = 64
 
 
 def few_iterations(loop: Do, facts: UnitFacts) -> int | None:
-    """How many iterations a loop has that counts from one constant to another in steps of one; None
-    if it is another one, or has more than ``MOST``, or none but one.
+    """The trip count of a loop from one constant to another with step one.
 
-    The constants may have names, and other values some day.
+    None if it is another loop, or has more than ``MOST`` iterations, or only one.  The constants
+    may be named, and have other values in later versions.
     """
     head = loop.head.what
     if not isinstance(head, DoHead) or head.kind != "count" or loop.end is None:
@@ -37,8 +37,8 @@ def few_iterations(loop: Do, facts: UnitFacts) -> int | None:
 
 
 def has_own_indices(loop: Do) -> bool:
-    """Whether there are FORALL statements or DO CONCURRENT loops in a loop: their indices may have
-    the name of the loop variable."""
+    """Whether a loop contains FORALL statements or DO CONCURRENT loops, whose indices may have the
+    name of the loop variable."""
     return any(
         (isinstance(what, DoHead) and what.kind == "concurrent")
         or (isinstance(leaf.what, Guarded) and leaf.what.kind != "if")

@@ -1,8 +1,7 @@
 """Starts and waits of one iteration: each pair has a request of its own in every iteration.
 
-A wait that leaves its loop (``distribution``) needs a request for each iteration: it is the one
-that its start has in the same iteration, since both are executed under the same conditions, which
-nothing in the loop changes.
+A wait that leaves its loop (``loop_distribution``) needs a request for each iteration: the one of
+its start in the same iteration, since both are executed under the same loop-invariant conditions.
 """
 
 from __future__ import annotations
@@ -28,9 +27,11 @@ _Heads = tuple[tuple[Leaf, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class StartWaitPair:
-    """A start and its wait in one iteration; ``accesses``: to the buffers; ``sizes``: the named
-    constants that have to be positive for these to be all.  ``request``: a scalar, or
-    (``numbered``) an array of which each iteration has an element; ``own``: it is the program's.
+    """A start and its wait in one iteration.
+
+    ``accesses``: to the buffers; ``sizes``: the named constants that must be positive for these to
+    be all.  ``request``: a scalar, or (``numbered``) an array of which each iteration has an
+    element; ``own``: it is the program's.
     """
 
     start: Leaf
@@ -43,12 +44,12 @@ class StartWaitPair:
 
 
 def pairs_of(loop: Do, order: Independence) -> tuple[StartWaitPair, ...]:
-    """The starts and waits of a loop, each of which has a request for itself."""
+    """The starts and waits of a loop, each pair with a request of its own."""
     return _Pairs(loop, order).found()
 
 
 class _Pairs:
-    """The questions about one loop."""
+    """Questions about one loop."""
 
     def __init__(self, loop: Do, order: Independence) -> None:
         self.loop = loop
@@ -105,8 +106,8 @@ class _Pairs:
         return StartWaitPair(start, wait, request.name, tuple(accesses), sizes, numbered, own)
 
     def _is_plain(self, call: MpiCall) -> bool:
-        """Whether the request of a call is a scalar variable, or the element of an array that has
-        the number of the iteration."""
+        """Whether the request of a call is a scalar variable, or the array element with the number
+        of the iteration."""
         request, variable = call.args.get("request"), loop_variable(self.loop)
         if call.queue is not None or not isinstance(request, Ref) or variable is None:
             return False
@@ -117,7 +118,7 @@ class _Pairs:
         )
 
     def _is_kept(self, heads: _Heads) -> bool:
-        """Whether nothing in the loop changes what conditions depend on."""
+        """Whether conditions are loop-invariant."""
         read: list[Access] = []
         for head in (head for group in heads for head in group):
             footprint = self.facts.footprint(head)
@@ -133,8 +134,8 @@ class _Pairs:
     def _part_of(
         self, start: Leaf, call: MpiCall
     ) -> tuple[tuple[Expr | Section, ...], frozenset[str]] | None:
-        """The part of a buffer ``a(:,:,k)`` that an iteration transfers, if it is no more than
-        that; and the named constants that have to be positive for this."""
+        """The part of a buffer ``a(:,:,k)`` to which the transfer of an iteration is confined; and
+        the named constants that must be positive for this."""
         actual = call.args.get("buf")
         counts = [a for p, a in call.bound() if p.is_count and not p.array]
         types = [a for p, a in call.bound() if p.kind == "DATATYPE" and not p.array]
@@ -160,8 +161,8 @@ class _Pairs:
         return None if needed is None else ((*whole, last), needed)
 
     def _if_not_negative(self, number: Poly) -> frozenset[str] | None:
-        """The named constants that have to be positive, and are, for a number not to be negative;
-        None: that is not enough."""
+        """The named constants that must be, and are, positive for a number not to be negative;
+        None: this is not sufficient."""
         if any(coefficient < 0 for _, coefficient in number.terms):
             return None
         names = frozenset(atom.name for atom in number.atoms if isinstance(atom, Ref))
@@ -176,8 +177,8 @@ def _names(leaf: Leaf) -> frozenset[str]:
 
 
 def _heads(nodes: tuple[Node, ...], leaf: Leaf) -> _Heads | None:
-    """The statements with conditions that decide whether one of a list is executed: by branch,
-    those of the arms up to its own; None: it is in a loop or another construct."""
+    """The statements whose conditions control a statement of a list: by branch, those of the arms
+    up to its own; None: it is in a loop or another construct."""
     for node in nodes:
         if node is leaf:
             if not isinstance(leaf.what, Guarded):
@@ -195,7 +196,7 @@ def _heads(nodes: tuple[Node, ...], leaf: Leaf) -> _Heads | None:
 
 
 def _conditions(heads: _Heads) -> tuple[tuple[tuple[Arg, ...], ...], ...]:
-    """The conditions in these statements, in one form."""
+    """The conditions in these statements, in a canonical form."""
     return tuple(
         tuple(
             tuple(folded(e) for e in head.what.exprs) if isinstance(head.what, ArmHead) else ()

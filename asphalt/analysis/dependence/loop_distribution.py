@@ -1,10 +1,10 @@
-"""Distribution of a loop: which statements of an iteration may come behind all iterations.
+"""Loop distribution: statements of an iteration that may be executed after all iterations.
 
-What completes transfers, and what needs the completed ones, is executed in a loop of its own behind
-the one that starts them (Kennedy and McKinley, Loop distribution with arbitrary control flow, 1990,
-for the dependences; Danalis et al., ICS 2009, section 5, for what it is good for).  A statement may
-go if it does not meet what any later iteration does; those that stand behind it in the list and
-meet it go with it.  A wait goes with a request for each iteration (``iteration_pairs``).
+Completions, and the statements that need the completed transfers, are executed in a loop of their
+own after the loop of starts (Kennedy and McKinley, Loop distribution with arbitrary control flow,
+1990, for the dependences; Danalis et al., ICS 2009, section 5, for its use).  A statement may move
+if it does not conflict with any later iteration; conflicting statements after it in the list move
+with it.  A wait moves with a request for each iteration (``iteration_pairs``).
 """
 
 from __future__ import annotations
@@ -29,31 +29,33 @@ _STARTING = (Stage.START, Stage.BOTH, Stage.OTHER)
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """The statements at ``places`` of a loop's body may come behind the loop; ``pairs``: the waits
-    among them."""
+    """The statements at ``places`` of a loop's body may be executed after the loop; ``pairs``: the
+    waits among them."""
 
     places: frozenset[int]
     pairs: tuple[StartWaitPair, ...]
 
     @property
     def sizes(self) -> frozenset[str]:
-        """The named constants that have to be positive."""
+        """The named constants that must be positive."""
         return frozenset().union(*(pair.sizes for pair in self.pairs))
 
 
 def tails(loop: Do, order: Independence) -> tuple[Tail, ...]:
-    """What may come behind a loop: as much as possible first, then with fewer waits."""
+    """The statements that may be executed after a loop: as many as possible first, then with fewer
+    waits."""
     return _Distribution(loop, order).tails()
 
 
 def lets_receives_go(loop: Do, order: Independence, private: frozenset[str]) -> bool:
-    """Whether what some blocking receive of a loop brings may be used behind all iterations, if
+    """Whether the message of some blocking receive of a loop may be used after all iterations, if
     each of them has its own buffers, the storages ``private``."""
     return _Distribution(loop, order, private).lets_receives_go()
 
 
 class _Distribution:
-    """The questions about one loop.  ``private``: what each iteration will have for itself."""
+    """Questions about one loop.  ``private``: the variables that each iteration will have for
+    itself."""
 
     def __init__(
         self, loop: Do, order: Independence, private: frozenset[str] = frozenset()
@@ -65,7 +67,7 @@ class _Distribution:
         self.messages: Messages = order.messages
 
     def tails(self) -> tuple[Tail, ...]:
-        """What may come behind it."""
+        """The statements that may be executed after it."""
         variable = loop_variable(self.loop)
         if variable is None or not is_unseen(variable, self.facts) or has_own_indices(self.loop):
             return ()
@@ -79,8 +81,8 @@ class _Distribution:
         return tuple(dict.fromkeys(found))
 
     def lets_receives_go(self) -> bool:
-        """Whether a statement with a blocking receive may go, and what needs the message; code
-        motion may bring in front of it what is sent in the same iteration."""
+        """Whether a statement with a blocking receive may move, with the statements that need the
+        message; code motion may then move sends of the same iteration before it."""
         if loop_variable(self.loop) is None or has_own_indices(self.loop):
             return False
         ways = [self._ways(node) for node in self.loop.body]
@@ -101,7 +103,7 @@ class _Distribution:
         )
 
     def _ways(self, node: Node) -> frozenset[Way | None]:
-        """Which ways the messages of a statement go; None: something else of MPI."""
+        """The directions of the messages of a statement; None: it has other MPI calls."""
         found: set[Way | None] = set()
         for _, call in self.messages.calls(node):
             envelopes = envelopes_of(call) or ()
@@ -114,8 +116,8 @@ class _Distribution:
         is_free: Callable[[int, int], bool],
         may_go: Callable[[int], bool],
     ) -> frozenset[int] | None:
-        """These statements with all behind them that have to come with them; None: one of those
-        may not go."""
+        """These statements with all later ones that must move with them; None: one of those cannot
+        move."""
         while True:
             new: set[int] = set()
             for here in (n for n in range(len(self.loop.body)) if n not in places):
@@ -137,12 +139,12 @@ class _Distribution:
         return Tail(places, pairs) if pairs else None
 
     def _waits_alone(self, place: int) -> bool:
-        """Whether a statement completes something, and may go as far as that is concerned."""
+        """Whether a statement is a completion that may move, as far as requests are concerned."""
         parts = [part_of(call) for _, call in self.messages.calls(self.loop.body[place])]
         return Stage.COMPLETE in parts and self._may_go(place)
 
     def _may_go(self, place: int) -> bool:
-        """Whether nothing is started in a statement, and all that it waits for is in a pair."""
+        """Whether a statement starts nothing and waits only for operations of pairs."""
         waits = {id(pair.wait) for pair in self._pairs}
         for leaf, call in self.messages.calls(self.loop.body[place]):
             part = part_of(call)
@@ -153,8 +155,8 @@ class _Distribution:
     # Data
 
     def _is_free(self, place: int, other: int) -> bool:
-        """Whether a statement may be executed behind another one of all later iterations, and of
-        the same one where it stands in front of it."""
+        """Whether a statement may be executed after another one of all later iterations, and of the
+        same one if it precedes it."""
         first, second = (self.loop.body[n] for n in (place, other))
         if self.order.calls.why_not(first, second) is not None:
             return False
@@ -164,8 +166,7 @@ class _Distribution:
 
     @cached_property
     def _stated(self) -> frozenset[str]:
-        """The storages for what blocking calls say of their transfers; a wait of asphalt's does
-        not."""
+        """The storages of the statuses of blocking calls, which asphalt's waits do not define."""
         said = (
             actual
             for node in (self.loop.body if self.private else ())
@@ -176,7 +177,8 @@ class _Distribution:
         return frozenset(self.facts.names.storage(n) for a in said for n in names_in(a))
 
     def _keeps(self, relation: str, first: Node, second: Node) -> bool:
-        """Whether a statement does not meet another one of later iterations, or of the same one."""
+        """Whether a statement does not conflict with another one of later iterations, or of the
+        same one."""
         mine, theirs = self._accesses(first), self._accesses(second)
         if mine is None or theirs is None:
             return False
@@ -207,7 +209,7 @@ class _Distribution:
         )
 
     def _accesses(self, node: Node) -> tuple[Access, ...] | None:
-        """What a statement of the body accesses in an iteration, buffers of pairs included."""
+        """The accesses of a statement of the body in an iteration, buffers of pairs included."""
         if id(node) not in self._known:
             self._known[id(node)] = node, self._accesses_of(node)
         return self._known[id(node)][1]

@@ -1,4 +1,4 @@
-"""What a construct holds: its loops, where they end, and whether a way out stays inside of it."""
+"""The loops in a construct, their ends, and whether a branch remains inside of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def ends_a_loop(leaf: Leaf, node: Node) -> bool:
 
 
 def loops_to(label: int, node: Node) -> int:
-    """How many loops of a construct end with the statement of a label."""
+    """The number of loops of a construct that end with the statement of a label."""
     heads = (loop.head.what for loop in loops_in(node))
     return sum(isinstance(head, DoHead) and head.label == label for head in heads)
 
@@ -65,8 +65,8 @@ def loops_in(node: Node) -> Iterator[Do]:
 
 
 def goes_on_inside(effect: Effect, node: Node) -> bool:
-    """Whether an effect is no more than a way within the construct: the next iteration of a loop
-    in it, or its end."""
+    """Whether an effect only transfers control within the construct: to the next iteration of a
+    loop in it, or to its end."""
     what = effect.leaf.what
     if isinstance(what, Guarded):
         what = what.action

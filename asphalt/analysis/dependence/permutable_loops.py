@@ -1,8 +1,8 @@
 """Whether the iterations of some loops of a nest may be executed in any order.
 
-They may if no element is accessed in two of them, by a write at least once, except in variables
-that are private to an iteration: each defines them before it reads them, and nothing reads what
-the last one leaves in them.
+They may if no two of them access an element with at least one write, except in variables that are
+private to an iteration: each iteration defines them before it reads them, and nothing reads their
+last values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from asphalt.ir.tree import Do, Node
 
 
 def region_of(nest: Do, facts: UnitFacts) -> Region:
-    """The nest as the region of questions about it."""
+    """The nest as a region."""
     writes = tuple(a for a in facts.footprint(nest).accesses if a.writes)
     return Region(facts.values, nest.head, frozenset(a.storage for a in writes), writes)
 
@@ -51,7 +51,7 @@ def why_ordered(
 
     for storage in sorted(own):
         if not (is_unseen(storage, facts) and stays_inside(storage, nest, facts)):
-            return f"{storage} may be read behind the loops"
+            return f"{storage} may be read after the loops"
     for a in accesses:
         for b in accesses:
             if not a.conflicts(b) or a.storage in own | apart:
@@ -79,7 +79,7 @@ def _meets_later(a: Access, b: Access, loop: Do, region: Region) -> bool:
 
 
 def is_private(storage: str, chain: tuple[Do, ...], facts: UnitFacts) -> bool:
-    """Whether a variable holds no value but within an iteration of the last loop of a chain."""
+    """Whether a variable is private to the iterations of the last loop of a chain."""
     nest, body = chain[0], chain[-1].body
     if not is_unseen(storage, facts) or not stays_inside(storage, nest, facts):
         return False
@@ -101,7 +101,7 @@ def _covers_nothing(node: Node, storage: str) -> bool:
 
 
 def effect_of(nest: Do, facts: UnitFacts) -> Effect | None:
-    """An effect of a nest, beside what it does to variables, that must stay where it is."""
+    """An effect of a nest, other than on variables, that cannot move."""
     for effect in facts.footprint(nest).effects:
         if effect.kind is not EffectKind.ASSUMED and not _goes_on(effect):
             return effect
@@ -109,7 +109,7 @@ def effect_of(nest: Do, facts: UnitFacts) -> Effect | None:
 
 
 def _goes_on(effect: Effect) -> bool:
-    """Whether an effect is no more than a CYCLE of the loop around it."""
+    """Whether an effect is only a CYCLE of the enclosing loop."""
     what = effect.leaf.what
     if isinstance(what, Guarded):
         what = what.action

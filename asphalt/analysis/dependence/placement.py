@@ -1,7 +1,7 @@
-"""What has to stay where it is, whatever stands beside it.
+"""Statements that cannot move, whatever their neighbours are.
 
-Statements are tied to their place by their form, by directives, and by effects (Danalis et al., ICS
-2009, section 4: the rules for control flow, and for calls of which nothing is known).
+The form of a statement, directives, and effects can fix it (Danalis et al., ICS 2009, section 4:
+the rules for control flow, and for unknown calls).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Placement:
     messages: Messages
 
     def bound(self, node: Node) -> str | None:
-        """Why a statement or construct has to stay where it is, whatever stands beside it."""
+        """Why a statement or construct cannot move, whatever its neighbours are."""
         if id(node) not in self._bounds:
             self._bounds[id(node)] = node, self.fixed(node) or self._unknown_part(node)
         return self._bounds[id(node)][1]
@@ -55,12 +55,12 @@ class Placement:
         return {}
 
     def fixed(self, node: Node) -> str | None:
-        """Why a statement or construct has to stay, whatever its MPI calls do."""
+        """Why a statement or construct cannot move, whatever its MPI calls do."""
         found = self.fixed_by(node)
         return None if found is None else found.why
 
     def fixed_by(self, node: Node) -> Unseen | None:
-        """The same, with the module of which nothing is known, if that is why."""
+        """The reason of ``fixed``, with the unknown module, if there is one."""
         why = self._form(node)
         if why is not None:
             return Unseen(why)
@@ -75,8 +75,8 @@ class Placement:
         return None
 
     def _is_in_no_order(self, effect: Effect) -> bool:
-        """Whether an effect is but a DO CONCURRENT or FORALL whose indexes have not the names of
-        variables of loops around it: what its iterations do is seen, all together."""
+        """Whether an effect is only a DO CONCURRENT or FORALL, whose iterations are analysed
+        together, and whose indexes are not named like variables of enclosing loops."""
         seen = effect.kind is EffectKind.OPAQUE and effect.detail in (CONCURRENT, FORALL)
         if not seen or effect.loops:
             return False
@@ -94,7 +94,7 @@ class Placement:
         return bool(own) and not own & outer
 
     def _form(self, node: Node) -> str | None:
-        """Why a statement or construct has to stay for what it is, and what stands beside it."""
+        """Why the form of a statement or construct, or its lines, fix it."""
         if self._unit is not None:
             return self._unit
         for leaf in leaves(node):
@@ -110,7 +110,7 @@ class Placement:
             if leaf.label is not None and not ends_a_loop(leaf, node):
                 return f"{where} has a label"
             if leaf.label is not None and self._loops_to[leaf.label] > loops_to(leaf.label, node):
-                return f"{where} ends the loop around it, too"
+                return f"{where} also ends the enclosing loop"
         for loop in loops_in(node):
             if loop.end is None and not ends_inside(loop):
                 return f"line {line_of(loop.head)}: a loop that ends with another statement"
@@ -129,17 +129,17 @@ class Placement:
             where = f"line {line_of(access.leaf)}: {access.storage}"
             if symbol is None:
                 unseen = unseen_module(name, self.facts.scope)
-                why = "nothing is seen that declares it" if unseen is None else unseen.why
+                why = "its declaration is missing" if unseen is None else unseen.why
                 module = None if unseen is None else unseen.module
-                return Unseen(f"{where}: whether it is volatile cannot be seen: {why}", module)
+                return Unseen(f"{where}: it may be volatile: {why}", module)
             if "volatile" in symbol.attrs:
                 return Unseen(f"{where} is volatile")
         return None
 
     @cached_property
     def _skipped(self) -> dict[int, int]:
-        """The calls that directives leave as they are, with what completes them, each with the line
-        of the directive."""
+        """The calls with a skip directive, and their completions, each with the line of the
+        directive."""
         found: dict[int, int] = {}
         for directive in TransferDirectives(self.facts.located).skipped_here:
             if directive.leaf is not None and self.messages.call(directive.leaf) is not None:
@@ -150,7 +150,7 @@ class Placement:
 
     @cached_property
     def _loops_to(self) -> Counter[int]:
-        """How many loops of the unit end with the statement of each label."""
+        """The number of loops of the unit that end with the statement of each label."""
         found: Counter[int] = Counter()
         for node in self.facts.unit.body:
             for leaf in leaves(node):
@@ -161,7 +161,7 @@ class Placement:
     @cached_property
     def _unit(self) -> str | None:
         for leaf, text in conditional_statements(self.facts.unit):
-            return f"line {line_of(leaf)}: what this does under OpenMP is not looked at: {text}"
+            return f"line {line_of(leaf)}: asphalt does not analyse lines for OpenMP alone: {text}"
         for leaf in leaves(self.facts.unit):
             for trivia in leaf.lead:
                 sentinel = sentinel_of(trivia)
@@ -170,7 +170,7 @@ class Placement:
         return None
 
     def _unknown_part(self, node: Node) -> str | None:
-        """An MPI effect that is not that of a call whose part in transfers is known."""
+        """An MPI effect that is not that of a call with a known stage."""
         known = {id(leaf): part_of(call) for leaf, call in self.messages.calls(node)}
         for effect in self.facts.footprint(node).effects:
             if effect.kind is EffectKind.MPI and known.get(id(effect.leaf), Stage.OTHER) in (

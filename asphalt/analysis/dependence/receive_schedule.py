@@ -1,9 +1,8 @@
-"""What of a loop decides which messages it receives, and whether that is known before the loop.
+"""Whether the receives of a loop can all be posted before it.
 
-Where the conditions around the receives of a loop, their counts, ranks and tags are changed neither
-by the loop nor by what is received, all of them can be posted before the first of them is used.
-The receives keep their order among each other, so that each gets the message that it got before
-(MPI-4.0 section 3.5).
+They can if neither the loop nor a received message changes the conditions around the receives,
+their counts, ranks and tags.  The receives keep their order, so that each gets the same message as
+before (MPI-4.0 section 3.5).
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 @dataclass(frozen=True, slots=True)
 class Receive:
-    """A receive: its statement, the call, and what its message is asked for with (count, datatype,
-    source, tag, communicator)."""
+    """A receive: its statement, the call, and its arguments (count, datatype, source, tag,
+    communicator)."""
 
     leaf: Leaf
     call: MpiCall
@@ -38,8 +37,7 @@ class Receive:
 class Ahead:
     """The receives of a loop that may be posted before it, in their order.
 
-    ``kept``: the body of the loop, with nothing left in it but these receives and what decides
-    which of them are executed.
+    ``kept``: the body of the loop, with only these receives and the statements that control them.
     """
 
     receives: tuple[Receive, ...]
@@ -54,10 +52,10 @@ def posted_ahead(
     order: Independence,
 ) -> Ahead | Obstacle | None:
     """The receives of a loop, if they may be posted before it, or why they may not; None: it has
-    none outside of loops in it.
+    none outside of inner loops.
 
-    ``receives``: those of the unit that may be taken apart into a start and a wait, by the identity
-    of their statements.
+    ``receives``: those of the unit that can be split into a start and a wait, by the identity of
+    their statements.
     """
     own = tuple(receives[id(leaf)] for leaf in direct_statements(loop.body) if id(leaf) in receives)
     if not own:
@@ -80,7 +78,7 @@ def posted_ahead(
 
 
 def direct_statements(nodes: tuple[Node, ...]) -> Iterator[Leaf]:
-    """The statements of a body that are in no loop inside it."""
+    """The statements of a body outside of inner loops."""
     for node in nodes:
         match node:
             case Leaf():
@@ -93,33 +91,33 @@ def direct_statements(nodes: tuple[Node, ...]) -> Iterator[Leaf]:
 
 
 def _uncounted(loop: Do, facts: UnitFacts) -> str | None:
-    """Why the iterations of a loop are not known when it is entered."""
+    """Why the trip count of a loop is unknown on entry."""
     head, where = loop.head.what, f"line {line_of(loop.head)}"
     name = loop_variable(loop)
     if not isinstance(head, DoHead) or head.kind != "count" or name is None:
-        return f"{where}: the number of iterations is not known before"
+        return f"{where}: the trip count is unknown on entry"
     footprint = facts.footprint(loop.head)
     bounds = [bound for bound in (head.first, head.last, head.step) if bound is not None]
     if footprint.effects or sum(access.writes for access in footprint.accesses) > 1:
         return f"{where}: the bounds call a procedure"
     if any(name in names_in(bound) for bound in bounds):
-        return f"{where}: the bounds depend on {name} itself"
+        return f"{where}: its bounds depend on its variable {name}"
     return None
 
 
 class _TwistedError(Exception):
-    """Which receives are executed depends on more than IF statements, CYCLE and EXIT."""
+    """More than IF statements, CYCLE and EXIT control the receives."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Control:
-    """The statements of a loop that decide which receives are executed."""
+    """The statements of a loop that control its receives."""
 
     loop: Do
     receives: set[int]
 
     def kept(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-        """What has to stay of a body."""
+        """The part of a body that controls the receives."""
         found = list(self._kept(nodes))
         last = max(n for n, leaf in enumerate(self._all) if id(leaf) in self.receives)
         ends = {id(leaf) for leaf in self._all[last:] if _jump(leaf) is JumpKind.CYCLE}
@@ -164,7 +162,7 @@ def _jump(leaf: Leaf) -> JumpKind | None:
 
 
 def _without(nodes: tuple[Node, ...], dropped: set[int]) -> tuple[Node, ...]:
-    """The nodes without some statements, and without branches that are empty then."""
+    """The nodes without some statements, and without branches that become empty."""
     found: list[Node] = []
     for node in nodes:
         if isinstance(node, Branch):
@@ -181,7 +179,7 @@ def _without(nodes: tuple[Node, ...], dropped: set[int]) -> tuple[Node, ...]:
 def _others(
     loop: Do, own: tuple[Receive, ...], messages: Messages, order: Independence
 ) -> str | None:
-    """Why the receives may not come before the other MPI calls of the loop."""
+    """Why the receives cannot move before the other MPI calls of the loop."""
     mine = {id(one.leaf) for one in own}
     for one in own:
         for argument in ("source", "tag"):
@@ -204,16 +202,16 @@ def _changes(
     facts: UnitFacts,
     order: Independence,
 ) -> str | None:
-    """Why what decides about the receives is not known before the loop."""
+    """Why the controlling conditions of the receives are unknown before the loop."""
     every = order.accesses(loop)
     if every is None:
-        return "it is not known which buffers a wait releases"
+        return "a wait for unknown buffers"
     written = [a for a in every if a.writes and a.leaf is not loop.head]
     arguments = {id(one.leaf): one.arguments for one in own}
     for leaf, read in _decisions(kept, arguments, facts):
         where = f"line {line_of(leaf)}"
         if read.effects or any(access.writes for access in read.accesses):
-            return f"{where}: what decides about a receive calls a procedure"
+            return f"{where}: a condition of a receive calls a procedure"
         for access in read.accesses:
             change = _met(access, written)
             if change is not None:
@@ -228,7 +226,7 @@ def _met(read: Access, written: list[Access]) -> Access | None:
 def _decisions(
     kept: tuple[Node, ...], arguments: Mapping[int, tuple[Expr, ...]], facts: UnitFacts
 ) -> Iterator[tuple[Leaf, Footprint]]:
-    """What the evaluation of each condition, and of the arguments of each receive, does."""
+    """The accesses of the evaluation of each condition, and of the arguments of each receive."""
     for node in kept:
         for leaf in leaves(node):
             evaluated: tuple[Expr, ...] = arguments.get(id(leaf), ())

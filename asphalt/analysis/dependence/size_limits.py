@@ -1,9 +1,9 @@
-"""What is known of sizes because elements of arrays are passed to MPI calls.
+"""Limits of sizes that follow from array elements in MPI calls.
 
 A subscript of an element is not below the lower bound of its dimension (F2018 9.5.3.1), so that
-behind a call with ``u(1, ny)`` of ``u(0:nx+1, 0:ny+1)`` it is known that ``ny >= 0``.  Upper bounds
-tell nothing here: programs declare a dummy array with the extent 1 and mean any.  It is known as
-long as the variables keep the values that they had when the call was executed last.
+after a call with ``u(1, ny)`` of ``u(0:nx+1, 0:ny+1)``, ``ny >= 0`` holds.  Upper bounds give
+nothing: programs declare a dummy array with the extent 1 for any size.  The limit holds as long as
+the variables keep the values that they had in the last execution of the call.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Limit = tuple[Poly, Poly]
 
 @dataclass(frozen=True, slots=True)
 class KnownLimits:
-    """The limits of one unit, each with the call from where on it is known."""
+    """The limits of one unit, each with the call after which it holds."""
 
     facts: UnitFacts
     kept: KeptValues
@@ -45,13 +45,13 @@ class KnownLimits:
         return KnownLimits(facts, messages.kept, tuple(found.values()))
 
     def at(self, leaf: Leaf) -> tuple[Limit, ...]:
-        """What holds at a statement, whichever way leads to it."""
+        """The limits that hold at a statement, on all paths."""
         if not self.limits:
             return ()
         return tuple(dict.fromkeys(x for origin, x in self.limits if self._holds(x, origin, leaf)))
 
     def _holds(self, limit: Limit, origin: Leaf, here: Leaf) -> bool:
-        """Whether what was known at one statement is known at another one."""
+        """Whether a limit of one statement holds at another one."""
         points = [self.facts.reaching.graph.action(leaf) for leaf in (origin, here)]
         if points[0] is None or points[1] is None:
             return False
@@ -78,8 +78,7 @@ def _of_element(actual: Ref, leaf: Leaf, facts: UnitFacts) -> Iterator[Limit]:
 
 
 def _is_plain(expr: Expr, facts: UnitFacts) -> bool:
-    """Whether a value is made of scalar variables, literals and the language's own functions of
-    values."""
+    """Whether a value consists of scalar variables, literals and intrinsic functions."""
     for part in walk(expr):
         match part:
             case Lit() | Op():

@@ -1,11 +1,10 @@
-"""Which statements of a nest may be executed for all iterations before the others are begun.
+"""Statements of a nest that may be executed for all iterations before the others.
 
 Loop distribution (Allen and Kennedy, Optimizing Compilers for Modern Architectures, section 2.4.4;
 Danalis et al., ICS 2009, section 5, "loop fission"): a nest whose statements fall into two groups
-becomes two nests, one group each.  It is legal exactly if nothing of the group that goes first
-depends on something of the other group that was executed before it: whatever the iterations of the
-two, whatever loops they have in common.  Statements that hand each other values in a variable that
-belongs to an iteration stay together.
+becomes two nests, one for each group.  It is legal exactly if nothing in the first group depends on
+an earlier execution of something in the other group, in any iterations of the two, whatever loops
+they have in common.  Statements that use the same private variable of an iteration remain together.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ from asphalt.ir.tree import Do, Leaf, Node, leaves
 
 @dataclass(frozen=True, slots=True)
 class NestStatement:
-    """A statement of a nest that is no counted loop itself, and the loops around it, the outermost
-    first."""
+    """A statement of a nest, not a counted loop, and the loops around it, the outermost first."""
 
     node: Node
     loops: tuple[Do, ...]
@@ -47,13 +45,13 @@ class StatementOrder:
 
     @cached_property
     def region(self) -> Region:
-        """The nest as the region of questions about it."""
+        """The nest as a region."""
         return region_of(self.nest, self.facts)
 
     @cached_property
     def can_be_parted(self) -> bool:
-        """Whether the parts are executed one after the other, as often as their loops say, and
-        nothing but what is inside of a loop asks for its variable."""
+        """Whether the statements are executed in sequence, as often as their loops say, and use the
+        variables of their own loops only."""
         return (
             len(self.parts) > 1
             and not any(True for _ in jumps_in(self.nest))
@@ -63,14 +61,14 @@ class StatementOrder:
         )
 
     def accesses(self, part: NestStatement) -> tuple[Access, ...]:
-        """What a part reads and writes, and the bounds of the loops around it; not their
+        """The accesses of a statement, and those of the bounds of the loops around it; not to their
         variables."""
         own = {id(leaf) for leaf in leaves(part.node)} | {id(loop.head) for loop in part.loops}
         return tuple(a for a in self._accesses if id(a.leaf) in own and a.storage not in self._own)
 
     def separable(self, wanted: frozenset[int], *, first: bool) -> frozenset[int]:
-        """The largest group of parts, of those with the numbers ``wanted``, that can be executed
-        for all iterations before the others (``first``) or behind them."""
+        """The largest group of the statements numbered ``wanted`` that can be executed for all
+        iterations before the others (``first``) or after them."""
         group = wanted
         while True:
             kept = frozenset(n for n in group if self._goes_with(n) <= group)
@@ -84,11 +82,11 @@ class StatementOrder:
             group = kept
 
     def inexact(self, group: frozenset[int]) -> str | None:
-        """What may give other last digits where some parts have nests of their own, for people;
+        """A description of what may round differently if some statements have nests of their own;
         None: nothing does.
 
-        A compiler may vectorise an innermost loop, or one that it makes innermost; one that has
-        lost statements, it may vectorise otherwise.
+        A compiler may vectorise an innermost loop, or one that it makes innermost; it may vectorise
+        a loop that has lost statements differently.
         """
         for part in (self.parts[n] for n in group):
             if any(self._may_be_vectorised_otherwise(loop, group) for loop in part.loops):
@@ -103,7 +101,7 @@ class StatementOrder:
         return not before <= group and not keeps_a_loop(left, _variable(loop), self.region)
 
     def _left(self, loop: Do, group: Iterable[int]) -> Iterator[Node]:
-        """The statements of a loop of which something is in a group."""
+        """The statements of a loop that contain something in a group."""
         for child in loop.body:
             inside = {id(leaf) for leaf in leaves(child)}
             if any(id(next(leaves(self.parts[n].node))) in inside for n in group):
@@ -132,7 +130,8 @@ class StatementOrder:
         return not access.writes and any(loop is one for loop in loops for one in access.loops)
 
     def _is_left_alike(self, storage: str) -> bool:
-        """Whether the last value of a loop's variable is that of the same loop, or nobody's."""
+        """Whether the last value of a loop's variable is that of the same loop, or is never
+        used."""
         loops = [n for n in self._loops if self.facts.names.storage(_variable(n)) == storage]
         unread = is_unseen(storage, self.facts) and stays_inside(storage, self.nest, self.facts)
         return len(loops) == 1 or unread
@@ -142,7 +141,7 @@ class StatementOrder:
 
     @cached_property
     def _webs(self) -> tuple[frozenset[int], ...]:
-        """The parts, those together that hand each other values in a private variable."""
+        """Sets of statements that use the same private variable."""
         webs = [frozenset((n,)) for n in range(len(self.parts))]
         for storage in sorted(self._private):
             for together in self._using(storage):
@@ -152,8 +151,8 @@ class StatementOrder:
         return tuple(webs)
 
     def _using(self, storage: str) -> Iterator[frozenset[int]]:
-        """The parts that touch a private variable: all of them, or, where all are statements of one
-        list, from each assignment that defines it to the one before the next."""
+        """The statements that access a private variable: all of them, or, if all are in one list,
+        from each assignment that defines it to the one before the next."""
         numbers = [
             n for n, p in enumerate(self.parts) if any(a.storage == storage for a in self._of(n))
         ]
@@ -182,7 +181,7 @@ class StatementOrder:
 
     @cached_property
     def _private(self) -> frozenset[str]:
-        """The variables that hold values within an iteration of the outermost loop only."""
+        """The variables that are private to an iteration of the outermost loop."""
         names = {
             a.storage
             for a in self._accesses
@@ -202,7 +201,7 @@ class StatementOrder:
         return {}
 
     def _needs(self, later: int, earlier: int) -> bool:
-        """Whether something that a part does may depend on what another one did before it."""
+        """Whether a statement may depend on an earlier execution of another one."""
         key = later, earlier
         if key not in self._known:
             self._known[key] = any(
@@ -215,8 +214,8 @@ class StatementOrder:
         return self._known[key]
 
     def _may_come_before(self, a: Access, first: int, b: Access, second: int) -> bool:
-        """Whether two accesses may be to one element, that of the part ``first`` before that of the
-        part ``second``."""
+        """Whether two accesses may be to one element, that of statement ``first`` before that of
+        ``second``."""
         common = [
             one
             for one, two in zip(self.parts[first].loops, self.parts[second].loops, strict=False)
@@ -234,8 +233,8 @@ class StatementOrder:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """One iteration of some loops comes before another one, which the loop number ``level``
-    decides; behind the last loop: it is the same."""
+    """One iteration of some loops precedes another at the loop number ``level``; after the last
+    loop: it is the same."""
 
     names: tuple[str, ...]
     level: int
@@ -254,7 +253,7 @@ def _variable(loop: Do) -> str:
 
 
 def _parts(node: Node, loops: tuple[Do, ...]) -> Iterator[NestStatement]:
-    """The parts of a nest, in the order of the source."""
+    """The statements of a nest, in source order."""
     own: list[NestStatement] = []
     if isinstance(node, Do) and _is_plain(node):
         own = [part for child in node.body for part in _parts(child, (*loops, node))]
@@ -265,6 +264,6 @@ def _parts(node: Node, loops: tuple[Do, ...]) -> Iterator[NestStatement]:
 
 
 def _is_plain(loop: Do) -> bool:
-    """Whether a loop counts upwards by one."""
+    """Whether a loop has the step one."""
     head = loop.head.what
     return isinstance(head, DoHead) and loop_variable(loop) is not None and head.step is None

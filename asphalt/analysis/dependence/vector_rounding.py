@@ -1,8 +1,8 @@
-"""Whether statements compute the same bits however a compiler vectorises the loop around them.
+"""Whether statements compute the same bits however a compiler vectorises the enclosing loop.
 
 A sum, difference, product or quotient, and a square root, is rounded correctly (IEEE 754), and a
 square is one product: scalar and vector instructions give the same.  Other functions and powers
-have versions for vectors that differ in the last digit (see ``conditions/same_bits``).
+have vector versions that differ in the last digit (see ``conditions/same_bits``).
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _EXACT = words(
 def why_other_digits(
     loops: Iterable[Do], body: Iterable[Node], facts: UnitFacts, region: Region
 ) -> str | None:
-    """What of a body may differ in its last digit when the loops around it that are given get other
-    bounds, for people; None: nothing."""
+    """A description of what in a body may round differently if the given enclosing loops get other
+    bounds; None: nothing."""
     nodes = tuple(body)
     if all(keeps_a_loop(nodes, str(loop_variable(loop)), region) for loop in loops):
         return None
@@ -49,8 +49,8 @@ def why_other_digits(
 
 
 def keeps_a_loop(nodes: Iterable[Node], along: str, region: Region) -> bool:
-    """Whether there is a loop in the body of one over ``along`` that a compiler neither unrolls
-    entirely nor puts outside."""
+    """Whether the body of a loop over ``along`` contains a loop that a compiler neither unrolls
+    completely nor interchanges with it."""
 
     def value(expr: Expr) -> Value:
         if is_open_value(expr, region.values.scope):
@@ -64,7 +64,7 @@ def keeps_a_loop(nodes: Iterable[Node], along: str, region: Region) -> bool:
 def inexact(
     nodes: Iterable[Node], scope: Scope, effects: Effects, depth: int = _DEPTH
 ) -> str | None:
-    """What of some statements may differ in its last digit, for people; None: nothing."""
+    """A description of what in some statements may round differently; None: nothing."""
     for node in nodes:
         for leaf in leaves(node):
             for part in (p for expr in _expressions(leaf.what) for p in walk(expr)):
@@ -108,7 +108,8 @@ def _inexact(part: Arg, scope: Scope, effects: Effects, depth: int) -> str | Non
 
 
 def _called(call: Call, name: str, scope: Scope, effects: Effects, depth: int) -> str | None:
-    """What of a called procedure may differ; the procedure itself if it is not known."""
+    """A description of what in a called procedure may round differently; the procedure itself if it
+    is unknown."""
     found = invoked(call, scope) if depth else None
     if found is None:
         return name
@@ -124,9 +125,9 @@ def is_open_value(expr: Expr, scope: Scope) -> bool:
 def remains(
     node: Node, value: Callable[[Expr], Value], times: int, along: str | None = None
 ) -> bool:
-    """Whether a statement that stands ``times`` times in unrolled code holds a loop that has more
-    iterations than are unrolled, or a number that is not known; ``along``: and which keeps the loop
-    over this variable around it from being vectorised."""
+    """Whether a statement that is repeated ``times`` times in unrolled code contains a loop with
+    more iterations than are unrolled, or an unknown number; with ``along``: which also prevents the
+    vectorisation of the enclosing loop over this variable."""
     match node:
         case Do(head=Leaf(what=DoHead() as head), body=body):
             count = _trip_count(head, value)
@@ -141,11 +142,10 @@ def remains(
 
 
 def _goes_across(loop: Do, along: str) -> bool:
-    """Whether an array in a loop is passed through across its columns by the loop over ``along``
-    around it, and none that both loops pass through is passed along them.
+    """Whether the enclosing loop over ``along`` crosses the columns of an array in a loop, and runs
+    along those of none that both loops access.
 
-    Elements that are not neighbours keep GCC from vectorising the outer loop, and from exchanging
-    the two.
+    GCC does not vectorise the outer loop, or interchange the two, if the elements are not adjacent.
     """
     inner = {along}
     across = False
@@ -167,7 +167,7 @@ def _goes_across(loop: Do, along: str) -> bool:
 
 
 def _trip_count(head: DoHead, value: Callable[[Expr], Value]) -> int | None:
-    """The number of iterations of a counted loop; None: not known, nor to a compiler."""
+    """The trip count of a counted loop; None: unknown, also to a compiler."""
     if head.first is None or head.last is None:
         return None
     step = 1 if head.step is None else value(head.step)
@@ -192,7 +192,7 @@ def evaluated(what: What) -> tuple[Arg, ...]:
 
 
 def inexact_part(part: Arg, scope: Scope) -> str | None:
-    """The function or operation, for people, that has no one correct rounding; None: it has."""
+    """A description of the function or operation without correct rounding; None: there is none."""
     match part:
         case Op(op="**"):
             return "a power"

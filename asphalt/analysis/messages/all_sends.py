@@ -1,7 +1,6 @@
-"""All sends of a program, to say that a receive can get none of them.
+"""All sends of a program, to show that a receive matches none of them.
 
-That is only known of a program that is closed (``closed_program``) and whose sends are all in the
-analysed text.
+This needs a closed program (``whole_program``) whose sends are all in the analysed text.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _COMPARED = frozenset({"integer", "real", "complex", "logical", "character"})
 class Sent:
     """A message that a call sends or receives, as far as it is known in any execution.
 
-    ``tag``, ``count``, ``peer`` None: not known, or any.  ``type``, ``communicator`` None: no
+    ``tag``, ``count``, ``peer`` None: unknown, or any.  ``type``, ``communicator`` None: not a
     predefined one.  ``ranks``: those that may execute the call.
     """
 
@@ -45,10 +44,10 @@ class Sent:
     ranks: Callable[[], Ranks]
 
     def goes_elsewhere(self, send: Sent) -> bool:
-        """Whether no message of ``send`` is from where this receives, or to where it does.
+        """Whether no message of ``send`` has this source, or this destination.
 
-        Ranks are those of the communicator of each call; messages of another one do not come here,
-        either (MPI-4.0 section 3.2.3).
+        Ranks are those of the communicator of each call; a message of another communicator does not
+        match, either (MPI-4.0 section 3.2.3).
         """
         both = {self.communicator, send.communicator}
         if len(both) == 2 and None not in both:
@@ -57,7 +56,7 @@ class Sent:
         return to_others or (self.peer is not None and not send.ranks().has(self.peer))
 
     def why_not(self, send: Sent) -> str | None:
-        """Why a message of ``send`` is not one that this can receive; None: it may be."""
+        """Why this receive matches no message of ``send``; None: it may match one."""
         mine, other = self.type, send.type
         if mine is None or other is None:
             return None
@@ -69,16 +68,16 @@ class Sent:
 
     @property
     def described(self) -> str:
-        """What can be received."""
+        """The messages that can be received."""
         if self.type is None:
-            return "anything can be received"
+            return "it receives anything"
         many = "" if self.count is None else f"{self.count} of "
         return f"it receives {many}{self.type.name.upper()}"
 
 
 @cache
 def operations(store: Store) -> frozenset[str]:
-    """The folded names of all procedures by which a process sends, or receives."""
+    """The folded names of all procedures that send, or receive."""
     return frozenset(name for name, row in table().items() if _access(row, store) is not None)
 
 
@@ -105,7 +104,7 @@ def all_sends(units: Iterable[UnitFacts], effects: Effects) -> tuple[Sent, ...] 
 
 
 def receives(facts: UnitFacts, messages: Messages) -> Iterator[tuple[Leaf, Sent]]:
-    """The messages that a unit receives, but those that need not come."""
+    """The messages that a unit receives, except those that need not arrive."""
     for leaf, call in messages.own_calls():
         message = _message(facts, leaf, call, Store.INCOMING)
         if message is None or "source" not in call.args:
@@ -115,7 +114,8 @@ def receives(facts: UnitFacts, messages: Messages) -> Iterator[tuple[Leaf, Sent]
 
 
 def _access(row: MpiProcedure, store: Store) -> LibraryAccess | None:
-    """What a procedure does itself, or prepares to do, with a message whose tag it is given."""
+    """The access of a procedure, or of the operation that it prepares, to a message with a given
+    tag."""
     known = library_row(row)
     for access in (*known.accesses, *known.prepared):
         if access.store is store and access.writes and access.subscripts[1] is not None:
@@ -148,7 +148,7 @@ def _message(facts: UnitFacts, leaf: Leaf, call: MpiCall, store: Store) -> Sent 
 
 
 def _not_negative(expr: Expr | None, facts: UnitFacts, leaf: Leaf) -> int | None:
-    """The value of a rank or a tag, where it is known and no wildcard."""
+    """The value of a rank or a tag, if it is known and not a wildcard."""
     value = None if expr is None else facts.values.polynomial(expr, leaf).value
     return None if value is None or value < 0 else value
 

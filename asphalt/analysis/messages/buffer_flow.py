@@ -1,8 +1,7 @@
-"""What statements do to a buffer of messages, transfers included.
+"""Array regions of a message buffer, transfers included.
 
-``array_flow`` sees a call of MPI as one that may change all of its buffer, and reads all of it.
-Here a receive that gets all that it has a count for defines just these elements, and a send reads
-no others.
+In ``array_flow`` an MPI call may change and read all of its buffer.  Here a receive that fills its
+count defines exactly these elements, and a send reads no others.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _ONE = Poly.constant(1)
 
 
 class BufferFlow:
-    """The array ``name`` of a unit, with no other name."""
+    """The array ``name`` of a unit, which has no other name."""
 
     def __init__(self, facts: UnitFacts, messages: Messages, full: FullMessages, name: str) -> None:
         self.facts = facts
@@ -58,7 +57,7 @@ class BufferFlow:
             self._transfers = self._effects()
 
     def _effects(self) -> dict[int, CallEffect]:
-        """What is known of the calls that transfer messages from or to the array."""
+        """The known effects of calls that transfer messages from or to the array."""
         calls = {id(leaf.call): (leaf, call) for leaf, call in self.messages.own_calls()}
         return {
             key: found
@@ -67,14 +66,14 @@ class BufferFlow:
         }
 
     def _reads_what_comes(self, nodes: tuple[Node, ...]) -> bool:
-        """Whether what follows a receive (the first node) reads nothing but what it defines."""
+        """Whether the statements after a receive (the first node) read only what it defines."""
         changing = frozenset[str]().union(*(self.facts.footprint(n).written() for n in nodes))
         at = next(leaves(nodes[0]))
         found = self.of(nodes, changing, at)
         return found is not None and self._inside(found.exposed, changing, at).is_empty()
 
     def needs_no_value(self, nodes: tuple[Node, ...]) -> bool:
-        """Whether the statements of a list read no element that they have not defined before."""
+        """Whether the statements of a list read only elements that they have defined before."""
         first = next((leaf for node in nodes for leaf in leaves(node)), None)
         shape = None if first is None else self._shape(first)
         if first is None or shape is None:
@@ -83,20 +82,22 @@ class BufferFlow:
         return found.exposed.is_empty()
 
     def of(self, nodes: tuple[Node, ...], changing: frozenset[str], at: Leaf) -> Flow | None:
-        """What the statements of a list do to it, one after the other, while the storages
-        ``changing`` may be written; ``at``: where its shape is asked for.  None: it has none."""
+        """The regions of the statements of a list while the storages ``changing`` may be written.
+
+        ``at``: where its shape is evaluated.  None: it has none.
+        """
         shape = self._shape(at)
         return None if shape is None else self._in(nodes, changing, shape)
 
     def stored(
         self, nodes: tuple[Node, ...], changing: frozenset[str], at: Leaf
     ) -> Elements | None:
-        """At least the elements that statements may define (see ``of``)."""
+        """A superset of the elements that statements define (see ``of``)."""
         found = self.of(nodes, changing, at)
         return None if found is None else self._inside(found.maybe, changing, at)
 
     def _inside(self, found: Elements, changing: frozenset[str], at: Leaf) -> Elements:
-        """Those of some elements that the array has."""
+        """The intersection of some elements with those of the array."""
         shape = self._shape(at)
         if shape is None:
             return found
@@ -109,7 +110,7 @@ class BufferFlow:
             return found
 
     def moves(self, call: Call) -> bool:
-        """Whether a call transfers a message from or to the array, of which all is known."""
+        """Whether a call transfers a fully known message from or to the array."""
         return id(call) in self._transfers
 
     def _in(self, nodes: tuple[Node, ...], changing: frozenset[str], shape: Shape) -> Flow:
@@ -124,7 +125,8 @@ class BufferFlow:
         return shape_of(self.name, self.facts.scope, self.facts.values, at)
 
     def _effect(self, leaf: Leaf, call: MpiCall) -> CallEffect | None:
-        """A call that transfers a message from or to the array; None: it is seen as usual."""
+        """The effect of a call that transfers a message from or to the array; None: the usual
+        one."""
         action = leaf.call
         actuals = [(t, call.args.get(t.argument)) for t in library_row(call.procedure).transfers]
         own = [(t, a) for t, a in actuals if isinstance(a, Ref) and a.name == self.name]
@@ -143,7 +145,7 @@ class BufferFlow:
     def _section(
         self, transfer: BufferEffect, actual: Ref, leaf: Leaf, call: MpiCall
     ) -> tuple[Subscript, ...] | None:
-        """The elements that are transferred, no more and no fewer; None: not known."""
+        """Exactly the elements that are transferred; None: unknown."""
         exchange = call.procedure.exchange
         symbol, shape = self.facts.scope.lookup(self.name), self._shape(leaf)
         if exchange is None or symbol is None or shape is None:
@@ -197,8 +199,11 @@ class _NamesWithTransfers(RefinedNames):
 def _run(
     first: tuple[Poly, ...], count: Poly, shape: Shape, writes: bool
 ) -> tuple[Subscript, ...] | None:
-    """The section that ``count`` elements in a row from ``first`` on are, beyond whose array none
-    of them may lie; where they are written, a part of them is as good."""
+    """The section of ``count`` consecutive elements from ``first`` on, none of them beyond the
+    array.
+
+    If they are written, a subset is sufficient.
+    """
     rest = count
     colon = Section(None, None, None)
     for number, start in enumerate(first):

@@ -1,8 +1,8 @@
-"""Which collective operations may become non-blocking: those that all ranks enter from one call.
+"""Collective operations that may become non-blocking: all ranks enter them from the same call.
 
-A blocking collective operation does not match a non-blocking one (MPI-4.0 section 6.12), so that
-the form of a call may only change where no rank can be in another call instead.  And a reduction
-that is computed by another algorithm may add in another order.
+A blocking collective operation does not match a non-blocking one (MPI-4.0 section 6.12), so that a
+call may only change its form if no rank can be in another call instead.  And another algorithm of a
+reduction may add in another order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from asphalt.ir.tree import Leaf, leaves
 
 
 def nonblocking_form(blocking: MpiProcedure) -> MpiProcedure | None:
-    """The procedure that starts what a blocking collective operation with buffers does."""
+    """The procedure that starts a blocking collective operation with buffers."""
     if not blocking.collective or blocking.timing is not Timing.BLOCKING:
         return None
     form = table().get(blocking.name.replace("mpi_", "mpi_i", 1))
@@ -35,15 +35,15 @@ def nonblocking_form(blocking: MpiProcedure) -> MpiProcedure | None:
 
 
 def why_not_together(facts: UnitFacts, call: MpiCall) -> str | None:
-    """Why ranks may meet a collective operation elsewhere than at one call; None: all of them come
-    to each call of this operation, and equally often.
+    """Why ranks may enter a collective operation from different calls; None: all of them reach each
+    call of this operation, and equally often.
 
-    One call at a uniform place is not enough: a rank may be in another call of the operation on one
-    side of it, and all others on the other side.
+    One call at a uniform place is not enough: one rank may be in a call of the operation before it,
+    and the others in a call after it.
     """
     program, effects = facts.scope.program, facts.effects
     if facts.uniformity is None:
-        return "it is not known which ranks come here"
+        return "the ranks that reach this call are unknown"
     shared = _shared_memory(program)
     if shared is not None:
         return shared
@@ -75,9 +75,9 @@ def why_not_together(facts: UnitFacts, call: MpiCall) -> str | None:
 def _why_not_all(uniformity: Uniformity, scope: Scope, leaf: Leaf, call: MpiCall) -> str | None:
     judgement = uniformity.reached(scope, leaf, call.args.get("comm"))
     if judgement.level is not Level.UNIFORM:
-        return f"it is not proved that all ranks come here ({judgement.evidence})"
+        return f"it is not proved that all ranks reach this call ({judgement.evidence})"
     open_ones = [a for a in judgement.assumptions if a.partition(":")[0] != UNIFORM.word]
-    return f"all ranks come here only with {', '.join(open_ones)}" if open_ones else None
+    return f"all ranks reach this call only with {', '.join(open_ones)}" if open_ones else None
 
 
 def _is(operation: str, wanted: MpiProcedure) -> bool:
@@ -86,7 +86,8 @@ def _is(operation: str, wanted: MpiProcedure) -> bool:
 
 
 def _shared_memory(program: Program) -> str | None:
-    """Whether what a rank reads may be written by others, who wait for a collective operation."""
+    """Whether other ranks may write what a rank reads, with a collective operation as
+    synchronisation."""
     for mention in program.mpi_calls():
         found = procedure(mention.operation)
         if found is None:
@@ -97,7 +98,7 @@ def _shared_memory(program: Program) -> str | None:
 
 
 def why_other_digits(facts: UnitFacts, call: MpiCall) -> str | None:
-    """Why another algorithm may give other results; None: it does not, or nothing is reduced."""
+    """Why another algorithm may give other results; None: it does not, or there is no reduction."""
     for parameter, actual in call.bound():
         if parameter.kind != "OPERATION":
             continue
@@ -113,7 +114,7 @@ def why_other_digits(facts: UnitFacts, call: MpiCall) -> str | None:
 
 
 def is_predefined_reduction(facts: UnitFacts, call: MpiCall) -> bool:
-    """Whether a reduction calls no procedure of the user's."""
+    """Whether a reduction calls no procedure of the user."""
     return all(
         mpi_constant(actual, facts.scope) in PREDEFINED_REDUCTIONS
         for parameter, actual in call.bound()

@@ -1,4 +1,4 @@
-"""Which ranks of its communicator execute a transfer, as far as conditions on the own rank say."""
+"""The ranks of a communicator that execute a transfer, from conditions on the rank."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from asphalt.ir.tree import Leaf
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """``only``: the rank that may execute it; None: any but ``never``."""
+    """``only``: the one rank that may execute it; None: any except ``never``."""
 
     only: int | None = None
     never: frozenset[int] = frozenset()
 
     def has(self, rank: int) -> bool:
-        """Whether a rank may be among them."""
+        """Whether a rank may be one of them."""
         return rank not in self.never and self.only in (None, rank)
 
 

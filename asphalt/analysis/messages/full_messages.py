@@ -1,9 +1,9 @@
-"""Receives that certainly define as many elements as their count says.
+"""Receives that certainly define as many elements as their count.
 
 A message may be shorter than the count of its receive, and one from MPI_PROC_NULL changes nothing
-(MPI-4.0 sections 3.2.4 and 3.10): what was in the buffer before then stays.  All processes run one
-program, so that the messages are those of the sends in it; those that may have the receive's tag
-are compared, by counts that are the same on all ranks.
+(MPI-4.0 sections 3.2.4 and 3.10): the buffer keeps its contents.  All processes run one program, so
+that its sends are all the messages. asphalt compares those with the receive's tag, by counts that
+are the same on all ranks.
 """
 
 from __future__ import annotations
@@ -40,31 +40,34 @@ class _Sent:
 
 
 class FullMessages:
-    """The messages of the program that a scope is of."""
+    """The messages of the program of a scope."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.plain = Scopes(scope.program)  # with the values of named constants
 
     def fills(self, call: MpiCall, *, from_a_rank: bool = False) -> bool:
-        """Whether a receive of the unit certainly gets as many elements as it has a count for;
-        ``from_a_rank``: where its source is not MPI_PROC_NULL."""
+        """Whether a receive of the unit certainly gets as many elements as its count.
+
+        ``from_a_rank``: if its source is not MPI_PROC_NULL.
+        """
         return self.why_not(call, from_a_rank=from_a_rank) is None
 
     def why_not(
         self, call: MpiCall, *, from_a_rank: bool = False
     ) -> tuple[str, Span | None] | None:
-        """Why a receive may get fewer elements, and the send of which it may; None: it does not."""
+        """Why a receive may get fewer elements, and the send of such a message; None: it does
+        not."""
         exchange = call.procedure.exchange
         if exchange is None or exchange.source is None:
-            return "it is no receive with a count", None
+            return "it is not a receive with a count", None
         if self._sends is None:
-            return "not all sends of the program are known", None
+            return "some sends of the program are unknown", None
         names = (exchange.receive_count, exchange.receive_type)
         count, datatype = (call.args.get(name or "") for name in names)
         tag = self._tag(call, -1)
         if count is None or datatype is None or tag is None:
-            return "its count is not known", None
+            return "its count is unknown", None
         if self._may_receive_nothing and not from_a_rank:
             return "its source may be MPI_PROC_NULL", None
         here = self.plain.of(self.scope.located)
@@ -90,12 +93,12 @@ class FullMessages:
 
     @cached_property
     def _may_receive_nothing(self) -> bool:
-        """Whether the program may receive from nobody."""
+        """Whether the program may receive from MPI_PROC_NULL."""
         return names_nobody(self.scope.program)
 
     @cached_property
     def _sends(self) -> tuple[_Sent, ...] | None:
-        """All sends of the program; None: not all are known."""
+        """All sends of the program; None: some are unknown."""
         program = self.scope.program
         if not program.main_programs():
             return None
@@ -117,7 +120,7 @@ class FullMessages:
         return tuple(found)
 
     def _of(self, name: str) -> Iterator[_Sent | None]:
-        """The sends of one name; None: one that is not clear."""
+        """The sends by one name; None: one of them is ambiguous."""
         for located in self.scope.program.mentions(name):
             scope = self.plain.of(located)
             if passed_on(located, name):
@@ -155,8 +158,8 @@ def _same_type(one: Expr, here: Scope, other: Expr, there: Scope) -> bool:
 
 
 def _same_count(one: Expr, here: Scope, other: Expr, there: Scope) -> bool:
-    """Whether two counts are equal whatever the values of named constants are, which all ranks
-    have in common."""
+    """Whether two counts are equal for all values of named constants, which all ranks have in
+    common."""
     open_here, open_there = _open(here), _open(there)
     mine, theirs = constants_in(one, open_here), constants_in(other, open_there)
     if mine != theirs:
@@ -165,7 +168,7 @@ def _same_count(one: Expr, here: Scope, other: Expr, there: Scope) -> bool:
 
 
 def _open(scope: Scope) -> Scope:
-    """The scope in which named constants have no known values."""
+    """The scope in which the values of named constants are unknown."""
     return Scopes(scope.program, any_sizes=True).of(scope.located)
 
 

@@ -1,14 +1,14 @@
-"""Buffers of which nothing is read but what a rank has sent.
+"""Buffers that are only read after a message from a rank.
 
-A receive from MPI_PROC_NULL leaves its buffer as it was (MPI-4.0 section 3.10).  Where everything
-that reads the buffer stands behind a receive and under the condition that its source is a rank::
+A receive from MPI_PROC_NULL leaves its buffer unchanged (MPI-4.0 section 3.10).  If every read of
+the buffer follows a receive under the condition that its source is a rank::
 
     call MPI_Recv(line, n, MPI_REAL, west, 1, comm, status, ierr)
     if (west /= MPI_PROC_NULL) then
       u(0,:) = line
     end if
 
-nobody sees what was left: if none of it is read that this receive does not define.
+and reads nothing that this receive does not define, then the old contents are never read.
 """
 
 from __future__ import annotations
@@ -31,9 +31,12 @@ _UNSEEN = frozenset({EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE, EffectKind.STAT
 def guarded_reads(
     facts: UnitFacts, messages: Messages, name: str
 ) -> tuple[tuple[Node, ...], ...] | None:
-    """Where a local array of a unit is read if all reads are behind a receive and under the
-    condition that its source is a rank: each such receive with what follows it, up to the next one
-    into the array.  None: there are other reads."""
+    """The reads of a local array, if all follow a receive and the condition that its source is a
+    rank.
+
+    Each such receive comes with the statements after it, up to the next one into the array.  None:
+    there are other reads.
+    """
     behind: set[int] = set()
     found: list[tuple[Node, ...]] = []
     for siblings in _lists(facts.unit.body):
@@ -58,8 +61,9 @@ def guarded_reads(
 def _behind(
     call: MpiCall, nodes: tuple[Node, ...], name: str, facts: UnitFacts, messages: Messages
 ) -> tuple[set[int], int]:
-    """The statements behind a receive (the first node) that are executed only if its source is a
-    rank, up to the next receive into the array; behind how many nodes the last one ends."""
+    """The statements after a receive (the first node) that are executed only if its source is a
+    rank, up to the next receive into the array; and the number of nodes before the end of the last
+    one."""
     exchange = call.procedure.exchange
     source = call.args.get((exchange.source if exchange is not None else None) or "")
     found: set[int] = set()
@@ -107,7 +111,8 @@ def _receives(call: MpiCall, name: str) -> bool:
 
 
 def _others(call: MpiCall, name: str) -> Iterator[Arg]:
-    """The arguments of a receive into an array but the buffer as such: its subscripts, too."""
+    """The arguments of a receive into an array, with the subscripts of the buffer in place of the
+    buffer."""
     buffers = {
         t.argument for t in library_row(call.procedure).transfers if t.writes and not t.reads
     }

@@ -1,8 +1,8 @@
 """Loops that only exchange messages, one with each of several ranks.
 
-The body of such a loop starts transfers; besides it computes, into scalars, what the calls need,
-and leaves ranks out.  Those scalars are replaced by what they were computed from, so that what is
-known of a message is said with the loop's variable and with what the loop does not change.
+The body of such a loop starts transfers.  Otherwise it computes scalar arguments of the calls, and
+skips ranks. asphalt substitutes these scalars, so that the loop's variable and loop-invariant
+variables describe a message.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Known = dict[str, Expr]
 class LoopMessage:
     """One message of an iteration.
 
-    ``buffer``, ``count``, ``datatype``, ``request``, the ``envelope`` and the ``conditions`` under
-    which it is exchanged are written with the loop's variable.  ``counter``: the variable that has
-    just been counted up by one for the subscript of the request; None: there is none.
+    ``buffer``, ``count``, ``datatype``, ``request``, the ``envelope`` and the ``conditions`` of the
+    message are expressions in the loop's variable.  ``counter``: the variable that was incremented
+    for the subscript of the request; None: there is none.
     """
 
     leaf: Leaf
@@ -47,7 +47,7 @@ class LoopMessage:
 
 @dataclass(frozen=True, slots=True)
 class Odd:
-    """Why a loop is none that only exchanges messages, and the statement that shows it."""
+    """Why a loop does not only exchange messages, and the statement that shows it."""
 
     reason: str
     leaf: Leaf
@@ -55,7 +55,7 @@ class Odd:
 
 @dataclass(slots=True)
 class _Path:
-    """What is known at a place of the body."""
+    """Known values and conditions at a place of the body."""
 
     known: Known
     conditions: tuple[Expr, ...]
@@ -64,7 +64,7 @@ class _Path:
 
 
 def starts_messages(node: Node, scope: Scope) -> bool:
-    """Whether a loop holds calls that exchange messages with another rank."""
+    """Whether a loop contains calls that exchange messages with another rank."""
     return isinstance(node, Do) and any(
         call is not None and _is_transfer(call)
         for call in (mpi_call_in(n, scope) for n in leaves(node))
@@ -72,7 +72,7 @@ def starts_messages(node: Node, scope: Scope) -> bool:
 
 
 def _is_transfer(call: MpiCall) -> bool:
-    """Whether a call starts, or is, a transfer with one rank in each direction that it has."""
+    """Whether a call starts, or is, a transfer with one rank in each of its directions."""
     timing = call.procedure.timing
     row = library_row(call.procedure)
     both = len(envelopes_of(call) or ()) == 2
@@ -100,7 +100,7 @@ class _Reader:
             if odd is not None:
                 return odd
         left = [name for name, times in path.counted.items() if times]
-        return Odd(f"{left[0]} counts what is no message", self.loop.head) if left else None
+        return Odd(f"{left[0]} does not only count messages", self.loop.head) if left else None
 
     def _node(self, node: Node, path: _Path) -> Odd | None:
         match node:
@@ -110,11 +110,11 @@ class _Reader:
                 return self._call(node, call, path)
             case Leaf(what=Guarded(condition=condition, action=Jump(kind=JumpKind.CYCLE) as jump)):
                 if jump.construct not in (None, self.loop.head.name):
-                    return Odd("another loop goes on", node)
+                    return Odd("CYCLE of another loop", node)
                 if any(path.counted.values()):
-                    return Odd("a request is counted for a message that is left out", node)
+                    return Odd("a request is counted for a skipped message", node)
                 if path.inside:
-                    return Odd("a branch leaves out what stands behind it", node)
+                    return Odd("a branch skips the statements after it", node)
                 return self._under(Op(".not.", (condition,)), node, path)
             case Leaf(what=Guarded(condition=condition, action=Call() as call)):
                 inner = replace(path, counted=dict(path.counted))
@@ -136,14 +136,14 @@ class _Reader:
     def _under(self, condition: Expr, leaf: Leaf, path: _Path) -> Odd | None:
         written = self._written(condition, path)
         if written is None:
-            return Odd("a condition depends on what the loop changes", leaf)
+            return Odd("a condition depends on a variable that the loop changes", leaf)
         path.conditions = (*path.conditions, written)
         return None
 
     def _assign(self, leaf: Leaf, assign: Assign, path: _Path) -> Odd | None:
         target = assign.target
         if not isinstance(target, Ref) or target.args is not None or assign.pointer:
-            return Odd("the loop defines more than scalars", leaf)
+            return Odd("the loop does not only define scalars", leaf)
         if folded_expr(assign.value) == Op(
             "+", (Ref(target.name, target.name), Lit("integer", "1"))
         ):
@@ -155,27 +155,27 @@ class _Reader:
             path.known.pop(target.name, None)  # what needs it is not understood
             return None
         if value is None:
-            return Odd(f"{target.spelled} depends on what the loop changes", leaf)
+            return Odd(f"{target.spelled} depends on a variable that the loop changes", leaf)
         path.known[target.name] = value
         return None
 
     def _call(self, leaf: Leaf, call: Call, path: _Path) -> Odd | None:
         found = mpi_call(call, self.scope)
         if found is None or not _is_transfer(found):
-            return Odd("a call of the loop is no start of a transfer", leaf)
+            return Odd("a call of the loop does not start a transfer", leaf)
         counter: str | None = None
         request = found.args.get("request")
         if request is not None:
             counter = self._counter(request, path)
             written = request if counter is not None else self._written(request, path)
             if written is None:
-                return Odd("the request depends on what the loop changes", leaf)
+                return Odd("the request depends on a variable that the loop changes", leaf)
             if counter is not None:
                 path.counted[counter] -= 1
             request = written
         exchange = found.procedure.exchange
         if exchange is None:
-            return Odd("the buffers of the call are not known", leaf)
+            return Odd("the buffers of the call are unknown", leaf)
         for envelope in envelopes_of(found) or ():
             out = envelope.way is Way.OUT
             names = (
@@ -188,7 +188,7 @@ class _Reader:
             peer, tag = self._written(envelope.peer, path), self._written(envelope.tag, path)
             buffer, count, datatype = given_here
             if None in (peer, tag, buffer, count, datatype):
-                return Odd("an argument depends on what the loop changes", leaf)
+                return Odd("an argument depends on a variable that the loop changes", leaf)
             assert peer is not None
             assert tag is not None
             assert buffer is not None
@@ -212,14 +212,15 @@ class _Reader:
         return None
 
     def _counter(self, request: Expr, path: _Path) -> str | None:
-        """The variable that has been counted up once for this request."""
+        """The variable that was incremented once for this request."""
         match request:
             case Ref(args=(Ref(name=name, args=None),)) if path.counted.get(name) == 1:
                 return name
         return None
 
     def _written(self, expr: Expr, path: _Path) -> Expr | None:
-        """An expression with what the loop has computed replaced; None: it depends on more."""
+        """An expression with the values that the loop has computed substituted; None: it depends on
+        more."""
         result = substituted(expr, path.known)
         if names_in(result) & self.assigned:
             return None
@@ -235,7 +236,7 @@ def _assigned(nodes: tuple[Node, ...]) -> frozenset[str]:
 
 
 def _keeps(target: Ref, value: Expr, scope: Scope) -> bool:
-    """Whether an assignment gives a variable the value itself: it is of the same type."""
+    """Whether an assignment stores the value without conversion: the variable has the same type."""
     symbol = scope.lookup(target.name)
     if symbol is None or symbol.type is None:
         return False
@@ -246,7 +247,7 @@ def _keeps(target: Ref, value: Expr, scope: Scope) -> bool:
 
 
 def substituted(expr: Arg, known: Known) -> Arg:
-    """An expression with variables replaced by expressions."""
+    """An expression with expressions substituted for variables."""
     match expr:
         case Ref(name=name, args=None) if name in known:
             return known[name]

@@ -1,7 +1,7 @@
-"""The messages of one unit: each send and each receive that a call starts, and where it ends.
+"""The messages of one unit: the sends and receives that calls start, and their completions.
 
 The rules are those of Danalis et al., ICS 2009, section 4: a call that starts a transfer uses or
-defines its buffer until the call that completes it, which knows the buffer by its request
+defines its buffer until the call that completes it, which identifies the buffer by its request
 (``whichbuf``); messages with the same source, tag and communicator do not overtake each other
 (MPI-4.0 section 3.5).
 """
@@ -39,14 +39,14 @@ from asphalt.ir.tree import Do, Leaf, Node, leaves
 
 
 class Way(Enum):
-    """Which way a message goes."""
+    """The direction of a message."""
 
     OUT = "sends"
     IN = "receives"
 
 
 class Stage(Enum):
-    """What a call does in the life of a transfer (MPI-4.0 section 2.4)."""
+    """The stages of a transfer that a call performs (MPI-4.0 section 2.4)."""
 
     START = "starts"  # returns whatever other processes do
     COMPLETE = "completes"  # returns when an operation started before is complete
@@ -57,7 +57,7 @@ class Stage(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What a message is known by: the other rank, the tag, the communicator."""
+    """The envelope of a message: the other rank, the tag, the communicator."""
 
     way: Way
     peer: Expr
@@ -66,7 +66,7 @@ class Envelope:
 
 
 def part_of(call: MpiCall) -> Stage:
-    """What a call does in the life of transfers."""
+    """The stages of transfers that a call performs."""
     return _part_of(call.procedure)
 
 
@@ -100,7 +100,7 @@ def _part_of(procedure: MpiProcedure) -> Stage:
 
 
 def envelopes_of(call: MpiCall) -> tuple[Envelope, ...] | None:
-    """What the messages of a call are known by; None: not all of it is given."""
+    """The envelopes of the messages of a call; None: not all arguments are given."""
     found: list[Envelope] = []
     for access in library_row(call.procedure).accesses:
         if access.store in (Store.INCOMING, Store.OUTGOING):
@@ -120,7 +120,7 @@ class Messages:
         self.facts = facts
 
     def call(self, leaf: Leaf) -> MpiCall | None:
-        """The MPI call that a statement makes."""
+        """The MPI call of a statement."""
         call = leaf.call
         if call is None:
             return None
@@ -149,7 +149,7 @@ class Messages:
                 yield leaf, call
 
     def only_starts(self, node: Node) -> bool:
-        """Whether a statement or construct does nothing but start transfers."""
+        """Whether a statement or construct only starts transfers."""
         starts = False
         for leaf in leaves(node):
             what = leaf.action
@@ -164,7 +164,7 @@ class Messages:
 
     @cached_property
     def matches(self) -> tuple[Match, ...]:
-        """Which call completes which."""
+        """The matching of starts and completions."""
         facts = self.facts
         return matching(facts.scope, facts.values, facts.reaching, own=self._requests)
 
@@ -179,7 +179,7 @@ class Messages:
 
     @cached_property
     def _unknown(self) -> frozenset[str | None]:
-        """The variables with requests of which it is not known what completes them."""
+        """The variables with requests whose completions are unknown."""
         own = self._requests.operations
         return frozenset(
             own[id(match.leaf)].root if id(match.leaf) in own else None
@@ -195,9 +195,9 @@ class Messages:
         return OwnRequests(self.facts.scope, self.facts.values, self.facts.reaching, found)
 
     def envelopes(self, call: MpiCall) -> tuple[Envelope, ...] | None:
-        """What the messages of a call may be known by; None: not all of it is given.
+        """The possible envelopes of the messages of a call; None: not all arguments are given.
 
-        What takes messages from a queue may take those of all calls that put some into it.
+        A call that takes messages from a queue may take those of all calls that put some into it.
         """
         if call.queue is None or part_of(call) is Stage.START:
             return envelopes_of(call)
@@ -220,7 +220,7 @@ class Messages:
         ]
 
     def completion(self, leaf: Leaf) -> tuple[Leaf, ...] | None:
-        """The calls that complete what a call starts; None: not known."""
+        """The calls that complete the operations of a call; None: unknown."""
         call = self.call(leaf)
         if call is not None and call.queue is not None:
             return tuple(taking for taking, _ in self._of_queue(call.queue, Stage.BOTH))
@@ -230,7 +230,7 @@ class Messages:
         return None
 
     def completed_by(self, leaf: Leaf) -> tuple[Matched, ...] | None:
-        """What a completion may complete; None: not known."""
+        """The operations that a completion may complete; None: unknown."""
         if not self._requests.is_own(leaf):
             return None
         if self._unknown & {None, self._requests.operations[id(leaf)].root}:
@@ -238,8 +238,8 @@ class Messages:
         return tuple(self._starts.get(id(leaf), ()))
 
     def follows(self, end: Leaf, starts: Iterable[Leaf], ends: Iterable[Leaf]) -> bool:
-        """Whether every way to a completion, from the entry or from one of some completions, passes
-        one of some starts."""
+        """Whether every path to a completion, from the entry or from one of some completions,
+        passes one of some starts."""
         graph = self.facts.reaching.graph
         target = graph.action(end)
         before = {point for leaf in ends if (point := graph.action(leaf)) is not None}
@@ -251,7 +251,7 @@ class Messages:
         return not leads_to(graph, {ENTRY, *before}, target, between, excluded)
 
     def pending(self, leaf: Leaf) -> tuple[Access, ...] | None:
-        """The accesses to buffers of what a completion completes; None: not known."""
+        """The accesses to buffers of the operations of a completion; None: unknown."""
         started = self.completed_by(leaf)
         if started is None:
             return None
@@ -270,7 +270,8 @@ class Messages:
         return tuple(found)
 
     def _same_at(self, names: Collection[str], start: Leaf, end: Leaf) -> bool:
-        """Whether variables are at a completion what they were when the operation was started."""
+        """Whether variables have the same values at a completion as at the start of the
+        operation."""
         names = [name for name in names if self.facts.values.written_in_unit(name)]
         if self.kept.until(names, start, end):
             return True
@@ -278,13 +279,13 @@ class Messages:
 
     @cached_property
     def kept(self) -> KeptValues:
-        """Which variables keep their values between statements."""
+        """The variables that keep their values between statements."""
         own = self._requests
         return KeptValues(self.facts, own.branches.knowing(own.changed_by))
 
     def _kept_between(self, start: Leaf, end: Leaf) -> frozenset[str]:
-        """The variables of the loops around both statements, which nothing else may change, where
-        the operation is complete before the next iteration."""
+        """The variables of the loops around both statements, which nothing else may change, if the
+        operation is complete before the next iteration."""
         graph = self.facts.reaching.graph
         points = graph.action(start), graph.action(end)
         if points[0] is None or points[1] is None:
@@ -300,10 +301,13 @@ class Messages:
         return frozenset(kept)
 
     def buffers(self, leaf: Leaf, call: MpiCall) -> tuple[Access, ...] | None:
-        """The accesses of a call to its buffers, with the elements that the count allows; None:
-        a buffer is no variable."""
+        """The accesses of a call to its buffers, with the elements that the count allows.
+
+        None: a buffer is not a variable.
+        """
         return transfer_buffers(leaf, call, self.facts.scope, self.facts.values)
 
     def touched(self, leaf: Leaf, call: MpiCall) -> tuple[Access, ...] | None:
-        """The same; where the count is not known, with all elements from the first one on."""
+        """The accesses of ``buffers``; where the count is unknown, to all elements from the first
+        one."""
         return touched_buffers(leaf, call, self.facts.scope, self.facts.values)

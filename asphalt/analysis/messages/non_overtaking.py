@@ -1,9 +1,9 @@
-"""The order that MPI calls keep among themselves, whatever data they touch.
+"""The order of MPI calls, whatever data they access.
 
-Danalis et al., ICS 2009, section 4: the effects in the library (table 2).  Beyond the paper:
-nothing that completes a transfer comes before something that starts one and stood in front of it,
-so that whatever another rank waits for still happens before this rank waits itself; a program that
-cannot deadlock under any buffering stays so.
+Danalis et al., ICS 2009, section 4: the effects in the library (table 2).  Beyond the paper: a
+completion never moves before a start that precedes it, so that whatever another rank waits for
+still happens before this rank waits itself.  A program that cannot deadlock under any buffering
+remains such a program.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class MessageOrder:
     messages: Messages
 
     def why_not(self, first: Node, second: Node) -> str | None:
-        """Why the MPI calls of two statements keep their order; None: they need not."""
+        """Why the MPI calls of two statements cannot be reordered; None: they can."""
         for leaf, one in self.messages.calls(first):
             for other_leaf, other in self.messages.calls(second):
                 reason = self._calls(one, other)
@@ -44,13 +44,13 @@ class MessageOrder:
         if Stage.NOTHING in (before, after):
             return None
         if Stage.OTHER in (before, after):
-            return f"{one.procedure.spelled} and {other.procedure.spelled} keep their order"
+            return f"{one.procedure.spelled} and {other.procedure.spelled} cannot be reordered"
         if one.procedure.collective and other.procedure.collective:
-            return "collective operations keep their order"
+            return "collective operations cannot be reordered"
         if self._ready is not None and receives(one.procedure) and Stage.COMPLETE is not after:
             return self._ready
         if before in (Stage.START, Stage.BOTH) and after in (Stage.COMPLETE, Stage.BOTH):
-            return "a wait before something that another rank may wait for"
+            return "a wait cannot move before a start that another rank may wait for"
         if after in (Stage.START, Stage.BOTH) and before in (Stage.COMPLETE, Stage.BOTH):
             reason = self.depends_on_time
             if reason is not None:
@@ -58,23 +58,23 @@ class MessageOrder:
         return self.overtaking(one, other)
 
     def overtaking(self, one: MpiCall, other: MpiCall) -> str | None:
-        """Whether messages of both may have one envelope, so that they must not change places."""
+        """Why the messages of two calls, which may have the same envelope, cannot be reordered."""
         if Stage.COMPLETE in (part_of(one), part_of(other)):
             return None
         mine, theirs = self.messages.envelopes(one), self.messages.envelopes(other)
         if mine is None or theirs is None:
-            return "a message whose envelope is not known"
+            return "a message with an unknown envelope"
         for a in mine:
             for b in theirs:
                 if a.way is b.way and not self._differ(a, b):
-                    return "two messages that may be known by the same rank, tag and communicator"
+                    return "two messages that may have the same rank, tag and communicator"
         return None
 
     def _differ(self, a: Envelope, b: Envelope) -> bool:
-        """Whether two messages of one way certainly differ in rank or tag.
+        """Whether two messages of the same direction certainly differ in rank or tag.
 
-        Wildcards are equal to anything, and other communicators may be the same one.  Where a
-        receive takes any tag, it takes what was sent first.
+        A wildcard equals anything, and two communicators may be the same.  A receive with any tag
+        takes the message that was sent first.
         """
         compared = [(a.peer, b.peer)]
         if a.way is Way.IN or not self._takes_any_tag:
@@ -88,7 +88,7 @@ class MessageOrder:
         return False
 
     def wildcard(self, expr: Expr) -> bool:
-        """Whether a rank or a tag may be one that stands for all."""
+        """Whether a rank or a tag may be a wildcard."""
         constant = mpi_constant(expr, self.facts.scope)
         if constant is not None:
             return constant in _WILDCARDS
@@ -101,30 +101,30 @@ class MessageOrder:
 
     @cached_property
     def _ready(self) -> str | None:
-        """Whether a send of the program is only right behind its receive (MPI-4.0 section 3.4)."""
+        """Whether a send of the program needs its receive to be posted (MPI-4.0 section 3.4)."""
         for mention in self.facts.scope.program.mpi_calls():
             procedure = table().get(mention.operation)
             if procedure is not None and is_ready_mode(procedure):
-                return f"{procedure.spelled} relies on a receive that was started before"
+                return f"{procedure.spelled} needs its receive to be posted"
         return None
 
     @cached_property
     def depends_on_time(self) -> str | None:
-        """Why the order in which operations of *different* ranks are started may matter.
+        """Why the order in which *different* ranks start operations may matter.
 
-        Where every receive names its source, which message a receive gets follows from the order
-        of the sends of each rank and of the receives of each rank alone.
+        If every receive names its source, the order of the sends of each rank and of the receives
+        of each rank alone decide which message a receive gets.
         """
         program = self.facts.scope.program
         if takes_any_source(program):
-            return "the program receives from any source, so that orders between ranks may matter"
+            return "the program has MPI_ANY_SOURCE, so that the order of starts on ranks may matter"
         if self._ready is not None:
             return self._ready
         for mention in program.mpi_calls():
             procedure = table().get(mention.operation.removeprefix("p"))
             procedure = procedure or table().get(mention.operation)
             if procedure is None:
-                return f"{mention.operation} is not known"
+                return f"{mention.operation} is unknown"
             stores = {access.store for access in library_row(procedure).accesses}
             if stores & {Store.WINDOW, Store.FILE}:
                 return f"ranks share memory or files ({procedure.spelled})"

@@ -1,7 +1,7 @@
-"""Receives that may wait for no message, so that no send need match them.
+"""Receives that may get no message, so that no send need match them.
 
-That is one from MPI_PROC_NULL (MPI-4.0 section 3.10), one that is cancelled (3.8.4), and one that
-is prepared and never started (3.9).
+Such are receives from MPI_PROC_NULL (MPI-4.0 section 3.10), cancelled ones (3.8.4), and persistent
+ones that are never started (3.9).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _OF_A_RANK = ("mpi_comm_rank", "mpi_comm_size")
 
 
 def may_get_nothing(facts: UnitFacts, leaf: Leaf, call: MpiCall) -> bool:
-    """Whether a receive of a unit may wait for no message."""
+    """Whether a receive of a unit may get no message."""
     if any(p.kind == "REQUEST" for p in call.procedure.parameters):
         called = (mention.operation for mention in facts.scope.program.mpi_calls())
         if any(name in _CANCEL for name in called):
@@ -41,7 +41,7 @@ def may_get_nothing(facts: UnitFacts, leaf: Leaf, call: MpiCall) -> bool:
 
 
 def _may_stay_prepared(facts: UnitFacts, leaf: Leaf) -> bool:
-    """Whether the unit may leave an operation that it prepares without starting it."""
+    """Whether the unit may never start an operation that it prepares."""
     found = operations(facts.reaching, facts.scope, facts.values)
     own = next((one for one in found if one.leaf is leaf), None)
     if own is None or own.root is None:
@@ -59,7 +59,7 @@ def names_nobody(program: Program) -> bool:
 
 
 def _gives_neighbours(procedure: MpiProcedure) -> bool:
-    """Whether a procedure gives ranks of which some may be MPI_PROC_NULL: those of a grid."""
+    """Whether a procedure returns neighbours in a grid, some of which may be MPI_PROC_NULL."""
     ranks = [
         p for p in procedure.parameters if p.kind == "RANK" and p.direction is not Direction.IN
     ]
@@ -67,7 +67,7 @@ def _gives_neighbours(procedure: MpiProcedure) -> bool:
 
 
 class _Sources:
-    """Where the ranks that a unit receives from come from."""
+    """The origins of the source ranks of a unit's receives."""
 
     def __init__(self, facts: UnitFacts) -> None:
         self.facts = facts
@@ -88,7 +88,7 @@ class _Sources:
         return any(self._comes_from_null(part, point) for part in walk(expr))
 
     def _comes_from_null(self, part: object, point: int) -> bool:
-        """Whether a part of an expression may have to do with MPI_PROC_NULL."""
+        """Whether the value of a part of an expression may come from MPI_PROC_NULL."""
         if isinstance(part, OpaqueExpr | Component):
             return True
         if not isinstance(part, Ref):

@@ -1,4 +1,4 @@
-"""Receives by which a rank waits for a message of its own that it has not sent."""
+"""Receives in which a rank waits for a message from itself that it has not sent."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from asphalt.ir.tree import Leaf, leaves
 
 
 def receives_from_itself(facts: UnitFacts, messages: Messages) -> Iterator[tuple[Leaf, str]]:
-    """The blocking receives of a main program from the rank itself, in front of which it has
-    certainly sent nothing; with the name of the rank."""
+    """The blocking receives of a main program from the rank itself before which it has certainly
+    sent nothing; with the name of the rank."""
     if facts.unit.kind != "program" or _has_threads(facts):
         return
     calls = tuple(messages.own_calls())
@@ -39,7 +39,7 @@ def _has_threads(facts: UnitFacts) -> bool:
 
 
 def _only_receives(call: MpiCall) -> bool:
-    """Whether a call returns when it has received a message, and does nothing else."""
+    """Whether a call returns after the receipt of a message, and does nothing else."""
     row = library_row(call.procedure)
     stores = [access.store for access in row.accesses if access.writes]
     blocking = call.procedure.timing is Timing.BLOCKING
@@ -47,7 +47,7 @@ def _only_receives(call: MpiCall) -> bool:
 
 
 def _may_have_sent(facts: UnitFacts, point: int) -> bool:
-    """Whether a statement on a way to a point may send something."""
+    """Whether a statement on a path to a point may send a message."""
     graph, accesses = facts.reaching.graph, facts.reaching.accesses
     seen: set[int] = set()
     work = list(graph.predecessors[point])
@@ -72,8 +72,8 @@ def _may_have_sent(facts: UnitFacts, point: int) -> bool:
 def own_ranks(
     facts: UnitFacts, calls: Iterable[tuple[Leaf, MpiCall]], transfer: MpiCall, point: int
 ) -> Iterator[str]:
-    """The variables that hold the rank in the communicator of a transfer at a point; ``calls``: of
-    the unit."""
+    """The variables with the rank in the communicator of a transfer at a point; ``calls``: of the
+    unit."""
     own = transfer.args.get("comm")
     wanted = None if own is None else mpi_constant(own, facts.scope)
     for leaf, call in calls:

@@ -1,8 +1,8 @@
-"""Whether a send and a receive of a unit are the only ones of the program whose messages meet.
+"""Whether a send and a receive of a unit are the only ones of the program that match each other.
 
-Then all messages of the send come to the receive, and the n-th one from a rank is the n-th one that
-is received from it (MPI-4.0 section 3.5): whatever is done to both alike, cutting their messages at
-the same places, say, keeps sender and receiver in step.
+Then the receive gets all messages of the send, and the n-th message of a rank is the n-th one
+received from it (MPI-4.0 section 3.5).  Sender and receiver remain in step if both are changed
+alike, for instance cut into the same segments.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ _TRAFFIC = frozenset({Store.INCOMING, Store.OUTGOING})
 
 @dataclass(frozen=True, slots=True)
 class _Mention:
-    """A call, in the unit of a name; ``leaf`` None: another use of its name.  ``tags``: those that
-    it names, None among them for one whose value is not known; None: it may have any."""
+    """A call, in the unit of a name; ``leaf`` None: another use of its name.
+
+    ``tags``: those that it names, None among them for an unknown value; None: it may have any.
+    """
 
     name: str
     unit: str
@@ -42,7 +44,7 @@ class _Mention:
 
 
 class SolePair:
-    """The messages between two ranks of the program that a unit belongs to."""
+    """The messages between two ranks of the program of a unit."""
 
     def __init__(self, facts: UnitFacts) -> None:
         self.facts = facts
@@ -53,8 +55,8 @@ class SolePair:
         self._more = self._mentions()
 
     def why_not(self, tags: Collection[Expr], own: Collection[Leaf]) -> str | None:
-        """Why messages with these tags may be those of other statements than ``own``, all of the
-        unit; None: they are not."""
+        """Why messages with these tags may match statements other than ``own``, all of the unit;
+        None: they cannot."""
         if self._unclear is not None:
             return self._unclear
         here = self._plain.of(self.facts.located)
@@ -62,7 +64,7 @@ class SolePair:
         known = {_place(self.facts.located, leaf) for leaf in own}
         for found in self._all():
             if found.leaf is None:
-                return f"{found.name} is not only called, in {found.unit or 'main'}"
+                return f"{found.name} has uses other than calls in {found.unit or 'main'}"
             if found.place not in known and not _differ(found, mine):
                 where = "?" if found.leaf.span is None else found.leaf.span.first
                 return f"{found.name} in line {where} may have the same tag"
@@ -74,15 +76,15 @@ class SolePair:
         if not is_closed(self.facts.effects):
             return "a part of the program is unknown"
         if takes_any_tag(self.program):
-            return "a receive takes messages with any tag"
+            return "a receive has MPI_ANY_TAG"
         if takes_any_source(self.program):
-            return "a receive takes messages from any rank"
+            return "a receive has MPI_ANY_SOURCE"
         if any(not call.live and _moves(call.operation) for call in self.program.mpi_calls()):
-            return "other builds have other messages"
+            return "other builds of the program have other messages"
         return None
 
     def _all(self) -> Iterator[_Mention]:
-        """What ``_mentions`` gives, which is looked for once."""
+        """The result of ``_mentions``, computed once."""
         at = 0
         while True:
             if at == len(self._found):
@@ -94,7 +96,7 @@ class SolePair:
             at += 1
 
     def _mentions(self) -> Iterator[_Mention]:
-        """Where the program may send, receive or look for messages."""
+        """The statements of the program that may send, receive or probe."""
         for name in sorted(self._names()):
             for located in self.program.mentions(name):
                 if located.unit.name in RUNTIME_MODULES or not self._is_live(located):
@@ -105,14 +107,14 @@ class SolePair:
                     yield _Mention(name, located.unit.name, leaf, place, tags)
 
     def _names(self) -> frozenset[str]:
-        """The names by which the program sends, receives or looks for messages."""
+        """The names by which the program sends, receives or probes."""
         called = {mention.operation for mention in self.program.mpi_calls()}
         names = {n for own in called for n in (own, f"p{own}") if _moves(own.removeprefix("p"))}
         names |= {name for name in called if _moves(name)}
         return frozenset(names | {n for n, own in RUNTIME_CALLS.items() if _moves(own.operation)})
 
     def _calls(self, located: Located, name: str) -> Iterator[tuple[Leaf | None, MpiCall | None]]:
-        """The calls of one name in a unit; no statement: another use of the name."""
+        """The calls by one name in a unit; no statement: another use of the name."""
         scope = self._plain.of(located)
         if passed_on(located, name):
             yield None, None
@@ -128,8 +130,8 @@ class SolePair:
                 yield leaf, mpi_call(what, scope)
 
     def _tags(self, call: MpiCall, located: Located) -> frozenset[int | None] | None:
-        """The tags that a call names; none if it takes what was asked for elsewhere; None: it may
-        have any."""
+        """The tags that a call names; none if another call has named them; None: it may have
+        any."""
         given = [call.args[p.name] for p in call.procedure.parameters if _is_tag(p, call)]
         if not given:
             return frozenset() if call.queue is not None else None
@@ -158,7 +160,7 @@ def _differ(found: _Mention, mine: Collection[int | None]) -> bool:
 
 
 def _moves(operation: str) -> bool:
-    """Whether a procedure sends, receives, prepares that, or looks for messages."""
+    """Whether a procedure sends, receives, prepares one of both, or probes."""
     found = procedure(operation)
     if found is None:
         return False

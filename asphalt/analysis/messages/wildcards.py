@@ -1,7 +1,7 @@
-"""Receives that take a message from any source, or with any tag.
+"""Receives with any source or any tag.
 
-The constants of MPI for this are negative in every library in use (MPI-4.0 section 3.2.4 leaves the
-values open), and no rank or tag is: programs that spell the number mean the same.
+The constants of MPI for wildcards are negative in every library in use (MPI-4.0 section 3.2.4
+leaves the values open), and no rank or tag is: a program may also write the number.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _by_number(program: Program, which: int) -> bool:
 
 
 def _received(program: Program) -> Iterator[tuple[tuple[Expr, Expr], Scope]]:
-    """Source and tag of all receives and probes, and where they stand."""
+    """Source and tag of all receives and probes, with their scopes."""
     called = {mention.operation for mention in program.mpi_calls()}
     names = {name: operation for operation in called for name in (operation, f"p{operation}")}
     names |= {name: own.operation for name, own in RUNTIME_CALLS.items()}

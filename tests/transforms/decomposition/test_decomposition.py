@@ -234,7 +234,7 @@ STAYS = {
     "way-out": (
         ALLTOALL + USE.replace("      do i", "      if (x(1,p) > 9) exit\n      do i"), "a jump",
     ),
-    "variable-read-behind": (ALLTOALL + USE + "    total = p\n", "p may be read behind"),
+    "variable-read-behind": (ALLTOALL + USE + "    total = p\n", "p may be read after"),
     "backwards": (ALLTOALL + loop("x(i,p) = r(i,p)", "p = np, 1, -1"), "does not count"),
     "bounds-change": (
         ALLTOALL + loop("x(i,p) = r(i,p)", "p = 1, m").replace("  do i", "  m = np\n      do i"),
