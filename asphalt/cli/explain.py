@@ -25,7 +25,7 @@ from asphalt.report.drawing import drawing
 from asphalt.report.text import code_details, code_summary, site_details
 
 _CODE = re.compile(r"ASP\d+", re.IGNORECASE)
-_NO_MORE = "no more work comes beside it"
+_NO_MORE = "no more computation to overlap"
 _MOST = 5  # exchanges that are named where there is none
 
 

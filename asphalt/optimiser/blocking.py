@@ -28,7 +28,7 @@ from asphalt.transforms.inlining import inline
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.tiling import pipelining, segmentation
 
-NOT_BROUGHT = "could by itself, but is not brought there with what stands around it"
+NOT_MOVED = "could be overlapped, but does not move there with the statements around it"
 
 
 def kept_blocking(
@@ -84,7 +84,7 @@ def not_overlapped(
     unchanged = options.fault_in(located)
     unchanged = unchanged or why_unchanged(analyses.tree, *key_of(located), facts.scope)
     if unchanged is not None:
-        message = f"it could be non-blocking, but nothing of its procedure is changed: {unchanged}"
+        message = f"its procedure is not transformed: {unchanged}"
         return tuple(
             (Refused(NOTHING_BESIDE, message, found.leaf.span), spelled, found.assumed)
             for found, spelled in idle
@@ -127,18 +127,18 @@ def _idle(
 ) -> Refused:
     """The refusal of a transfer that no work comes beside, with what would have brought some."""
     if found.not_whole is not None:
-        message = f"it could become messages, but not one operation: {found.not_whole}"
+        message = f"it could be decomposed, but not made non-blocking: {found.not_whole}"
         if more is None:
             return Refused(NOTHING_BESIDE, message, found.leaf.span)
         return replace(more, message=f"{message}; {more.message}")
-    message = "it could be non-blocking, but no work comes beside it"
+    message = "no computation to overlap"
     told = [why for why in (window.why, *calls) if why is not None]
     code, why = _of_nests(window, tried)
     told += why
     if window.beside is not None:
         told.append(_could(window.beside, options, tried))
     if not told and window.alone_in is not None:
-        told = [f"no work stands in {window.alone_in}"]
+        told = [f"{window.alone_in} contains none"]
     message += f": {'; '.join(told)}" if told else " that is worth it"
     marks = tuple(
         Mark(stop.span, "offending", stop.why)
@@ -176,10 +176,10 @@ def _could(beside: Node, options: Options, tried: Tried) -> str:
     what = f"the loop of {where}" if isinstance(beside, Do) else where
     lacking = [name for name in (Pass.FISSION, Pass.MOTION) if not options.asks_for(name)]
     if lacking:
-        return f"with --passes {','.join(lacking)}, {what} might"
+        return f"{what} might be overlapped with --passes {','.join(lacking)}"
     if tried.ending is not None:
-        return f"{what} could, but {tried.ending.numbers}"
-    return f"{what} {NOT_BROUGHT}"
+        return f"{what} could be overlapped, but {tried.ending.numbers}"
+    return f"{what} {NOT_MOVED}"
 
 
 def calls_that_stay(

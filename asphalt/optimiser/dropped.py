@@ -13,7 +13,7 @@ from asphalt.optimiser.phases import MOST_STEPS
 from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.transforms.rewriting.step import Step
 
-IDLE = "no more work comes beside transfers by it"
+IDLE = "it overlaps no more computation"
 SLOWER = "execution would take longer"
 AS_LONG = "execution would take as long as without it"
 LESS_SAVED = "no more time is saved by it"

@@ -8,7 +8,7 @@ of the user.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
@@ -63,9 +63,9 @@ class EmptyWindow:
             return None
         told = []
         if self.behind is not None:
-            told.append(f"behind it, {self.behind.why}")
+            told.append(f"below, {self.behind.why}")
         if self.before is not None:
-            told.append(f"before it, {self.before.why}")
+            told.append(f"above, {self.before.why}")
         return "; ".join(told) or None
 
 
@@ -117,7 +117,7 @@ class EmptyWindows:
         place = self.places[id(split.leaf)]
         if not self._has_work(place, forwards):
             return None
-        moved, own = _Moved(split, buffers, split.leaf), self._arguments(split)
+        moved, own = _Moved(split, split.leaf), self._arguments(split)
         mine = buffers if forwards else (*buffers, *own)
         mine = (*mine, *self.order.by_others(split.leaf))
         stopped: Stop | None = None
@@ -128,7 +128,7 @@ class EmptyWindows:
                 if stop is not None:
                     return stopped or stop
                 mine = (*mine, *self._rest(siblings[here], split, forwards))
-                moved = _Moved(split, buffers, siblings[here])
+                moved = _Moved(split, siblings[here])
             elif siblings[here] is not split.leaf:
                 return stopped
             others = range(here + 1, len(siblings)) if forwards else reversed(range(here))
@@ -169,7 +169,7 @@ class EmptyWindows:
         why = why or self.order.place.fixed(branch)
         if why is None:
             return None
-        return Stop(branch, f"the branch around it stays whole: {why}")
+        return Stop(branch, f"the branch around it cannot be split: {why}")
 
     def _rest(self, branch: Node, split: Split, forwards: bool) -> Iterator[Access]:
         """What a branch reads and writes beside the transfer in it."""
@@ -200,13 +200,13 @@ class EmptyWindows:
         if why is None and not self._has_splits(other):
             why = self.order.place.bound(other)
         if why is not None:
-            return Stop(other, f"a statement that keeps its place ({why})")
+            return Stop(other, why)
         why = self._calls(moved.split.call, other, forwards)
         if why is not None:
             return Stop(other, why)
         theirs = self.order.accesses(other)
         if theirs is None:
-            why = f"line {line_of(_head(other))}: what it waits for is not known"
+            why = f"the buffers of the wait in line {line_of(_head(other))} are not known"
             return Stop(other, why)
         pair = (moved.node, other) if forwards else (other, moved.node)
         both = (mine, theirs) if forwards else (theirs, mine)
@@ -214,17 +214,17 @@ class EmptyWindows:
         if found is None:
             return None
         own, access = found if forwards else found[::-1]
-        return Stop(other, need(access, own, moved.buffers, forwards, self.facts))
+        return Stop(other, conflict(access, own, self.facts))
 
     def _calls(self, call: MpiCall, other: Node, forwards: bool) -> str | None:
         """Why a transfer has to keep its order with calls of MPI."""
         for leaf, one in self.messages.calls(other):
             part = part_of(one)
-            where = f"line {line_of(leaf)}: {one.procedure.spelled}"
+            where = f"the {one.procedure.spelled} in line {line_of(leaf)}"
             if part is Stage.NOTHING or (part is Stage.COMPLETE and forwards):
                 continue
             if part is Stage.OTHER and id(leaf) not in self.splits:
-                return f"a statement that keeps its place ({where})"
+                return where
             late = forwards or part is not Stage.START
             why = self.order.calls.depends_on_time if late else None
             if why is None and not forwards:
@@ -247,26 +247,16 @@ class _Moved:
     """A transfer with what moves: itself, or the branch around it."""
 
     split: Split
-    buffers: tuple[Access, ...]
     node: Node
 
 
-def need(
-    access: Access, own: Access, buffers: Collection[Access], forwards: bool, facts: UnitFacts
-) -> str:
-    """How a statement and a transfer, with these ``buffers``, meet."""
+def conflict(access: Access, own: Access, facts: UnitFacts) -> str:
+    """The access of a statement that conflicts with one of a transfer: ``line 65 defines own``."""
     where = facts.at(access.leaf)
     name = access.object.split("::")[-1]
     if own.by_others or access.by_others:
-        return f"{where} touches {name}, which other ranks may access by a window"
-    if own not in buffers:
-        does = "changes" if access.writes else "reads"
-        return f"{where} {does} {name}"
-    if own.writes:
-        does = "needs what it receives" if forwards else "uses what it receives into"
-    else:
-        does = "changes what it sends" if forwards else "defines what it sends"
-    return f"{where} {does} ({name})"
+        return f"{where} accesses {name}, which other ranks may access through a window"
+    return f"{where} {'defines' if access.writes else 'reads'} {name}"
 
 
 def _head(node: Node) -> Leaf:

@@ -18,7 +18,7 @@ from asphalt.config.passes import Pass
 from asphalt.ir.program import Located
 from asphalt.ir.tree import Leaf
 from asphalt.optimiser.acceptance import key_of
-from asphalt.optimiser.blocking import NOT_BROUGHT, calls_that_stay
+from asphalt.optimiser.blocking import NOT_MOVED, calls_that_stay
 from asphalt.optimiser.options import Options
 from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import Optimised, Staying, Tried
@@ -29,8 +29,8 @@ from asphalt.transforms.tiling import segmentation
 
 _MOST = 2  # steps that were tried in vain with a nest and are told
 _NOTHING = Tried()
-_NO_MORE = "no more work comes beside it"
-_NO_WORK = "no work comes beside it"
+_NO_MORE = "no more computation to overlap"
+_NO_WORK = "no computation to overlap"
 
 
 def staying(shop: Workshop, found: Optimised) -> tuple[Staying, ...]:
@@ -125,7 +125,7 @@ class _Asked:
         for one in own_starts(self.facts, windows):
             message = _NO_MORE if one.beside else _NO_WORK
             if self.unchanged is not None:
-                message = f"nothing of its procedure is changed: {self.unchanged}"
+                message = f"its procedure is not transformed: {self.unchanged}"
             elif reasons := list(self._reasons(one, windows)):
                 message += f": {'; '.join(reasons)}"
             marks: list[tuple[SourceLine, Role, str]] = [
@@ -138,11 +138,11 @@ class _Asked:
         """What keeps more work from the overlap window, each in a clause."""
         if one.could is not None:
             ending = self.tried.ending
-            why = NOT_BROUGHT if ending is None else f"could, but {ending.numbers}"
+            why = NOT_MOVED if ending is None else f"could be overlapped, but {ending.numbers}"
             yield f"{windows.named(one.could)} {why}"
             return
         if one.leaves_unit and windows.is_called:
-            yield f"no work stands behind it in {self.facts.unit.name}"
+            yield f"{self.facts.unit.name} contains none below"
         yield from one.why
         if one.leaves_unit and Pass.INLINE in self.passes:
             yield from self.calls()

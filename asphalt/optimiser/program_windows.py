@@ -20,7 +20,7 @@ from asphalt.analysis.requests.matching import Match, Matched
 from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.config.passes import Pass
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
-from asphalt.optimiser.empty_windows import Stop, is_called, need
+from asphalt.optimiser.empty_windows import Stop, conflict, is_called
 from asphalt.optimiser.overlapped_work import work_texts
 from asphalt.transforms.loops import peeling, splitting
 from asphalt.transforms.motion.windows import OverlapWindow, in_window, is_work, windows_of
@@ -97,7 +97,7 @@ class OwnWindows:
         ends = match.partners
         if id(start) not in self._windows:
             where = " and ".join(self.facts.at(end) for end in ends)
-            why = f"no statement beside it completes it, but {where}, in other places"
+            why = f"it is completed elsewhere, in {where}"
             return OwnStart(start, operation, ends, NOTHING_BESIDE, (why,))
         siblings, window = self._windows[id(start)]
         inside = work_texts(in_window(siblings, window, self.messages), self.messages)
@@ -113,12 +113,12 @@ class OwnWindows:
         if work is not None and Pass.MOTION in self.passes:
             return replace(one, could=work)
         if work is not None:
-            why = f"with --passes {Pass.MOTION}, {self.named(work)} might"
+            why = f"{self.named(work)} might be overlapped with --passes {Pass.MOTION}"
             return replace(one, why=(why,))
         code = one.code
         stops: list[Stop] = []
         told: list[str] = []
-        for way, where in ((behind, "behind it"), (before, "before it")):
+        for way, where in ((behind, "below"), (before, "above")):
             if not isinstance(way, Stop):
                 continue
             stops.append(way)
@@ -150,7 +150,7 @@ class OwnWindows:
         if around is None:
             return []
         what = "the loop around it" if isinstance(around, Do) else "the branch around it"
-        return [f"{what} ({self.facts.at(_head(around))}) has no more work behind it"]
+        return [f"{what} ({self.facts.at(_head(around))}) has no more computation below"]
 
     def _way(
         self, siblings: tuple[Node, ...], origin: int, *, forwards: bool
@@ -191,32 +191,21 @@ class OwnWindows:
         for one in (other, node):
             bound = self.order.place.bound(one)
             if bound is not None:
-                which = "a statement that" if one is other else "it"
-                return f"{which} keeps its place ({self._given(bound)})"
+                return self._given(bound if one is other else f"it cannot move: {bound}")
         why = self.order.calls.why_not(*pair)
         if why is not None:
             return self._given(why)
         mine, theirs = self.order.accesses(node), self.order.accesses(other)
         if mine is None or theirs is None:
-            return f"{self.facts.at(_head(other))}: it is not known which buffers a wait releases"
+            return f"{self.facts.at(_head(other))}: the buffers of a wait are not known"
         found = self.order.meeting(*pair, *((mine, theirs) if forwards else (theirs, mine)))
         if found is None:
             return self._given(self.order.why_not(*pair) or "")
         own, access = found if forwards else found[::-1]
         if any(leaf is access.leaf for leaf, _ in self.messages.calls(other)):
             name = access.object.split("::")[-1]
-            return f"{self.facts.at(access.leaf)} is about {name}, too"
-        buffers = [
-            a
-            for leaf, call in self.messages.calls(node)
-            for a in (
-                self.messages.pending(leaf)
-                if part_of(call) is Stage.COMPLETE
-                else self.messages.touched(leaf, call)
-            )
-            or ()
-        ]
-        return need(access, own, buffers, forwards, self.facts)
+            return f"{self.facts.at(access.leaf)} is a transfer of {name}, too"
+        return conflict(access, own, self.facts)
 
     def _given(self, message: str) -> str:
         """The same with the lines of the source as it was given."""

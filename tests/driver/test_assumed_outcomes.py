@@ -46,7 +46,7 @@ def told(tmp_path: Path, body: str, *accepted: str) -> SiteReport:
         (
             f"{WORK}  mine = sum(w)\n{SUM}{SHOW}",
             "ASP026",
-            "with --assume bits, it could be non-blocking, but",
+            "with --assume bits, no computation to overlap",
         ),
         (
             f"  if (me < 2) then\n{SUM}  end if\n{WORK}{SHOW}",

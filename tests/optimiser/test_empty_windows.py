@@ -1,4 +1,4 @@
-"""What is told of a transfer that no work comes beside: what keeps its window empty."""
+"""Why a transfer has no computation to overlap: what keeps its window empty."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from asphalt.config.passes import TRANSFERS
 from asphalt.diagnostics.model import SiteReport
 from asphalt.optimiser import unchanged_units
-from asphalt.optimiser.blocking import NOT_BROUGHT
+from asphalt.optimiser.blocking import NOT_MOVED
 from asphalt.project import Project
 from support.judging import SETTINGS
 
@@ -47,22 +47,26 @@ _NEEDED = _work("a") + "  print *, a(1), c(1)"
 @pytest.mark.parametrize(
     ("body", "line", "why"),
     [
-        (_RECEIVE + "  t = MPI_Wtime()\n" + _work("c") + _NEEDED, 1, "mpi_wtime"),
-        (_RECEIVE + "  print *, t\n" + _work("c") + _NEEDED, 1, "input or output"),
-        (_RECEIVE + "  call MPI_Barrier(comm, ierr)\n" + _work("c") + _NEEDED, 1, "mpi_barrier"),
-        (_RECEIVE + _NEEDED, 2, "needs what it receives (a)"),
-        (_work("b") + _SEND, -2, "defines what it sends (b)"),
-        (_work("c") + "  t = MPI_Wtime()\n" + _SEND, -1, "mpi_wtime"),
+        (_RECEIVE + "  t = MPI_Wtime()\n" + _work("c") + _NEEDED, 1, "mpi_wtime in line"),
+        (_RECEIVE + "  print *, t\n" + _work("c") + _NEEDED, 1, "the PRINT in line"),
+        (
+            _RECEIVE + "  call MPI_Barrier(comm, ierr)\n" + _work("c") + _NEEDED,
+            1,
+            "mpi_barrier in line",
+        ),
+        (_RECEIVE + _NEEDED, 2, "reads a"),
+        (_work("b") + _SEND, -2, "defines b"),
+        (_work("c") + "  t = MPI_Wtime()\n" + _SEND, -1, "mpi_wtime in line"),
         (
             "  if (left >= 0) then\n  " + _RECEIVE + "    t = MPI_Wtime()\n  end if\n" + _work("c"),
             1,
-            "mpi_wtime",
+            "mpi_wtime in line",
         ),
         (
             "  if (left >= 0) then\n  " + _RECEIVE + "  else\n    print *, t\n  end if\n"
             + _work("c"),
             2,
-            "input or output",
+            "the PRINT in line",
         ),
     ],
     ids=["timer", "output", "barrier", "data", "sent-data", "before", "arm", "else"],
@@ -86,12 +90,12 @@ def test_work_that_could_come_beside_is_named(tmp_path: Path) -> None:
     (tmp_path / "step.f90").write_text(_UNIT.format(body=_RECEIVE + _work("c") + _NEEDED))
     loop = f"the loop of line {_FIRST + 1}"
     for passes, told in (
-        (TRANSFERS, f"{loop} {NOT_BROUGHT}"),
-        (("nonblocking",), f"with --passes fission,motion, {loop} might"),
+        (TRANSFERS, f"{loop} {NOT_MOVED}"),
+        (("nonblocking",), f"{loop} might be overlapped with --passes fission,motion"),
     ):
         project = Project(tmp_path, settings=replace(SETTINGS, passes=passes))
         (report,) = project.not_overlapped(())
-        assert report.message == f"it could be non-blocking, but no work comes beside it: {told}"
+        assert report.message == f"no computation to overlap: {told}"
 
 
 def test_what_is_received_counts(tmp_path: Path) -> None:
@@ -103,8 +107,9 @@ def test_what_is_received_counts(tmp_path: Path) -> None:
     (tmp_path / "step.f90").write_text(_UNIT.format(body=body))
     project = Project(tmp_path, settings=replace(SETTINGS, passes=TRANSFERS))
     (report,) = project.not_overlapped(())
-    assert f"behind it, line {_FIRST + 3} needs what it receives (a)" in report.message
-    assert "could" not in report.message.removeprefix("it could be non-blocking")
+    assert report.message.startswith(
+        f"no computation to overlap: below, line {_FIRST + 3} reads a; "
+    )
 
 
 _HALO = """
@@ -125,7 +130,7 @@ def test_why_a_procedure_stays_at_its_call(tmp_path: Path) -> None:
     """The work of a caller would come beside the transfer, were it not for a variable it keeps."""
     body = "  call halo(a, n, left, comm)\n" + _work("c") + _NEEDED
     (report,) = _told(tmp_path, _UNIT.format(body=body) + _HALO)
-    assert report.message.startswith("it could be non-blocking, but no work comes beside it: ")
+    assert report.message.startswith("no computation to overlap: ")
     assert f"step.f90:{_FIRST}: halo is not inlined: " in report.message
 
 
@@ -199,7 +204,7 @@ def test_what_two_parsers_read_differently_is_not_changed(
 ) -> None:
     monkeypatch.setattr(unchanged_units, "_disagreement", lambda *_: "line 3, say")
     (report,) = _told(tmp_path, _UNIT.format(body=_RECEIVE + _work("c")))
-    assert report.message.endswith("nothing of its procedure is changed: line 3, say")
+    assert report.message.endswith("its procedure is not transformed: line 3, say")
 
 
 def test_an_assumption_is_needed_all_the_same(tmp_path: Path) -> None:

@@ -123,7 +123,10 @@ def test_who_has_asked_is_not_told_to_ask(
     assert "nonblocking gains only beside other passes" in out
     assert main(["explain", *quiet, f"{path}:11"]) == 0
     out = capsys.readouterr().out
-    assert "MPI_Irecv is completed by line 14; with these --passes, no more work comes" in out
+    assert (
+        "MPI_Irecv is completed by line 14; with these --passes, no more computation to overlap"
+        in out
+    )
     assert "Try" not in out
     assert main(["explain", "--no-cache", "--jobs", "1", f"{path}:11"]) == 0
     assert "Try `--passes transfers`" in capsys.readouterr().out
@@ -137,16 +140,16 @@ _NEEDS = "do i = 1, n\n  c(i) = c(i) + b(modulo(i*me,n)+1)\nend do"
     [
         (
             _RECEIVE + _SEND + _WAITS + "\n" + _NEEDS,
-            ["ring.f90:10  MPI_Irecv  refused  ASP062  no work comes beside it: behind it, line 15 "
-             "needs what it receives (b); the nest of line 14 is not split into interior and "
+            ["ring.f90:10  MPI_Irecv  refused  ASP062  no computation to overlap: below, line 15 "
+             "reads b; the nest of line 14 is not split into interior and "
              "edges: ",
              "ring.f90:11  MPI_Isend"],
         ),
         (
             _RECEIVE + _SEND + _WAITS + "\nc(1) = MPI_Wtime()\n" + _FIRST,
-            ["ring.f90:10  MPI_Irecv  refused  ASP026  no work comes beside it: behind it, a "
-             "statement that keeps its place (line 14: mpi_wtime)",
-             "ring.f90:11  MPI_Isend  refused  ASP026  no work comes beside it: behind it, "],
+            ["ring.f90:10  MPI_Irecv  refused  ASP026  no computation to overlap: below, "
+             "mpi_wtime in line 14",
+             "ring.f90:11  MPI_Isend  refused  ASP026  no computation to overlap: below, "],
         ),
         (
             "do i = 1, 2\n" + _RECEIVE + _SEND + "if (me > 1) exit\n" + _WAITS + "\nend do",
@@ -154,7 +157,7 @@ _NEEDS = "do i = 1, n\n  c(i) = c(i) + b(modulo(i*me,n)+1)\nend do"
         ),
         (
             "if (me > 0) then\n" + _RECEIVE + "else\n" + _RECEIVE + "end if\n" + _SEND + _WAITS,
-            ["ring.f90:11  MPI_Irecv  refused  ASP026  no work comes beside it"],
+            ["ring.f90:11  MPI_Irecv  refused  ASP026  no computation to overlap"],
         ),
     ],
     ids=["needed", "timer", "not-complete", "nothing-there"],
@@ -174,7 +177,7 @@ def test_what_stands_in_the_way_is_explained(
     path = _program(tmp_path, _RECEIVE + _SEND + _WAITS + "\n" + _NEEDS)
     for line in (10, 13, 14):
         out = _told(capsys, "explain", f"{path}:{line}")
-        assert "ring.f90:10  MPI_Irecv  refused  ASP062  no work comes beside it" in out
+        assert "ring.f90:10  MPI_Irecv  refused  ASP062  no computation to overlap" in out
         assert "the nest of line 14 is not split" in out
         assert "Nest the loops over the dimensions that have a halo perfectly" in out
     assert "what completes it" in _told(capsys, "explain", f"{path}:12")
@@ -212,7 +215,7 @@ def test_what_keeps_a_nest_whole_is_told_of_blocking_calls(
     path = tmp_path / "heat.f90"
     path.write_text(_TWO)
     out = _told(capsys, "scan", str(path))
-    assert "behind it, line 10 needs what it receives (u)" in out
+    assert "below, line 10 reads u" in out
     assert "the nest of line 8 is not split into interior and edges: " in out
     assert "refused  ASP06" in out
 
@@ -232,7 +235,7 @@ def test_a_procedure_says_why_its_caller_has_no_work_for_it(
         "end program main\n"
     )
     out = _told(capsys, "scan", str(path))
-    assert "no work comes beside it: no work stands behind it in swap; " in out
+    assert "no computation to overlap: swap contains none below; " in out
     assert "swap.f90:15: swap is not inlined: " in out
 
 

@@ -71,7 +71,7 @@ class Placement:
             if effect.kind in _PLAIN or goes_on_inside(effect, node):
                 continue
             if not self._is_in_no_order(effect):
-                return Unseen(f"line {line_of(effect.leaf)}: {effect.kind.value} ({effect.detail})")
+                return Unseen(effect.described)
         return None
 
     def _is_in_no_order(self, effect: Effect) -> bool:
@@ -106,17 +106,17 @@ class Placement:
             if leaf.frozen or not all(only_accepts(t) for t in stay):
                 return f"{where} has a directive or a preprocessor line"
             if leaf.joined or ";" in leaf.trail.split("!")[0]:
-                return f"{where}: several statements on one line"
+                return f"{where} has several statements"
             if leaf.label is not None and not ends_a_loop(leaf, node):
                 return f"{where} has a label"
             if leaf.label is not None and self._loops_to[leaf.label] > loops_to(leaf.label, node):
                 return f"{where} also ends the enclosing loop"
         for loop in loops_in(node):
             if loop.end is None and not ends_inside(loop):
-                return f"line {line_of(loop.head)}: a loop that ends with another statement"
+                return f"the loop in line {line_of(loop.head)} has no end of its own"
         construct = next(blocks_in(node), None)
         if construct is not None:
-            return f"line {line_of(construct.head)}: {construct.kind} construct"
+            return f"the {construct.kind.upper()} construct in line {line_of(construct.head)}"
         return None
 
     def _volatile(self, node: Node) -> Unseen | None:
@@ -166,7 +166,7 @@ class Placement:
             for trivia in leaf.lead:
                 sentinel = sentinel_of(trivia)
                 if sentinel is not None:
-                    return f"line {line_of(leaf)}: a directive: {sentinel}"
+                    return f"the directive {sentinel} in line {line_of(leaf)}"
         return None
 
     def _unknown_part(self, node: Node) -> str | None:
@@ -177,5 +177,5 @@ class Placement:
                 Stage.OTHER,
                 Stage.NOTHING,
             ):
-                return f"line {line_of(effect.leaf)}: {effect.detail}"
+                return effect.described
         return None

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 from asphalt.ir.expr import Component, Expr, Op, Ref, Section
-from asphalt.ir.stmt import Assign, Call, What
+from asphalt.ir.stmt import IO, Assign, Call, Jump, What
 from asphalt.ir.tree import Do, Leaf
 
 if TYPE_CHECKING:
@@ -151,6 +151,18 @@ class Effect:
     leaf: Leaf
     detail: str
     loops: tuple[Do, ...] = ()
+
+    @property
+    def described(self) -> str:
+        """The effect with its line, e.g. ``the PRINT in line 7``."""
+        where, what = f"in line {self.leaf.line}", self.leaf.action
+        if isinstance(what, IO) and self.kind is EffectKind.IO:
+            return f"the {what.kind.upper()} {where}"
+        if isinstance(what, Jump):
+            return f"the {what.kind.value.upper()} {where}"
+        if self.kind is EffectKind.MPI:
+            return f"{self.detail} {where}"
+        return f"{self.kind.value} {where} ({self.detail})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ from asphalt.transforms.nonblocking.sides import Side, handle_arrays, is_f08
 from asphalt.transforms.nonblocking.statuses import is_status_array, is_typed_status, may_be_another
 from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
 
-COULD = "it could be non-blocking, if work comes beside it"
+COULD = "it could be non-blocking, if there is computation to overlap"
 """What is told of a call that an assumption would let become non-blocking."""
 
 

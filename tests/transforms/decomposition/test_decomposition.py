@@ -229,7 +229,7 @@ STAYS = {
         ALLTOALL + loop("call MPI_Bcast(x(i,p), 1, MPI_REAL8, 0, MPI_COMM_WORLD, ierr)"),
         "MPI_Bcast",
     ),
-    "output": (ALLTOALL + loop("print *, r(i,p)"), "input or output"),
+    "output": (ALLTOALL + loop("print *, r(i,p)"), "the PRINT in line"),
     "stop": (ALLTOALL + loop("if (r(i,p) > 9) stop"), "a stop"),
     "way-out": (
         ALLTOALL + USE.replace("      do i", "      if (x(1,p) > 9) exit\n      do i"), "a jump",
