@@ -1,1 +1,1 @@
-"""The command line: one module a subcommand, ``main`` puts them together."""
+"""The command line: one module for each subcommand, their shared options, and ``main``."""

@@ -18,15 +18,15 @@ from asphalt.cli.options import (
     paths_argument,
     tile_option,
 )
-from asphalt.cli.session import note, open_project, report_of, reports_after, tell, warn_of
+from asphalt.cli.session import note, open_project, print_report, report_of, reports_after, warn_of
 from asphalt.cli.unchanged import why_unchanged
 from asphalt.config.errors import UsageError
 from asphalt.output.atomic import write_atomically
 from asphalt.output.makefile import makefile_fragment
 from asphalt.output.needs import needs_of_a_build
 from asphalt.output.write import Written, write_in_place, write_tree
+from asphalt.report.merged_reports import not_transformed
 from asphalt.report.steps import not_kept
-from asphalt.report.together import left_as_it_is
 
 
 @click.command(cls=Command)
@@ -44,12 +44,14 @@ from asphalt.report.together import left_as_it_is
     metavar="DIR",
     help="Paths below the output are relative to DIR (else to the deepest common directory).",
 )
-@click.option("--report", type=PATHS, metavar="FILE.json", help="Write the report on all sites.")
+@click.option(
+    "--report", type=PATHS, metavar="FILE.json", help="Write the report on all sites as JSON."
+)
 @click.option(
     "--makefile",
     type=PATHS,
     metavar="FILE.mk",
-    help="Write what depends on the header and the runtime, for make (see 'asphalt mk').",
+    help="Write the dependences of the written files, for make (see 'asphalt mk').",
 )
 @click.option("--force", is_flag=True, help="Overwrite files that asphalt has not written.")
 def apply(
@@ -68,10 +70,10 @@ def apply(
 ) -> int:
     """Transform what is proved, and write it.
 
-    All PATHs together are taken as the whole program.
-    With --output the whole tree is mirrored, other files included, so that it builds; with
-    --in-place only transformed files are replaced.  Either way the parameter header and the runtime
-    are put beside them.  Files whose content is right already are not touched.
+    asphalt takes all PATHs together for the whole program.  With --output it mirrors the whole
+    tree, other files included, so that it builds; with --in-place it replaces transformed files
+    only.  Either way it writes the parameter header and the runtime, too.  Files whose content is
+    right already are not touched.
     """
     if (output is None) != in_place:
         raise click.UsageError("Give --output DIR or --in-place, one of them.")
@@ -80,14 +82,14 @@ def apply(
     if output is not None and output.resolve() == Path(output.resolve().anchor):
         raise UsageError(f"--output {output}: is the root of the file system; choose a directory")
     if output is not None and output.exists() and not output.is_dir():
-        raise UsageError(f"--output {output}: is no directory; choose another name")
+        raise UsageError(f"--output {output}: is not a directory; choose another name")
     if report is not None:
         _refuse_unwritable(report, output)
     project = open_project(paths, common, assume)
     with judging.judges(project, paths) as judges:
         outcome = project.outcome(tile, depth, judges=judges, in_place=in_place)
     changes = outcome.changes
-    sites = tuple(map(left_as_it_is, reports_after(project, outcome)))
+    sites = tuple(map(not_transformed, reports_after(project, outcome)))
     if output is None:
         written = write_in_place(paths, changes, force=force)
     else:
@@ -101,14 +103,14 @@ def apply(
     if report is not None:
         text = report_of(project, sites, changed, outcome.notes)
         write_atomically(report, text.encode(), 0o644)
-    tell(common, project, sites, changed, outcome.notes)
-    _tell_what_was_tried(not_kept(outcome.procedures))
+    print_report(common, project, sites, changed, outcome.notes)
+    _note_dropped_steps(not_kept(outcome.procedures))
     if not changes and common.format == "text":
         advised = not sites and project.has_messages
         why = why_unchanged(outcome.procedures, project.settings.passes, advised=advised)
         if why is not None:
             note(why)
-    _tell_what_was_written(written, len(changes), output)
+    _note_written_files(written, len(changes), output)
     if makefile is None:
         for line in needs_of_a_build(written):
             note(f"to build: {line}")
@@ -116,7 +118,7 @@ def apply(
 
 
 def _refuse_unwritable(file: Path, output: Path | None) -> None:
-    """Raise ``UsageError`` before anything is done if the report cannot be written at the end."""
+    """Raise ``UsageError`` before the work begins if the report could not be written at the end."""
     folder = file.absolute().parent
     made = output is not None and folder.is_relative_to(output.absolute())
     if not folder.exists() and not made:
@@ -124,17 +126,17 @@ def _refuse_unwritable(file: Path, output: Path | None) -> None:
     place = next(folder for folder in file.absolute().parents if folder.exists())
     if file.is_dir() or not place.is_dir() or not os.access(place, os.W_OK):
         raise UsageError(
-            f"--report {file}: cannot be written; choose a file in a directory of yours"
+            f"--report {file}: cannot be written; choose a directory that you may write to"
         )
 
 
-def _tell_what_was_tried(dropped: int) -> None:
+def _note_dropped_steps(dropped: int) -> None:
     if dropped:
-        steps = "1 step was tried and is" if dropped == 1 else f"{dropped} steps were tried and are"
-        note(f"{steps} not kept: 'asphalt diff' says why")
+        steps = "1 step was" if dropped == 1 else f"{dropped} steps were"
+        note(f"{steps} tried and not kept: 'asphalt diff' says why")
 
 
-def _tell_what_was_written(written: Written, transformed: int, output: Path | None) -> None:
+def _note_written_files(written: Written, transformed: int, output: Path | None) -> None:
     where = "" if output is None else f" in {output}"
     note(f"{_files(transformed)} transformed, {_files(len(written.rewritten))} written{where}")
 

@@ -1,4 +1,4 @@
-"""The options that say how a program is built, for every subcommand that builds one."""
+"""The options for building a program, shared by the subcommands that build one."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from asphalt.verify.builds import BUILD_PLACES
 
 @dataclass(frozen=True, slots=True)
 class Building:
-    """What the user said about building: one command line at most, and the program it makes."""
+    """The user's build command, in one of its two forms, and the executable that it makes."""
 
     build: str | None
     compile: str | None
     executable: str | None
 
     def line(self, default: str) -> str:
-        """The command line; ``default`` where nothing was said."""
+        """The command line; ``default`` if the user gave none."""
         return self.build or self.compile or default
 
 
 def build_options(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the options of building, as one argument ``building``.
+    """Add the build options to a command, which gets them as one argument ``building``.
 
-    ``default``: what help says of the line that is used else.  Raises ``UsageError`` where two
-    command lines are given.
+    ``default``: the default command line as the help text shows it.  The command raises
+    ``UsageError`` if both --build and --compile are given.
     """
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,9 +45,7 @@ def build_options(default: str) -> Callable[[Callable[..., Any]], Callable[..., 
             **kwargs: Any,
         ) -> Any:
             if build_line is not None and compile_line is not None:
-                raise UsageError(
-                    "there is one command to build with; give one of them, --build or --compile"
-                )
+                raise UsageError("give either --build or --compile, not both")
             building = Building(build_line, compile_line, exe)
             return command(*args, building=building, **kwargs)
 
@@ -64,26 +62,26 @@ def _options(default: str) -> tuple[Callable[[Callable[..., Any]], Callable[...,
             "--build",
             "build_line",
             metavar="COMMAND",
-            help="How to build, e.g. 'make FC={fc}'; it runs in the mirrored tree. "
+            help="The build command, e.g. 'make FC={fc}'; it runs in the mirrored tree. "
             f"{places_text(BUILD_PLACES)}.",
         ),
         click.option(
             "--compile",
             "compile_line",
             metavar="COMMAND",
-            help="Or a line that compiles all, e.g. 'mpif90 -O2 {sources} -o {exe}'.  "
+            help="Or one line that compiles all sources, e.g. 'mpif90 -O2 {sources} -o {exe}'.  "
             f"[default: {default}]",
         ),
         click.option(
             "--exe",
             metavar="FILE",
-            help="The program below the tree (else {exe}, or what the build makes).",
+            help="The executable below the tree (else {exe}, or the one that the build makes).",
         ),
     )
 
 
 def places_text(places: dict[str, str]) -> str:
-    """What help says of the places that a command line may have."""
+    """The placeholders of a command line with their meanings, for a help text."""
     by_meaning: dict[str, list[str]] = {}
     for name, meaning in places.items():
         by_meaning.setdefault(meaning, []).append(f"{{{name}}}")
@@ -94,14 +92,14 @@ tree_option = click.option(
     "--tree",
     type=PATHS,
     metavar="DIR",
-    help="Mirror this directory with all that is in it, and build there (else the PATHs).",
+    help="Mirror this whole directory, and build there (else the PATHs).",
 )
 
 
 def copied_paths(paths: tuple[Path, ...], tree: Path | None) -> tuple[Path, ...]:
-    """What is mirrored for a build: the paths, or the tree around them.
+    """The trees and files to mirror for a build: the paths, or the tree around them.
 
-    Raises ``UsageError`` for a tree that misses a path.
+    Raises ``UsageError`` if the tree does not hold all of the paths.
     """
     if tree is None:
         return paths

@@ -1,4 +1,4 @@
-"""``asphalt calibrate``: measures what computation costs on this machine."""
+"""``asphalt calibrate``: measures the cost of computation on this machine."""
 
 from __future__ import annotations
 
@@ -29,22 +29,26 @@ from asphalt.simulation.calibration_runs import steps
     "--fc", default="gfortran", show_default=True, metavar="COMMAND", help="The Fortran compiler."
 )
 @click.option(
-    "--flags", default="-O2", show_default=True, metavar="FLAGS", help="What it is called with."
+    "--flags", default="-O2", show_default=True, metavar="FLAGS", help="The flags of the compiler."
 )
-@click.option("--name", metavar="NAME", help="What to call the machine (else its own name).")
+@click.option("--name", metavar="NAME", help="The name of the machine (else its host name).")
 @click.option(
-    "--repeats", type=click.IntRange(min=1), default=50, show_default=True, help="Times each loop."
+    "--repeats",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="How often each loop is timed.",
 )
 def calibrate(output: Path | None, fc: str, flags: str, name: str | None, repeats: int) -> int:
     """Time small loops on this machine and fit the cost of each class of operations to them.
 
-    Processor time is measured, and the least of all repeats counts: other work on the machine does
-    little harm.  Programs are to be compiled with the same flags.
+    asphalt measures processor time and takes the minimum of all repeats, so that other work on the
+    machine does little harm.  Compile your programs with the same flags.
     """
     if output is not None:
         _refuse_unwritable(output)
     own = name or platform.node() or "this machine"
-    note(f"timing small loops, {repeats} times each; with the usual 50 this takes about a minute")
+    note(f"timing small loops, {repeats} times each; 50 times take about a minute")
     with progress("timing", steps(repeats)) as advance:
         found = calibrated(fc, shlex.split(flags), own, repeats, advance)
     _show(found)
@@ -55,11 +59,11 @@ def calibrate(output: Path | None, fc: str, flags: str, name: str | None, repeat
 
 
 def _refuse_unwritable(file: Path) -> None:
-    """Raise ``UsageError`` before anything is timed if the machine file cannot be written."""
+    """Raise ``UsageError`` before the timing begins if the machine file cannot be written."""
     place = next(folder for folder in file.absolute().parents if folder.exists())
     if file.is_dir() or not place.is_dir() or not os.access(place, os.W_OK):
         raise UsageError(
-            f"--output {file}: cannot be written; choose a file in a directory of yours"
+            f"--output {file}: cannot be written; choose a directory that you may write to"
         )
 
 

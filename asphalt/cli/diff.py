@@ -1,4 +1,4 @@
-"""``asphalt diff``: what ``apply`` would change."""
+"""``asphalt diff``: the changes that ``apply`` would make."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from asphalt.cli.options import (
     paths_argument,
     tile_option,
 )
-from asphalt.cli.session import note, open_project, reports_of, show, tell, warn_of
+from asphalt.cli.session import note, open_project, print_report, reports_of, show, warn_of
 from asphalt.cli.unchanged import why_unchanged
 from asphalt.config.limits import HEADER
 from asphalt.config.resources import RUNTIME
@@ -51,9 +51,9 @@ def diff(
 ) -> int:
     """Show what apply would change, as a unified diff, and write nothing.
 
-    The parameter header is part of it; the runtime (asphalt_rt.f90) is only mentioned.  The steps
-    by which messages between ranks were overlapped are told on stderr, each with its reason; and
-    those that were tried and not kept, with what the cost model said.
+    The diff includes the parameter header, but not the runtime (asphalt_rt.f90).  On stderr, diff
+    lists the steps by which messages between ranks were overlapped, each with its reason, and the
+    steps that were tried and not kept, with the estimates of the cost model.
     """
     project = open_project(paths, common, assume)
     with judging.judges(project, paths) as judges:
@@ -76,7 +76,7 @@ def diff(
     else:
         changed = {str(change.path) for change in changes}
         sites = (*reports_of(project), *project.findings)
-        tell(common, project, sites, changed, outcome.notes)
+        print_report(common, project, sites, changed, outcome.notes)
     return int(check and bool(changes))
 
 
@@ -99,7 +99,7 @@ def _diffs(changes: Sequence[Change]) -> Iterator[bytes]:
 
 
 def _print_diff(diff: bytes) -> None:
-    """Bytes as they are; on a terminal in colour."""
+    """Print the bytes unchanged; on a terminal, text in colour."""
     if not Console().is_terminal:
         sys.stdout.flush()
         sys.stdout.buffer.write(diff)

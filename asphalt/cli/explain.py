@@ -1,4 +1,4 @@
-"""``asphalt explain``: why a site can or cannot be transformed, and what a code means."""
+"""``asphalt explain``: why a site is or is not transformed, and what a code means."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ import click
 from asphalt.analysis.conditions.point_to_point import NOT_YET
 from asphalt.cli.command import Command
 from asphalt.cli.options import PATHS, CommonOptions, assume_option, common_options
-from asphalt.cli.session import note, open_project, reports_before, show, sources_of, strokes, tell
+from asphalt.cli.session import (
+    note,
+    open_project,
+    print_report,
+    reports_before,
+    show,
+    sources_of,
+    strokes,
+)
 from asphalt.config.errors import InputError, UsageError
 from asphalt.config.passes import TRANSFERS
 from asphalt.diagnostics.catalogue import ALL_CODES
@@ -26,7 +34,7 @@ from asphalt.report.text import code_details, code_summary, site_details
 
 _CODE = re.compile(r"ASP\d+", re.IGNORECASE)
 _NO_MORE = "no more computation to overlap"
-_MOST = 5  # exchanges that are named where there is none
+_MOST = 5  # exchanges that are named if there is none at the line
 
 
 @click.command(cls=Command)
@@ -39,11 +47,11 @@ def explain(
 ) -> int:
     """Explain the exchange at FILE:LINE, or what a CODE such as ASP101 means.
 
-    The line may be that of the call, of its producer, or of anything that the verdict rests on;
-    the evidence is drawn over the source.  With --passes for transfers, what would become of those
-    is explained.
+    LINE may be the line of the call, of its producer, or of any evidence of the verdict; explain
+    draws the evidence over the source.  With --passes for transfers, it explains what would become
+    of these.
 
-    PATH...: the files and trees that the file is part of (else the file alone is read).
+    PATH...: the files and trees that the file belongs to (else asphalt reads the file alone).
     """
     if _CODE.fullmatch(what):
         _explain_code(what.upper(), common)
@@ -93,7 +101,7 @@ def _explain_site(
     if not paths:
         _note_missing(project, found)
     if common.format != "text":
-        tell(common, project, found)
+        print_report(common, project, found)
         return
     for number, site in enumerate(found):
         if number:
@@ -107,14 +115,14 @@ def _explain_site(
 
 
 def _asked(site: SiteReport, project: Project) -> SiteReport:
-    """The report of a transfer, which says so if passes are asked for and leave it as it is."""
+    """The report of a transfer; it says so if the chosen passes do not transform it."""
     if _has_news(site, project):
         return site
     return replace(site, message=f"{site.message}; with these --passes, {_NO_MORE}")
 
 
 def _has_news(site: SiteReport, project: Project) -> bool:
-    """Whether what its code says is not that somebody may ask for passes who has done so."""
+    """Whether the code says more than to choose passes for transfers, which the user did."""
     return site.code != NOT_YET.id or not set(project.settings.passes) & set(TRANSFERS)
 
 
@@ -123,20 +131,20 @@ def _in_file(sites: Sequence[SiteReport], file: Path) -> list[SiteReport]:
 
 
 def _note_missing(project: Project, found: Sequence[SiteReport]) -> None:
-    """A verdict on a file alone may be another one with the modules that it uses."""
+    """Note that the modules that a file uses may change the verdict on it."""
     for site in found:
         missing = project.missing_modules(site.file)
         if site.verdict == "refused" and missing:
             note(
                 f"note: {site.file} was read without the modules that it uses "
-                f"({', '.join(missing)}): name their files or tree behind FILE:LINE"
+                f"({', '.join(missing)}): name their files or tree after FILE:LINE"
             )
             return
 
 
 def _sites_at(sites: Sequence[SiteReport], line: int) -> list[SiteReport]:
-    """The exchanges at a line: those whose call it is part of; else those whose evidence has the
-    line in it, such as the producer around it."""
+    """The exchanges whose call contains the line; else those whose evidence does, such as the
+    producer."""
     calls = [site for site in sites if any(_holds(m, site, line, "exchange") for m in site.marks)]
     if calls:
         return calls
@@ -150,9 +158,9 @@ def _holds(mark: MarkReport, site: SiteReport, line: int, role: str | None = Non
 
 
 def _nearest(sites: Sequence[SiteReport], line: int) -> str:
-    """Where the exchanges of a file are, the nearest first."""
+    """The lines of the exchanges of a file, nearest first, as the end of a message."""
     if not sites:
-        return "; this file has none"
+        return "; the file has none"
     near = sorted(sites, key=lambda site: abs(site.line - line))[:_MOST]
     lines = ", ".join(f"{site.line} ({site.operation} in {site.unit})" for site in near)
     more = f" and {len(sites) - _MOST} more" if len(sites) > _MOST else ""

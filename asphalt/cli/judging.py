@@ -1,4 +1,4 @@
-"""The options that say what decides which steps for transfers are kept: a model, or simulations."""
+"""The options for judging steps for transfers: by the cost model, or by simulation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MODEL, SIMULATION = "model", "simulation"
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
-    """What the user said about judging; None and () where nothing was given."""
+    """The values of the judging options; None and () for options that are not given."""
 
     by: str
     building: Building
@@ -44,10 +44,10 @@ class JudgeOptions:
 
     @contextmanager
     def judges(self, project: Project, paths: tuple[Path, ...]) -> Iterator[Judges | None]:
-        """What judges the steps; None: the usual model.
+        """The judges of the steps; None: the cost model.
 
-        Raises ``UsageError`` where there is nothing to be judged or no SMPI, and for options that
-        only a simulation has.
+        Raises ``UsageError`` if no passes for transfers are chosen, if SMPI is missing, and for
+        options of the simulation without a simulation.
         """
         if self.by == MODEL:
             self._refuse_options()
@@ -55,14 +55,14 @@ class JudgeOptions:
             return
         if not set(project.settings.passes) & set(TRANSFERS):
             raise UsageError(
-                f"--judge {SIMULATION}: no step is judged without passes for transfers; ask for "
-                "them, with --passes transfers, say"
+                f"--judge {SIMULATION}: only steps for transfers are judged; choose passes for "
+                "them, e.g. --passes transfers"
             )
         SMPI.require()
         ranks = self.ranks or (int(RANKS),)
         platforms = chosen(self.platforms or (DEFAULT,))
         for platform in platforms:
-            platform.xml(max(ranks), 1.0)  # refuses what has too few hosts before anything is built
+            platform.xml(max(ranks), 1.0)  # refuses a platform with too few hosts early
         costs = load_machine(self.machine)
         warn_of_speeds(platforms, costs.speed)
         seconds = SECONDS if self.timeout is None else self.timeout
@@ -87,11 +87,11 @@ class JudgeOptions:
         }
         for name, value in given.items():
             if value is not None:
-                raise UsageError(f"{name} is for --judge {SIMULATION}; without it, nothing is run")
+                raise UsageError(f"{name} needs --judge {SIMULATION}: without it, no program runs")
 
 
 def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of judging, as one argument ``judging``."""
+    """Add the judging options to a command, which gets them as one argument ``judging``."""
 
     @wraps(command)
     def with_judging(
@@ -129,13 +129,13 @@ _OPTIONS = (
         type=click.Choice((MODEL, SIMULATION)),
         default=MODEL,
         show_default=True,
-        help="What decides which steps for transfers are kept; a simulation builds and runs the "
-        "program with each of them (the options below are for that).",
+        help="How to decide which steps for transfers are kept. A simulation builds and runs the "
+        "program with each step (the options below are for that).",
     ),
     build_options(f"{{fc}} {FLAGS} {{sources}} -o {{exe}}"),
-    click.option("--flags", "judge_flags", help=f"Flags of the default line (else {FLAGS})."),
+    click.option("--flags", "judge_flags", help=f"Flags of the default command (else {FLAGS})."),
     click.option(
-        "--arguments", "judge_arguments", metavar="TEXT", help="What the program is called with."
+        "--arguments", "judge_arguments", metavar="TEXT", help="The arguments of the program."
     ),
     numbers_option(
         "--np",
@@ -143,27 +143,27 @@ _OPTIONS = (
         "judge_ranks",
         limits=RANKS_LIMITS,
         metavar="N,...",
-        help=f"Numbers of ranks that are simulated (else {RANKS}).",
+        help=f"Numbers of ranks to simulate (else {RANKS}).",
     ),
     click.option(
         "--platform",
         "judge_platforms",
         multiple=True,
         metavar="NAME|FILE.xml",
-        help=f"Clusters that are simulated, as 'asphalt simulate' has them (else {DEFAULT}).",
+        help=f"Clusters to simulate, as for 'asphalt simulate' (else {DEFAULT}).",
     ),
     click.option(
         "--machine",
         "judge_machine",
         type=PATHS,
         metavar="FILE",
-        help="What operations cost (else a usual machine).",
+        help="Machine file: the costs of operations (else a typical machine).",
     ),
     click.option(
         "--timeout",
         "judge_timeout",
         type=click.FloatRange(min=0, min_open=True),
         metavar="SECONDS",
-        help=f"A build or run that takes longer is stopped (else {SECONDS:g}).",
+        help=f"Time limit of each build and run (else {SECONDS:g}).",
     ),
 )

@@ -1,7 +1,7 @@
-"""The ``asphalt`` command: its subcommands, and what becomes of errors.
+"""The ``asphalt`` command: its subcommands, errors and exit codes.
 
 Exit codes: 0 done; 1 a check found something; 2 bad usage or input (one line on stderr); 130
-interrupted; 141 the reader of our output went away; 128 + the number of a signal that ended it.
+interrupted; 141 the reader of the output closed it; 128 + N ended by signal N.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EXIT_BROKEN_PIPE = 128 + 13
 
 
 class Subcommands(click.Group):
-    """The subcommands, each imported when it is called, so that ``mk`` is instant."""
+    """The subcommands; each is imported when it is called, so that ``mk`` is instant."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -45,8 +45,8 @@ class Subcommands(click.Group):
 def asphalt() -> None:
     """Make the communication of Fortran MPI programs overlap their computation, by proof.
 
-    What cannot be proved is left byte for byte as it was, with the reason.  The PATHs of a command,
-    files and trees, are taken together as the whole program: proofs rest on that.
+    asphalt leaves what it cannot prove as it was, byte for byte, and says why.  It takes the PATHs
+    of a command, files and trees, together for the whole program: its proofs rest on that.
     """
 
 
@@ -61,14 +61,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _interrupted()
     except SignalledError as error:
-        print(f"asphalt: ended by {error}; every file is either old or new", file=sys.stderr)
+        print(f"asphalt: ended by {error}; no file is half written", file=sys.stderr)
         return 128 + error.number
     except click.ClickException as error:
         return _failed(_usage(error))
     except AsphaltError as error:
         return _failed(str(error))
     except BrokenPipeError:
-        # What is still buffered can go nowhere, and must not raise again at exit.
+        # The rest of the buffer has no reader, and must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_BROKEN_PIPE
     except OSError as error:
@@ -79,14 +79,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _usage(error: click.ClickException) -> str:
-    """A usage error in one line, with the command whose help tells more."""
+    """A usage error in one line, with the command whose --help explains more."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "asphalt"
     return f"{error.format_message()} See '{path} --help'."
 
 
 def _failed(message: str) -> int:
-    # Names of files may hold bytes that are no text in this locale.
+    # File names may hold bytes that are not text in this locale.
     line = " ".join(f"asphalt: error: {message}".splitlines())
     encoding = sys.stderr.encoding or "utf-8"
     print(line.encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)
@@ -94,7 +94,7 @@ def _failed(message: str) -> int:
 
 
 def _interrupted() -> int:
-    print("asphalt: interrupted; every file is either old or new", file=sys.stderr)
+    print("asphalt: interrupted; no file is half written", file=sys.stderr)
     return EXIT_INTERRUPTED
 
 

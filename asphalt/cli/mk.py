@@ -1,4 +1,4 @@
-"""``asphalt mk``: where the makefile fragment is that makes the transformation a build step."""
+"""``asphalt mk``: the path of the makefile fragment that makes asphalt a build step."""
 
 from __future__ import annotations
 

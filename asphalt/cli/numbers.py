@@ -1,4 +1,4 @@
-"""Options whose value is a list of whole numbers."""
+"""Options whose value is a list of integers."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ RANKS = Limits(1, 10**6)
 def numbers_option(
     *names: str, limits: Limits, default: str | None = None, metavar: str, help: str
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """An option that takes whole numbers within limits, separated by commas or given one by one.
+    """An option that takes integers within limits, separated by commas or given one by one.
 
-    ``--tile 2,3`` and ``--tile 2 --tile 3`` are the same; a number that is repeated counts once.
-    Its value is None where there is neither one nor a ``default``.
+    ``--tile 2,3`` and ``--tile 2 --tile 3`` mean the same; a repeated number counts once.  The
+    value is None if the option is not given and has no ``default``.
     """
 
     def convert(
@@ -29,7 +29,7 @@ def numbers_option(
         for value in values:
             words = value.split(",")
             if not all(word.strip().isdecimal() and int(word) in limits for word in words):
-                raise click.BadParameter(f"'{value}' is no list of whole numbers from {limits}.")
+                raise click.BadParameter(f"'{value}' is not a list of integers from {limits}.")
             found += map(int, words)
         return tuple(dict.fromkeys(found)) or None
 

@@ -1,4 +1,4 @@
-"""The options that every subcommand that reads source takes, and the settings made from them."""
+"""The options of all subcommands that read source, and the settings made from them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATHS = click.Path(path_type=Path)
 
 @dataclass(frozen=True, slots=True)
 class CommonOptions:
-    """What the options in common say; None and () where nothing was given."""
+    """The values of the common options; None and () for options that are not given."""
 
     defines: tuple[str, ...]
     include_dirs: tuple[str, ...]
@@ -35,7 +35,7 @@ class CommonOptions:
     clone_limit: int | None = None
 
     def settings(self, path: Path) -> Settings:
-        """The values of the settings file at or above ``path``, the command line's on top."""
+        """The settings file at or above ``path``, overridden by the command line."""
         found = load_settings(path if path.is_dir() else path.parent, self.config)
         return replace(
             found,
@@ -51,7 +51,7 @@ class CommonOptions:
 
 
 def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options in common, as one argument ``common``."""
+    """Add the common options to a command, which gets them as one argument ``common``."""
 
     @wraps(command)
     def with_common(
@@ -104,27 +104,27 @@ _OPTIONS = (
         "include_dirs",
         metavar="DIR",
         multiple=True,
-        help="Look for included files in DIR too.",
+        help="Search DIR for included files, too.",
     ),
     click.option(
         "--config",
         type=PATHS,
         metavar="FILE",
-        help="Settings file (else asphalt.toml, pyproject.toml or fpm.toml is looked for).",
+        help="Settings file (else the next asphalt.toml, pyproject.toml or fpm.toml).",
     ),
     click.option(
         "-j",
         "--jobs",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Worker processes (else one a core).",
+        help="Number of worker processes (else one for each core).",
     ),
     click.option(
         "--format",
         type=click.Choice(FORMATS),
         default="text",
         show_default=True,
-        help="How sites are told: for people, for programs, for forges, as workflow annotations.",
+        help="Format of the report: for people, for programs, for forges, as workflow annotations.",
     ),
     click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of parses."),
     click.option("--free", "form", flag_value="free", help="All files are in free form."),
@@ -146,8 +146,8 @@ _OPTIONS = (
         "--clone-limit",
         type=click.IntRange(CLONES.least, CLONES.most),
         metavar="MIB",
-        help="Most memory of a rank for copies of message buffers, which the passes expansion and "
-        f"renaming make (else {USUAL_CLONES} MiB; 0: none).",
+        help="Memory limit of a rank for the copies of message buffers that the passes expansion "
+        f"and renaming make (else {USUAL_CLONES} MiB; 0: no copies).",
     ),
 )
 
@@ -159,31 +159,31 @@ assume_option = click.option(
     ),
     multiple=True,
     metavar="NAME,...",
-    help="Accept these assumptions, as the reports name them (NAME@SITE: for one site).",
+    help="Accept these assumptions, by their names in the report (NAME@SITE: for one site).",
 )
 tile_option = click.option(
     "--tile",
     type=click.IntRange(TILE.least, TILE.most),
     metavar="K",
-    help="Iterations a tile (0: chosen on entry), where the header holds no value of your own.",
+    help="Iterations of a tile (0: chosen at run time). A value that you set in the header wins.",
 )
 depth_option = click.option(
     "--depth",
     type=click.IntRange(DEPTH.least, DEPTH.most),
     metavar="D",
-    help="Tiles in flight, where the header holds no value of your own.",
+    help="Tiles in flight at a time. A value that you set in the header wins.",
 )
 output_option = click.option(
     "--output",
     "output_texts",
     multiple=True,
     metavar="FILE[:TOLERANCE]",
-    help="Compare this file, too (a pattern such as 'out.*'), bit for bit, or numbers in it within "
-    "a relative tolerance. '-:TOLERANCE': standard output. A name that has a colon ends with one.",
+    help="Compare this file, too (a pattern such as 'out.*'): bit for bit, or its numbers within a "
+    "relative tolerance. '-:TOLERANCE': standard output. After a name with a colon, add a colon.",
 )
 ignore_option = click.option(
     "--ignore",
     multiple=True,
     metavar="REGEX",
-    help="Do not compare lines in which this is found (times).",
+    help="Do not compare lines that match this expression, such as times.",
 )

@@ -1,4 +1,4 @@
-"""How far long work is: a bar where a person looks, a line now and then where stderr is a file."""
+"""The progress of long work: a bar on a terminal, an occasional line if stderr is a file."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _SECONDS = 20.0  # between lines
 
 
 class Progress:
-    """A context manager for work of ``total`` steps; everything goes to stderr.
+    """A context manager for work of ``total`` steps; it writes to stderr.
 
-    ``clock`` gives seconds; another than the machine's is for tests.
+    ``clock`` returns seconds; tests replace it.
     """
 
     def __init__(self, title: str, total: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -46,20 +46,20 @@ class Progress:
         self._bar.stop()
 
     def say(self, message: str) -> None:
-        """What begins now; in a file only some time after the last line."""
+        """Announce a piece of work; in a file, only some time after the last line."""
         self._bar.update(self._task, description=message)
         if self._lines and self._clock() - self._told >= _SECONDS:
             note(f"{self._title}, {self._done} of {self._total} done: {message}")
             self._told = self._clock()
 
     def advance(self, count: int = 1) -> None:
-        """So many steps are done."""
+        """Count steps as done."""
         self._done += count
         self._bar.advance(self._task, count)
 
 
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
-    """The same for steps that have no names; what it gives is called after each."""
+    """Progress of steps without names; call the result after each step."""
     with Progress(title, total) as bar:
         yield bar.advance

@@ -1,4 +1,4 @@
-"""``asphalt scan``: the exchanges of a tree and what is known about each."""
+"""``asphalt scan``: the exchanges of a tree, with a verdict on each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from asphalt.cli.command import Command
 from asphalt.cli.options import CommonOptions, assume_option, common_options, paths_argument
-from asphalt.cli.session import open_project, reports_before, tell
+from asphalt.cli.session import open_project, print_report, reports_before
 from asphalt.diagnostics.model import FINDING
 
 FOUND = frozenset({"refused", "assumed", FINDING})
@@ -21,7 +21,7 @@ FOUND = frozenset({"refused", "assumed", FINDING})
 @click.option(
     "--check",
     is_flag=True,
-    help="Exit with 1 for findings, and if a site is refused, or proved only by assumptions.",
+    help="Exit with 1 if there is a finding, or a site that is refused or only assumed.",
 )
 @click.option(
     "--all",
@@ -36,12 +36,12 @@ def scan(
     check: bool,
     everything: bool,
 ) -> int:
-    """List the exchanges in files and trees, one a line.
+    """List the exchanges in files and trees, one to a line.
 
-    A line tells where the call is, the operation, the verdict, its code, and why.  Errors in
-    messages and requests that are proved are listed as findings.  With --passes for transfers, a
-    line for each tells what it would overlap with, or why it stays.  All PATHs together are taken
-    as the whole program.
+    A line gives the place of the call, the operation, the verdict, its code, and the reason.
+    Findings are proved errors in the use of messages and requests.  With --passes for transfers,
+    scan lists each transfer, too, with what it would overlap or why it is not transformed.  asphalt
+    takes all PATHs together for the whole program.
     """
     project = open_project(paths, common, assume)
     sites = reports_before(project)
@@ -50,5 +50,5 @@ def scan(
         known = {(found.file, found.line) for found in sites}
         others = [one for one in project.transfers() if (one.file, one.line) not in known]
         listed = (*sites, *others)
-    tell(common, project, sorted(listed, key=lambda site: (site.file, site.line)))
+    print_report(common, project, sorted(listed, key=lambda site: (site.file, site.line)))
     return int(check and any(site.verdict in FOUND for site in sites))

@@ -1,4 +1,4 @@
-"""What the subcommands share: opening a project, and telling about sites and problems."""
+"""Shared by the subcommands: opening a project, and reporting sites and problems."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from asphalt.project import Outcome, Project
 from asphalt.report.drawing import BOXES, PLAIN, Strokes
 from asphalt.report.github import annotation_lines
 from asphalt.report.json import report_text
+from asphalt.report.merged_reports import merged_reports
 from asphalt.report.sarif import sarif_text
 from asphalt.report.text import problem_line, site_lines, summary
-from asphalt.report.together import together
 
 _MOST_MODULES = 5  # named in a note
 
 
 class PipeConsole(Console):
-    """A console that leaves it to ``main`` what becomes of a reader that goes away."""
+    """A console that raises ``BrokenPipeError``, for ``main``, when its reader is gone."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -38,8 +38,8 @@ def open_project(
 ) -> Project:
     """Read the given files and trees.
 
-    Raises ``InputError`` for a path that does not exist, a named file that cannot be used, and
-    where nothing can be done at all.  Other problems are told on stderr.
+    Raises ``InputError`` for a path that does not exist, for a named file that cannot be used, and
+    if no file at all can be used.  Other problems are reported on stderr.
     """
     for path in paths:
         if not path.exists():
@@ -74,11 +74,11 @@ def reports_of(project: Project) -> tuple[SiteReport, ...]:
 def reports_after(
     project: Project, outcome: Outcome, promise: bool = False
 ) -> tuple[SiteReport, ...]:
-    """The reports of all sites, those that changes are about as these left them; with the
-    transfers that changes are about, or that stay as they are, and the findings; sorted.
-    ``promise``: with what would become of those that an assumption would change.
+    """The reports of all sites, of transfers and of findings after a transformation, sorted.
 
-    A call that stays in one place and was changed where it is inlined is told as changed.
+    Transfers are those that were transformed and those that were not.  ``promise``: their reports
+    also say what an accepted assumption would change.  A call that was transformed only where its
+    procedure was inlined counts as transformed.
     """
     changes = outcome.changes
     changed = [site for change in changes for site in change.sites]
@@ -86,33 +86,36 @@ def reports_after(
     done = {(site.file, site.line, site.operation) for site in applied.values()}
     sites = [applied.pop(_key(site), site) for site in reports_of(project)]
     found = list(project.findings)
-    told = {(site.file, site.line) for site in found}
+    findings = {(site.file, site.line) for site in found}
     own = project.own_operations(outcome)
     others = project.not_overlapped(changes, outcome.tries)
     idle = tuple(map(outcome.tried, (*others, *own)))
     blocking = project.kept_blocking()
     if promise:
         blocking = project.with_assumed_outcomes(blocking)
-    stay = (*blocking, *idle, *project.kept_stores())
+    unchanged = (*blocking, *idle, *project.kept_stores())
     found += [
         site
-        for site in stay
-        if (site.file, site.line) not in told and (site.file, site.line, site.operation) not in done
+        for site in unchanged
+        if (site.file, site.line) not in findings
+        and (site.file, site.line, site.operation) not in done
     ]
-    return together(sites, (*found, *applied.values()), project.settings.passes)
+    return merged_reports(sites, (*found, *applied.values()), project.settings.passes)
 
 
 def _key(site: SiteReport) -> tuple[str, str, str]:
-    """What tells a site from all others: one call may have come to several units."""
+    """The identity of a site: inlining may have copied one call to several units."""
     return site.file, site.id, site.unit
 
 
 def reports_before(project: Project) -> tuple[SiteReport, ...]:
-    """The reports of all sites and the findings; where passes for transfers are asked for, with
-    what would become of these; sorted."""
+    """The reports of all sites and findings before a transformation, sorted.
+
+    With passes for transfers, also what would become of each transfer.
+    """
     if not set(project.settings.passes) & set(TRANSFERS):
-        return together(reports_of(project), project.findings, project.settings.passes)
-    with Console(stderr=True).status("looking for work beside transfers"):
+        return merged_reports(reports_of(project), project.findings, project.settings.passes)
+    with Console(stderr=True).status("looking for computation to overlap with transfers"):
         sites = {(site.file, site.id): site for site in reports_of(project)}
         found = reports_after(project, project.outcome(), promise=True)
     return tuple(
@@ -124,34 +127,37 @@ def reports_before(project: Project) -> tuple[SiteReport, ...]:
 
 
 def warn_of(problems: Iterable[ProblemReport]) -> None:
-    """Tell problems that do not stop the run, one a line, on stderr."""
+    """Report problems that do not stop the run on stderr, one to a line."""
     for problem in problems:
         note(f"{'note' if problem.note else 'warning'}: {problem_line(problem)}")
 
 
 def note(message: str) -> None:
-    """Say something to a person, on stderr, so that stdout stays a program's."""
+    """Print a message to a person on stderr; stdout is for results."""
     encoding = sys.stderr.encoding or "utf-8"
     line = f"asphalt: {message}".encode(encoding, "backslashreplace").decode(encoding)
     print(line, file=sys.stderr)
 
 
 def show(lines: Iterable[Text | str]) -> None:
-    """Print lines to stdout, in colour on a terminal, never folded or cut."""
+    """Print lines to stdout, in colour on a terminal, never wrapped or cut."""
     console = PipeConsole(soft_wrap=True, highlight=False, markup=False, emoji=False)
     for line in lines:
         console.print(line)
 
 
-def tell(
+def print_report(
     common: CommonOptions,
     project: Project,
     sites: Sequence[SiteReport],
     changed: Collection[str] = (),
     notes: Sequence[ProblemReport] = (),
 ) -> None:
-    """Tell about the sites in the format that was asked for; ``notes``: what else is to be told
-    besides the problems, of which a person has read on stderr."""
+    """Print the report on the sites in the format of ``--format``.
+
+    ``notes`` join the problems of the project in formats for programs; a person has already read
+    both on stderr.
+    """
     problems = (*project.problems, *notes)
     match common.format:
         case "json":
@@ -168,41 +174,41 @@ def tell(
             needed = {name for site in sites for name in site.assumptions}
             needed |= {f"{name}@{site.id}" for site in sites for name in site.assumptions}
             for name in sorted(project.settings.assume - needed):
-                note(f"no exchange here needs --assume {name}")
+                note(f"--assume {name} has no effect: no exchange here needs it")
             if not sites and project.has_messages:
-                note(f"there are messages between two ranks: {_what_tells(project)}")
+                note(f"there are messages between two ranks: {_how_to_list_messages(project)}")
             elif not sites and not project.settings.defines:
-                note("calls in #if branches are found with the -D and -I options of your build")
+                note("to include calls in #if branches, give the -D and -I options of your build")
 
 
-def _what_tells(project: Project) -> str:
-    """How to learn about messages that nothing was said of."""
+def _how_to_list_messages(project: Project) -> str:
+    """Which option or command reports messages between two ranks."""
     chosen = project.settings.passes
     if (missing := missing_passes(chosen)) is not None:
         return missing
     if set(chosen) & set(TRANSFERS):
-        return "nothing more comes beside them with these --passes; scan --all lists them"
-    return "scan --all lists them, --passes transfers tells what would come beside them"
+        return "these --passes overlap nothing more with them; scan --all lists them"
+    return "scan --all lists them, --passes transfers says what they would overlap with"
 
 
 def _note_missing(project: Project, sites: Sequence[SiteReport]) -> None:
-    """Refusals in files that use a module whose source was not given may be due to that."""
+    """Note that refusals may be due to modules whose source is not among the files."""
     files = sorted({site.file for site in sites if site.verdict == "refused"})
     missing = sorted({name for file in files for name in project.missing_modules(file)})
     if missing:
         more = len(missing) - _MOST_MODULES
         names = ", ".join(missing[:_MOST_MODULES]) + (f" and {more} more" if more > 0 else "")
-        note(f"modules that are not among the files: {names}; refusals may be due to that")
+        note(f"these modules are not among the files, which may cause refusals: {names}")
 
 
 def sources_of(project: Project, sites: Sequence[SiteReport]) -> dict[str, bytes]:
-    """The text of every file that a mark of these sites is in."""
+    """The bytes of every file that a mark of these sites lies in."""
     files = {mark.file for site in sites for mark in site.marks}
     return {file: content for file in files if (content := project.content(file)) is not None}
 
 
 def strokes() -> Strokes:
-    """The characters to draw with: those for boxes where stdout can take them."""
+    """The characters to draw with: box-drawing characters if stdout can encode them."""
     try:
         "".join(getattr(BOXES, field) for field in Strokes.__slots__).encode(
             sys.stdout.encoding or "ascii"
@@ -218,6 +224,6 @@ def report_of(
     changed: Collection[str] = (),
     notes: Sequence[ProblemReport] = (),
 ) -> str:
-    """The JSON report on a whole project, with ``notes`` beside its problems."""
+    """The JSON report on a whole project; ``notes`` join its problems."""
     files = [str(file) for file in project.files]
     return report_text(files, sites, (*project.problems, *notes), changed)

@@ -1,4 +1,4 @@
-"""Signals that end a command become exceptions, so that it leaves nothing behind."""
+"""Turns signals that end a command into exceptions, so that it cleans up."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
 class SignalledError(BaseException):
-    """A signal that asks for the end, other than the keyboard's."""
+    """A signal that ends the command, other than SIGINT."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
@@ -24,10 +24,11 @@ class SignalledError(BaseException):
 
 @contextmanager
 def signals_raised() -> Iterator[None]:
-    """Within, SIGTERM and SIGHUP raise ``SignalledError`` in the main thread, SIGINT a
-    ``KeyboardInterrupt``, and the commands that run end first, so that no thread waits for one.
+    """Raise ``SignalledError`` for SIGTERM and SIGHUP, ``KeyboardInterrupt`` for SIGINT.
 
-    What is ignored stays so (nohup).  A process that is forked within takes them as usual.
+    They are raised in the main thread, after the running commands were ended, so that no thread
+    waits for one.  A signal that is ignored is still ignored (nohup).  In a forked process, the
+    signals have their usual effect.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -42,7 +43,7 @@ def signals_raised() -> Iterator[None]:
         running.stop()
         if number == signal.SIGINT:
             raise KeyboardInterrupt
-        signal.signal(number, signal.SIG_IGN)  # once is enough: it is being cleaned up
+        signal.signal(number, signal.SIG_IGN)  # the clean-up has begun
         raise SignalledError(number)
 
     usual = (signal.SIG_DFL, signal.default_int_handler)

@@ -1,4 +1,4 @@
-"""``asphalt simulate``: what the transformation would gain on a cluster that is simulated."""
+"""``asphalt simulate``: what the transformation would gain, on a simulated cluster."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def _list_platforms(ctx: click.Context, param: click.Parameter, value: bool) -> 
 @click.argument("paths", nargs=-1, required=True, type=PATHS, metavar="PATH...")
 @build_options("{fc} FLAGS {sources} -o {exe}")
 @tree_option
-@click.option("--flags", default=FLAGS, show_default=True, help="Flags of the default line.")
-@click.option("--arguments", default="", metavar="TEXT", help="What the program is called with.")
+@click.option("--flags", default=FLAGS, show_default=True, help="Flags of the default command.")
+@click.option("--arguments", default="", metavar="TEXT", help="The arguments of the program.")
 @numbers_option(
     "--np",
     "--ranks",
@@ -59,7 +59,7 @@ def _list_platforms(ctx: click.Context, param: click.Parameter, value: bool) -> 
     limits=RANKS_LIMITS,
     default=RANKS,
     metavar="N,...",
-    help="Numbers of ranks, each on a node of its own.",
+    help="Numbers of ranks; each rank has a node of its own.",
 )
 @click.option(
     "--platform",
@@ -68,7 +68,7 @@ def _list_platforms(ctx: click.Context, param: click.Parameter, value: bool) -> 
     default=(DEFAULT,),
     show_default=True,
     metavar="NAME|FILE.xml",
-    help="The cluster: a built-in one, or SimGrid's description of yours.",
+    help="The cluster: a built-in one, or a platform file of SimGrid.",
 )
 @click.option(
     "--list-platforms",
@@ -76,22 +76,25 @@ def _list_platforms(ctx: click.Context, param: click.Parameter, value: bool) -> 
     is_eager=True,
     expose_value=False,
     callback=_list_platforms,
-    help="Show the built-in clusters.",
+    help="List the built-in clusters.",
 )
 @click.option(
     "--overhead",
     type=click.FloatRange(min=0),
     metavar="SECONDS",
-    help="With FILE.xml: the processor's time for each message at either end.  [default: 1e-06]",
+    help="With FILE.xml: processor time of a message at either end.  [default: 1e-06]",
 )
 @click.option(
     "--test",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="With FILE.xml: the time of an MPI_Test.  [default: 1e-07]",
+    help="With FILE.xml: processor time of an MPI_Test.  [default: 1e-07]",
 )
 @click.option(
-    "--machine", type=PATHS, metavar="FILE", help="What operations cost (else a usual machine)."
+    "--machine",
+    type=PATHS,
+    metavar="FILE",
+    help="Machine file: the costs of operations (else a typical machine).",
 )
 @tile_option
 @depth_option
@@ -99,7 +102,7 @@ def _list_platforms(ctx: click.Context, param: click.Parameter, value: bool) -> 
     "--sweep",
     "subject",
     type=click.Choice(list(SUBJECTS)),
-    help="Try many K, D or both, and draw how communication slows the program down.",
+    help="Simulate several K, D or both, and draw the slowdown by communication.",
 )
 @numbers_option("--tiles", limits=TILE, default="1,2,4,8", metavar="K,...", help="K of a sweep.")
 @numbers_option("--depths", limits=DEPTH, default="1,2,4", metavar="D,...", help="D of a sweep.")
@@ -111,7 +114,7 @@ def _list_platforms(ctx: click.Context, param: click.Parameter, value: bool) -> 
     default=SECONDS,
     show_default=True,
     metavar="SECONDS",
-    help="What takes longer on this machine is stopped.",
+    help="Time limit of each build and run on this machine.",
 )
 @click.option(
     "-o",
@@ -121,7 +124,7 @@ def _list_platforms(ctx: click.Context, param: click.Parameter, value: bool) -> 
     default=Path("asphalt-simulation"),
     show_default=True,
     metavar="DIR",
-    help="Where pictures and results go.",
+    help="Directory for pictures and results.",
 )
 @common_options
 @assume_option
@@ -148,17 +151,17 @@ def simulate(
     common: CommonOptions,
     assume: tuple[str, ...],
 ) -> int:
-    """Simulate original and transformed on a cluster: times, what is hidden, timelines.
+    """Simulate the original and the transformed program: times, hidden communication, timelines.
 
-    Computation costs what a machine file says, messages what the platform says; nothing is timed,
-    so that every run gives the same digits.  Exits with 1 if outputs differ or a run fails.
+    The machine file gives the cost of computation, the platform that of messages.  Nothing is
+    timed, so that every run gives the same digits.  Exits with 1 if outputs differ or a run fails.
     """
     compared = outputs(output_texts, ignore)
     copied = copied_paths(paths, tree)
     SMPI.require()
     platforms = chosen(platform_names, overhead, test)
     for platform in platforms:
-        platform.xml(max(ranks), 1.0)  # refuses what has too few hosts before anything is built
+        platform.xml(max(ranks), 1.0)  # refuses a platform with too few hosts early
     costs = load_machine(machine)
     warn_of_speeds(platforms, costs.speed)
     project = open_project(paths, common, assume)
@@ -182,9 +185,9 @@ def simulate(
 def _choices(
     subject: set[str], tiles: Numbers, depths: Numbers, tile: int | None, depth: int | None
 ) -> tuple[Tiling, ...]:
-    """The K and D of a sweep; what is not swept has the value that is asked for.
+    """The K and D of a sweep; --tile or --depth gives the one that is not swept.
 
-    K = 0, which users get if they choose nothing, is always among them.
+    K = 0, the default, is always among them.
     """
     usual = DEFAULT_DEPTH if depth is None else depth
     across = tiles if "tile" in subject else (0 if tile is None else tile,)
@@ -194,7 +197,7 @@ def _choices(
 
 
 def _name(project: Project, paths: Sequence[Path]) -> str:
-    """The name of the main program; without one, or with several, of the file or directory."""
+    """The name of the main program; unless there is exactly one, of the file or directory."""
     if len(project.programs) == 1:
         return project.programs[0]
     first = paths[0].absolute()

@@ -1,4 +1,4 @@
-"""The two ways of ``asphalt simulate``: one K and D with timelines, or many with curves."""
+"""The two modes of ``asphalt simulate``: one K and D with timelines, or many with curves."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ from asphalt.simulation.sweep import Sweep, Tiling, sweep
 from asphalt.transforms.charging.program import NotCharged
 from asphalt.verify.files import Outputs, never_written
 
-_SEVERAL = 5  # remarks that are told one by one
+_SEVERAL = 5  # remarks that are printed one by one
 _RESULTS = "simulation.json"
 _NO_MATPLOTLIB = (
-    "pictures (PNG) are left out: there is no matplotlib; 'pip install asphalt[pictures]' gets it"
+    "pictures (PNG) are left out: no matplotlib here; get it with 'pip install asphalt[pictures]'"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class SimulationRequest:
-    """What is simulated, and where the results go."""
+    """What to simulate, and where the results go."""
 
     name: str
     platforms: tuple[Network | Described, ...]
@@ -69,11 +69,11 @@ def run_study(
     depth: int | None,
     common: CommonOptions,
 ) -> int:
-    """Simulate both versions, draw timelines, and tell; the exit code."""
+    """Simulate both versions, draw timelines, and print the results; returns the exit code."""
     changes = project.transform(tile, depth, trial=tile is not None or depth is not None)
     operations = {site.operation.lower() for change in changes for site in change.sites}
     if not changes:
-        note("nothing is transformed here: the original is simulated alone")
+        note("nothing is transformed: the original is simulated alone")
     total = (2 if changes else 1) + len(wanted.platforms) * len(wanted.ranks) * (
         4 if changes else 3
     )
@@ -97,7 +97,7 @@ def run_study(
                 note(failures[-1])
                 continue
             found.append((platform, one))
-    _tell_not_charged(not_charged)
+    _note_not_charged(not_charged)
     rows = [
         study_json(platform.name, one, _draw(platform, one, wanted, _tilings(changes)))
         for platform, one in found
@@ -111,7 +111,7 @@ def run_study(
             _show(common, studies_table(platform.title, here), lines)
     if common.format == "json":
         print(json.dumps(data, indent=2))
-    _tell_place(wanted.directory, rows, "timelines")
+    _note_results(wanted.directory, rows, "timelines")
     wrong = bool(failures) or any(one.difference for _, one in found)
     return _exit_code(wrong, wanted.compared, [one.written for _, one in found])
 
@@ -123,9 +123,9 @@ def run_sweep(
     choices: Sequence[Tiling],
     common: CommonOptions,
 ) -> int:
-    """Simulate every K and D of ``choices``, draw the curves, and tell; the exit code."""
+    """Simulate every K and D of ``choices``, draw curves, print results; returns the exit code."""
     if not project.transform():
-        raise UsageError("nothing is transformed here, so that there is nothing to sweep")
+        raise UsageError("nothing is transformed, so there is nothing to sweep")
     settings = len(wanted.platforms) * len(wanted.ranks)
     total = 1 + len(choices) + settings * (2 + len(choices))
     found: list[tuple[Network | Described, Sweep]] = []
@@ -148,7 +148,7 @@ def run_sweep(
                 note(failures[-1])
                 continue
             found.append((platform, one))
-    _tell_not_charged(not_charged)
+    _note_not_charged(not_charged)
     rows = [
         sweep_json(platform.name, one, _draw_sweep(platform, one, wanted))
         for platform, one in found
@@ -160,13 +160,13 @@ def run_sweep(
         _show(common, table, sweep_lines(platform.title, one))
     if common.format == "json":
         print(json.dumps(data, indent=2))
-    _tell_place(wanted.directory, rows, "curves")
+    _note_results(wanted.directory, rows, "curves")
     wrong = bool(failures) or any(one.differences or one.failures for _, one in found)
     return _exit_code(wrong, wanted.compared, [one.written for _, one in found])
 
 
-def _tell_place(directory: Path, rows: Sequence[Mapping[str, Any]], pictures: str) -> None:
-    """Where results and pictures are, and that there are none."""
+def _note_results(directory: Path, rows: Sequence[Mapping[str, Any]], pictures: str) -> None:
+    """Note where the results and pictures are, or why there are none."""
     if not rows:
         note(f"no run succeeded, so there are no {pictures}; {directory / _RESULTS} says why")
     elif any(row["pictures"] for row in rows):
@@ -185,7 +185,7 @@ def _exit_code(wrong: bool, compared: Outputs, seen: Iterable[frozenset[str]]) -
 
 
 def _tilings(changes: Sequence[Change]) -> str:
-    """K and D of all sites, if they are the same."""
+    """K and D of all sites, if they are equal, as the end of a title."""
     chosen = {(site.tile, site.depth) for change in changes for site in change.sites}
     if len(chosen) != 1:
         return ""
@@ -196,7 +196,7 @@ def _tilings(changes: Sequence[Change]) -> str:
 def _draw(
     platform: Network | Described, found: Study, wanted: SimulationRequest, tilings: str
 ) -> tuple[str, ...]:
-    """Write the timelines of a study; the names of the files."""
+    """Write the timelines of a study; returns the names of the files."""
     names = ("original", f"transformed{tilings}")
     nodes = "1 rank" if found.ranks == 1 else f"{found.ranks} ranks"
     drawing = Drawing(
@@ -244,7 +244,7 @@ def _show(common: CommonOptions, table: Table, lines: Iterable[str]) -> None:
             console.print(line, markup=False)
 
 
-def _tell_not_charged(found: Sequence[NotCharged]) -> None:
+def _note_not_charged(found: Sequence[NotCharged]) -> None:
     for one in found[:_SEVERAL]:
         note(f"{one.file}:{one.line}: takes no simulated time: {one.message}")
     if len(found) > _SEVERAL:

@@ -1,4 +1,4 @@
-"""The program that is simulated: how it is built, for every subcommand that simulates."""
+"""Builds the program to simulate, for every subcommand that simulates."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def builder_of(
     timeout: float,
     costs: Machine,
 ) -> Iterator[Builder]:
-    """What builds the versions of a program, in a directory that goes away.
+    """A builder of the versions of a program, in a temporary directory.
 
     ``timeout``: of a build, in seconds.  Raises ``InputError`` for a program that SMPI cannot run.
     """
     _refuse_f08(project)
     charges_itself = project.mentions(_FLOPS)
     if charges_itself:
-        note(f"the program calls {_FLOPS}: it charges its computation itself, nothing is added")
+        note(f"the program calls {_FLOPS}, so asphalt adds no charges for its computation")
     line = building.line(f"{{fc}} {flags} {{sources}} -o {{exe}}")
     with tempfile.TemporaryDirectory(prefix="asphalt-simulate-") as work:
         yield Builder(
@@ -60,12 +60,12 @@ def _refuse_f08(project: Project) -> None:
         raise InputError(
             *used[0],
             "uses the module mpi_f08, which SMPI does not have; it has mpi and mpif.h; "
-            "what is gained can only be measured, with both versions on the machine itself",
+            "measure the gain by running both versions on the machine itself",
         )
 
 
 def warn_of_speeds(platforms: Sequence[Network | Described], speed: float) -> None:
-    """Tell which platforms have hosts of another speed than the machine of the costs."""
+    """Note which platforms have hosts of another speed than the machine of the costs."""
     for platform in platforms:
         if isinstance(platform, Described):
             theirs = host_speed(platform)

@@ -1,4 +1,4 @@
-"""Why nothing changes, for a person who has asked for passes for transfers."""
+"""Why passes for transfers changed nothing."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ _MOVING = "motion"
 def why_unchanged(
     procedures: Sequence[ProcedureReport], passes: Collection[str], *, advised: bool = False
 ) -> str | None:
-    """One line on what ended the procedures of which nothing else is told, and on the passes that
-    are missing; None: there is nothing to say.  ``advised``: of these passes it was told before."""
+    """Why the search ended in procedures without any step, and which passes are missing.
+
+    One line; None: there is nothing to say.  ``advised``: the missing passes were named before.
+    """
     silent = [one for one in procedures if not one.dropped]
     advice = None if advised or not procedures else missing_passes(passes)
     parts = [_ends(silent)] if silent else []
@@ -23,17 +25,19 @@ def why_unchanged(
 
 
 def _ends(procedures: Sequence[ProcedureReport]) -> str:
-    """Which procedures stay, and by which rules."""
+    """Which procedures were not transformed, and by which rules."""
     first = procedures[0]
-    who = f"{first.file}: {first.unit or 'main'} stays as it is"
+    who = f"{first.file}: {first.unit or 'main'} is not transformed"
     if len(procedures) > 1:
-        who = f"{len(procedures)} procedures with messages stay as they are"
+        who = f"{len(procedures)} procedures with messages are not transformed"
     return f"{who}: {', or '.join(dict.fromkeys(one.ended for one in procedures))}"
 
 
 def missing_passes(passes: Collection[str]) -> str | None:
-    """Which passes would have to stand beside those that were asked for, and how to ask for them;
-    None: passes for transfers were not asked for, or none is missing."""
+    """Which passes the chosen ones need beside them, and the option for all of them.
+
+    None: no passes for transfers were chosen, or none is missing.
+    """
     chosen = [name for name in TRANSFERS if name in passes]
     if not chosen:
         return None
@@ -42,9 +46,7 @@ def missing_passes(passes: Collection[str]) -> str | None:
         return None
     wanted = ",".join(in_order({*passes, STARTING[0], _MOVING}))
     if gains:
-        return f"only {STARTING[0]} makes starts and waits of blocking calls: --passes {wanted}"
+        return f"only {STARTING[0]} splits blocking calls into start and wait: --passes {wanted}"
     gain = "gains" if len(chosen) == 1 else "gain"
-    return (
-        f"{', '.join(chosen)} {gain} only beside other passes, {_MOVING} above all: "
-        f"--passes {wanted}"
-    )
+    names = ", ".join(chosen)
+    return f"{names} {gain} only with other passes, above all {_MOVING}: --passes {wanted}"

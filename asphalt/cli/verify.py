@@ -1,4 +1,4 @@
-"""``asphalt verify``: builds and runs original and transformed, and compares what they do."""
+"""``asphalt verify``: builds and runs the original and the transformed program, and compares."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from asphalt.cli.progress import Progress
 from asphalt.cli.session import note, open_project
 from asphalt.cli.verify_procedure import (
     ProcedureOptions,
+    print_comparisons,
     procedure_options,
     procedure_path,
     refuse_for_programs,
-    tell,
     verify_procedure,
 )
 from asphalt.config.errors import UsageError
@@ -58,15 +58,13 @@ from asphalt.verify.setups import NAMES, setups
     default="{launcher} -np {ranks} {exe}",
     show_default=True,
     metavar="COMMAND",
-    help=f"How to run, with the program's arguments. {places_text(RUN_PLACES)}.",
+    help=f"The run command, with the program's arguments. {places_text(RUN_PLACES)}.",
 )
 @tree_option
-@click.option("--stdin", type=PATHS, metavar="FILE", help="What each run reads.")
+@click.option("--stdin", type=PATHS, metavar="FILE", help="Standard input of each run.")
 @output_option
 @ignore_option
-@click.option(
-    "--any-order", is_flag=True, help="Lines of standard output may come in another order."
-)
+@click.option("--any-order", is_flag=True, help="Ignore the order of lines on standard output.")
 @numbers_option(
     "--np",
     "--ranks",
@@ -74,33 +72,33 @@ from asphalt.verify.setups import NAMES, setups
     limits=RANKS,
     default="1,2,3,4",
     metavar="N,...",
-    help="Numbers of ranks, each tried.",
+    help="Numbers of ranks to run on.",
 )
 @numbers_option(
     "--tile",
     limits=TILE,
     default="0,1,3",
     metavar="K,...",
-    help="Iterations a tile, each tried (0: chosen on entry; small data is not tiled then).",
+    help="Values of K, the iterations of a tile (0: chosen at run time, small data is not tiled).",
 )
-@numbers_option("--depth", limits=DEPTH, metavar="D,...", help="Tiles in flight, each tried.")
+@numbers_option("--depth", limits=DEPTH, metavar="D,...", help="Values of D, the tiles in flight.")
 @click.option(
     "--mpi",
     "mpis",
     type=click.Choice(NAMES),
     multiple=True,
-    help="With which MPI, each tried  [default: plain mpif90 and mpirun].",
+    help="The MPIs to run with  [default: plain mpif90 and mpirun].",
 )
 @click.option(
     "--rendezvous",
     is_flag=True,
-    help="No send ends before its receive is there: finds programs that count on buffered sends.",
+    help="No send completes before its receive is posted: finds programs that rely on buffering.",
 )
 @click.option(
     "--race",
     is_flag=True,
-    help="Run all once more under watch: memory of pending messages, requests, order of calls. "
-    "Lines of the source are told where the build has -g (all of them with -O0 -g).",
+    help="Repeat all runs with checks: buffers of pending messages, requests, order of calls. "
+    "Findings name source lines if the build has -g (all of them with -O0 -g).",
 )
 @click.option(
     "--timeout",
@@ -108,10 +106,13 @@ from asphalt.verify.setups import NAMES, setups
     default=300.0,
     show_default=True,
     metavar="SECONDS",
-    help="What takes longer hangs; gdb tells where its ranks stand.",
+    help="A run that takes longer counts as a hang; gdb shows where its ranks are.",
 )
 @click.option(
-    "--keep", type=PATHS, metavar="DIR", help="Build in DIR; builds and runs stay there (DIR/runs)."
+    "--keep",
+    type=PATHS,
+    metavar="DIR",
+    help="Build in DIR, and keep all builds, and records of all runs (DIR/runs).",
 )
 @procedure_options
 @common_options
@@ -137,13 +138,14 @@ def verify(
     common: CommonOptions,
     assume: tuple[str, ...],
 ) -> int:
-    """Build original and transformed, run both, and compare what they print and write.
+    """Build the original and the transformed program, run both, and compare what they write.
 
-    A first PATH of the form FILE:PROCEDURE (or FILE:MODULE::PROCEDURE): call this procedure with
-    random arguments instead, and compare every argument; more PATHs hold what it needs.
+    If the first PATH has the form FILE:PROCEDURE (or FILE:MODULE::PROCEDURE), verify calls this
+    procedure with random arguments instead and compares every argument; more PATHs hold what the
+    procedure needs.
 
-    Exits with 1 if one run differs in output or exit status, hangs, or is found to race; with 2 if
-    something could not be tried.
+    Exits with 1 if a run differs in output or exit status, hangs, or has a race; with 2 if
+    something could not be run.
     """
     target = procedure_path(paths[0])
     if target is not None:
@@ -171,26 +173,28 @@ def verify(
     if not project.transform():
         if not race and not rendezvous:
             unread = any(not problem.note for problem in project.problems)
-            why = ": part of it was not understood, as told above; mend that first" * unread
-            note(f"nothing is transformed here, so there is nothing to compare{why}")
-            tell(Checked(()), common)
+            why = ": asphalt did not understand part of it (see above)" * unread
+            note(f"nothing is transformed, so there is nothing to compare{why}")
+            print_comparisons(Checked(()), common)
             return int(unread)
-        how = "is watched" if race else "is run without eager sends"
-        note(f"nothing is transformed here, so the program itself {how} and nothing else")
+        how = "with checks" if race else "without eager sends"
+        note(f"nothing is transformed, so only the original runs, {how}")
         choices = ()
     trial = ComparisonSetup(copied, commands, compared, ranks, choices, keep is not None, race)
     total = comparisons(trial, surroundings)
     with _work_directory(keep) as work, Progress("verifying", total) as progress:
         found = check_all(project, trial, surroundings, work, progress)
-    tell(found, common)
+    print_comparisons(found, common)
     return found.exit_code
 
 
 def _refuse_inside(copied: tuple[Path, ...], keep: Path | None) -> None:
-    """Raises ``UsageError`` for a tree that would contain its own copies."""
+    """Raise ``UsageError`` for a tree that would contain its own copies."""
     for path in copied:
         if keep is not None and path.is_dir() and keep.resolve().is_relative_to(path.resolve()):
-            raise UsageError(f"--keep {keep}: lies in {path}, which is copied; choose another")
+            raise UsageError(
+                f"--keep {keep}: lies in {path}, which is copied; choose a directory outside"
+            )
 
 
 @contextmanager
@@ -200,6 +204,6 @@ def _work_directory(keep: Path | None) -> Iterator[Path]:
             yield Path(name)
         return
     if keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
-        raise UsageError(f"--keep {keep}: is not an empty directory; choose another")
+        raise UsageError(f"--keep {keep}: is not an empty directory; choose another one")
     keep.mkdir(parents=True, exist_ok=True)
     yield keep.absolute()

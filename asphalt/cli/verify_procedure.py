@@ -1,4 +1,4 @@
-"""``asphalt verify FILE:PROCEDURE``: one procedure on random inputs, original and transformed."""
+"""``asphalt verify FILE:PROCEDURE``: calls a procedure, original and transformed, and compares."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from asphalt.verify.procedures.environment import require_mpi4py
 from asphalt.verify.rows import Checked
 
 _REAL = (OPENMPI, MPICH)
-_DEFAULT_LIMIT = 30.0  # seconds for one call, where --timeout says nothing
+_DEFAULT_LIMIT = 30.0  # seconds for one call, without --timeout
 _PROGRAMS_ONLY = ("build_line", "compile_line", "exe", "run_line", "tree", "stdin", "output_texts",
                   "ignore", "any_order", "rendezvous", "race")  # fmt: skip
 _PROCEDURES_ONLY = ("draws", "seed", "fixed", "first", "flags")
@@ -34,7 +34,7 @@ _PROCEDURES_ONLY = ("draws", "seed", "fixed", "first", "flags")
 
 @dataclass(frozen=True, slots=True)
 class ProcedureOptions:
-    """The options that only a procedure takes."""
+    """The options that are for procedures only."""
 
     draws: int
     seed: int
@@ -44,7 +44,7 @@ class ProcedureOptions:
 
 
 def procedure_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of procedures, as one argument ``drawing``."""
+    """Add the options of procedures to a command, which gets them as one argument ``drawing``."""
 
     @wraps(command)
     def with_options(
@@ -71,7 +71,7 @@ _OPTIONS = (
         default=10,
         show_default=True,
         metavar="N",
-        help="FILE:PROCEDURE: random inputs that are compared.",
+        help="FILE:PROCEDURE: number of random inputs.",
     ),
     click.option(
         "--seed",
@@ -79,7 +79,7 @@ _OPTIONS = (
         default=1,
         show_default=True,
         metavar="N",
-        help="FILE:PROCEDURE: where the random numbers start.",
+        help="FILE:PROCEDURE: seed of the random numbers.",
     ),
     click.option(
         "--set",
@@ -93,7 +93,7 @@ _OPTIONS = (
         "--first",
         multiple=True,
         metavar="CALL",
-        help="FILE:PROCEDURE: call this before, e.g. 'grid::setup(ranks)'; 'comm' is the "
+        help="FILE:PROCEDURE: call this first, e.g. 'grid::setup(ranks)'; 'comm' is the "
         "communicator.",
     ),
     click.option(
@@ -101,7 +101,7 @@ _OPTIONS = (
         default="-O2 -g",
         show_default=True,
         metavar="FLAGS",
-        help="FILE:PROCEDURE: options of the compiler, libraries too.",
+        help="FILE:PROCEDURE: compiler flags, including libraries.",
     ),
 )
 
@@ -109,7 +109,7 @@ _OPTIONS = (
 def procedure_path(path: Path) -> tuple[Path, str] | None:
     """The file and the procedure that ``FILE:PROCEDURE`` names; None for any other path.
 
-    Raises ``InputError`` where there is no such file.
+    Raises ``InputError`` if the file does not exist.
     """
     file, colon, name = str(path).partition(":")
     if not colon or path.exists() or not file:
@@ -130,9 +130,9 @@ def verify_procedure(
     common: CommonOptions,
     assume: tuple[str, ...],
 ) -> int:
-    """Compare and tell; the exit code.  ``paths`` are given besides the file."""
+    """Compare and print the results; returns the exit code.  ``paths``: all but the file itself."""
     if refused := _given(_PROGRAMS_ONLY):
-        raise UsageError(f"{refused}: for whole programs; a procedure is compiled by --flags")
+        raise UsageError(f"{refused}: only for whole programs; for a procedure, give --flags")
     require_mpi4py()
     from asphalt.verify.procedures.compare import ComparisonRequest, compare
     from asphalt.verify.procedures.draws import Fixed
@@ -160,14 +160,14 @@ def verify_procedure(
             project, wanted, chosen, ranks, choices, work, progress.say, progress.advance
         )
     if not found.changed:
-        note(f"asphalt changes nothing that {name} comes to; it was compared with itself")
+        note(f"asphalt transforms nothing that {name} executes, so it was compared with itself")
     checked = Checked(found.rows, found.failures, found.remarks)
-    tell(checked, common)
+    print_comparisons(checked, common)
     return checked.exit_code
 
 
-def tell(found: Checked, common: CommonOptions) -> None:
-    """Tell what came of all comparisons: on stdout, and what is no result on stderr."""
+def print_comparisons(found: Checked, common: CommonOptions) -> None:
+    """Print the results of all comparisons on stdout, and remarks on stderr."""
     if common.format == "json":
         print(verified_json(found.rows, found.failures))
     elif found.rows:
@@ -182,16 +182,16 @@ def tell(found: Checked, common: CommonOptions) -> None:
 
 
 def refuse_for_programs() -> None:
-    """Raises ``UsageError`` if the command line has options that a whole program has no use for."""
+    """Raise ``UsageError`` if the command line has options that are for procedures only."""
     if refused := _given(_PROCEDURES_ONLY):
         raise UsageError(
-            f"{refused}: for a procedure, FILE:PROCEDURE; a whole program is built by --build or "
-            "--compile, and calls its procedures itself"
+            f"{refused}: only for a procedure, FILE:PROCEDURE; a whole program is built by --build "
+            "or --compile, and calls its procedures itself"
         )
 
 
 def _given(parameters: Sequence[str]) -> str:
-    """Those of the options that the command line has, in a row."""
+    """Those of the options that the command line has, separated by commas."""
     return ", ".join(sorted(map(_option, filter(_is_given, parameters))))
 
 
@@ -206,12 +206,12 @@ def _option(parameter: str) -> str:
 
 
 def _chosen(names: Sequence[str]) -> tuple[tuple[Mpi, ...], tuple[str, ...]]:
-    """The MPIs to use, and what is to be said about others.
+    """The MPIs to use, and remarks on those left out.
 
-    Raises ``UsageError`` for one that is named and missing, or that Python has no binding for.
+    Raises ``UsageError`` for one that is named and missing, or that mpi4py does not support.
     """
     if "smpi" in names:
-        raise UsageError("--mpi smpi: mpi4py has no ranks there; procedures take openmpi and mpich")
+        raise UsageError("--mpi smpi: mpi4py does not support it; take openmpi or mpich")
     for mpi in _REAL:
         if mpi.name in names:
             mpi.require()

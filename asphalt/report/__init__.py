@@ -1,1 +1,1 @@
-"""What asphalt tells about the sites it found, for people and for programs."""
+"""Formats of reports: text, drawings, timelines and diffs for people, JSON and SARIF."""

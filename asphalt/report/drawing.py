@@ -1,4 +1,4 @@
-"""The evidence behind a verdict drawn over the source: brackets, arrows and carets.
+"""Draws the evidence of a verdict over the source: brackets, arrows and carets.
 
     12 | +----  do z = 1, nz                     the producer
     13 | | +--    s(:,z,:) = z                   defines s
@@ -7,8 +7,8 @@
        |   |    ^^^^^^^^^^^^ changes in between
     16 |   +->  call MPI_Alltoall(...)
 
-(in the characters for boxes where the terminal has them).  Lines that nothing points to are left
-out, except one on each side.
+(in box-drawing characters if the terminal has them).  Lines without a mark are left out, except
+one on each side.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _STYLES = {
     "offending": "bold red",
     "path": "yellow",
 }
-_CONTEXT = 1  # lines shown around what is pointed to
-_LONGEST = 14  # a bracket over more lines is opened and closed, and left out in between
+_CONTEXT = 1  # lines shown around a mark
+_LONGEST = 14  # lines of a bracket that is shown whole; of a longer one, only both ends are
 _TAB = 8
 
 
@@ -67,9 +67,9 @@ class _Lane:
 def drawing(
     marks: Sequence[MarkReport], sources: Mapping[str, bytes], strokes: Strokes = BOXES
 ) -> list[Text]:
-    """The evidence, file by file in the order of the marks; ``sources`` are the files' bytes.
+    """The evidence, file by file in the order of the marks; ``sources``: the files' bytes.
 
-    A file that is not among the sources is named with its lines only.
+    Of a file that is not among the sources, only the line numbers are shown.
     """
     lines: list[Text] = []
     for file in dict.fromkeys(mark.file for mark in marks):
@@ -105,7 +105,7 @@ def _file_drawing(
             if mark.role == "producer":
                 continue  # the bracket is its mark
             if mark.role == "exchange" and any(_is_same_place(mark, other) for other in own):
-                continue  # what is wrong with it says more
+                continue  # the offending mark says more
             margin = _margin(lanes, number, strokes, True)
             caret = _row(" " * width, strokes.bar, margin)
             caret.append(_carets(mark, source[number - 1]))
@@ -145,7 +145,7 @@ def _lanes(marks: Sequence[MarkReport]) -> list[_Lane]:
 
 
 def _shown(marks: Sequence[MarkReport], count: int) -> set[int]:
-    """The lines that are shown: what is pointed to, whole where it is short, and what is next."""
+    """The lines to show: marked ones, whole if they are few, and their neighbours."""
     shown: set[int] = set()
     for mark in marks:
         last = min(mark.end_line, count)
@@ -161,8 +161,10 @@ def _shown(marks: Sequence[MarkReport], count: int) -> set[int]:
 
 
 def _margin(lanes: Sequence[_Lane], line: int, strokes: Strokes, below: bool) -> Text:
-    """The margin of a line, or of what is written ``below`` it: two columns a lane, and two more
-    for the heads of arrows."""
+    """The margin of a line, or of the carets ``below`` it.
+
+    Each lane takes two columns, and arrow heads two more.
+    """
     cells = [" "] * (2 * len(lanes) + 2)
     styles = [""] * len(cells)
     for number, lane in enumerate(lanes):
@@ -207,6 +209,6 @@ def _carets(mark: MarkReport, line: bytes) -> Text:
 
 
 def _visible(line: bytes) -> str:
-    """A line as it is shown: tabs as blanks, and no character that moves the cursor."""
+    """A line without tabs and other characters that move the cursor."""
     text = line.rstrip(b"\r").decode("utf-8", "replace").expandtabs(_TAB)
     return "".join(c if c.isprintable() else "?" for c in text)

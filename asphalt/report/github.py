@@ -1,4 +1,4 @@
-"""Sites and problems as workflow commands: a forge shows them beside the lines."""
+"""Sites and problems as workflow commands of GitHub, which shows them at their lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from asphalt.diagnostics.model import FINDING, ProblemReport, SiteReport
 def annotation_lines(
     sites: Sequence[SiteReport], problems: Sequence[ProblemReport] = ()
 ) -> list[str]:
-    """One ``::notice`` a site and one ``::warning`` a finding or a problem."""
+    """A ``::notice`` for each site, a ``::warning`` for each finding and each problem."""
     lines = [
         _command(
             "notice" if problem.note else "warning",

@@ -19,7 +19,7 @@ def report_text(
     problems: Sequence[ProblemReport] = (),
     changed: Collection[str] = (),
 ) -> str:
-    """The report on ``files``, of which ``changed`` were (or would be) transformed."""
+    """The report on ``files``; ``changed``: those that are, or would be, transformed."""
     report = {
         "version": VERSION,
         "files": [{"file": file, "changed": file in changed} for file in files],

@@ -1,9 +1,9 @@
 """The report as SARIF 2.1.0 (OASIS), for forges and editors.
 
-Every code is a rule, every site a result: a refusal has kind ``fail`` and level ``note`` (nothing
-is wrong with the program), a finding the level ``warning``; what holds under assumptions is for
-``review``, what is proved is a ``pass``.  The marks of a site are its related locations, and, in
-their order, its code flow.
+Every code is a rule, every site a result.  A refusal has kind ``fail`` and level ``note``, since
+nothing is wrong with the program; a finding has level ``warning``.  A site that is legal under
+assumptions has kind ``review``, a proved one ``pass``.  The marks of a site are its related
+locations and, in their order, its code flow.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SCHEMA = (
 PAGE = "docs/verdicts.md"
 """Where the codes are documented, in asphalt's own sources."""
 
-_POSSIBLE = "exchange"  # the rule of a site that no code belongs to
+_POSSIBLE = "exchange"  # the rule of a site without a code
 _BASE = "SRCROOT"
 _KINDS = {
     "refused": "fail",
@@ -73,7 +73,7 @@ def sarif_text(
 
 
 def documentation(code: str) -> str:
-    """The place of a code on the page of verdicts."""
+    """The link to a code on the page of verdicts."""
     return f"{PAGE}#{code.lower()}"
 
 
@@ -140,8 +140,7 @@ def _call(site: SiteReport) -> MarkReport:
 
 
 def _fingerprint(site: SiteReport) -> str:
-    """The same for as long as the file, the procedure, the number of the exchange in it and the
-    code stay, wherever lines move."""
+    """A hash of file, procedure, number of the exchange in it, and code, but not of lines."""
     parts = (_uri(site.file)[0], site.id, site.unit, site.operation, site.code or "")
     return sha256("\0".join(parts).encode()).hexdigest()[:32]
 
@@ -158,13 +157,13 @@ def _notification(problem: ProblemReport) -> dict[str, Any]:
 
 
 class _Columns:
-    """Columns in characters; those of marks count bytes."""
+    """Converts the columns of marks, which count bytes, to characters."""
 
     def __init__(self, sources: Mapping[str, bytes]) -> None:
         self._lines = {file: content.split(b"\n") for file, content in sources.items()}
 
     def location(self, mark: MarkReport, message: str = "") -> dict[str, Any]:
-        """A mark as a location; ``endColumn`` is behind the last character."""
+        """A mark as a location; ``endColumn`` is one past the last character."""
         region = {
             "startLine": mark.line,
             "startColumn": self._column(mark.file, mark.line, mark.column - 1) + 1,
@@ -179,7 +178,7 @@ class _Columns:
         return location
 
     def _column(self, file: str, line: int, before: int) -> int:
-        """How many characters the first ``before`` bytes of a line are."""
+        """The number of characters in the first ``before`` bytes of a line."""
         lines = self._lines.get(file, ())
         if line > len(lines):
             return before
@@ -192,7 +191,7 @@ def _artifact(file: str) -> dict[str, str]:
 
 
 def _uri(file: str) -> tuple[str, bool]:
-    """The URI of a file, relative to the working directory where it is below it."""
+    """The URI of a file, relative to the working directory if it is below that."""
     relative = os.path.relpath(file)
     if PurePath(relative).parts[:1] == ("..",):
         return Path(file).resolve().as_uri(), False

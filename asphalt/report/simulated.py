@@ -1,4 +1,4 @@
-"""What ``asphalt simulate`` tells: tables, sentences, JSON."""
+"""The results of ``asphalt simulate`` as tables, sentences and JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def platforms_table() -> Table:
 
 
 def studies_table(platform: str, studies: Sequence[Study]) -> Table:
-    """What one platform gives: a column for each number of ranks."""
+    """The results on one platform, a column for each number of ranks."""
     table = Table(platform, *(rank_count(found.ranks) for found in studies))
     for title, cell in _ROWS:
         table.add_row(title, *(cell(found) for found in studies))
@@ -36,7 +36,7 @@ def studies_table(platform: str, studies: Sequence[Study]) -> Table:
 
 
 def study_lines(platform: str, studies: Iterable[Study]) -> Iterator[str]:
-    """How the efficiency was found, and how outputs differ."""
+    """How the efficiency was computed, and how outputs differ."""
     for found in studies:
         where = f"{platform}, {rank_count(found.ranks)}"
         if found.transformed is not None:
@@ -56,13 +56,12 @@ def _ground(found: Study) -> str:
     known = found.hideable
     if known is None:
         return (
-            "which computation comes before the exchanges cannot be told (the ranks do not all "
-            "take part equally often), so the efficiency counts all of it as able to hide "
-            "communication"
+            "the efficiency assumes that all computation can hide communication, since the ranks "
+            "do not all call the exchanges equally often"
         )
     exchanges = "1 exchange" if known.exchanges == 1 else f"{known.exchanges} exchanges"
     if known.seconds <= 0:
-        return f"there is nothing to hide: no computation before, or no time in, {exchanges}"
+        return f"no communication can be hidden: no computation before, or no time in, {exchanges}"
     return (
         f"{time_text(known.seconds)} could be hidden: {exchanges} of "
         f"{time_text(known.communication)}, with {time_text(known.computation)} of computation "
@@ -121,7 +120,7 @@ _ROWS: tuple[tuple[str, Callable[[Study], str]], ...] = (
 
 
 def sweep_table(platform: str, found: Sweep) -> Table:
-    """A row for each K, a column for each D: the time, and that divided by computation alone."""
+    """A row for each K, a column for each D: the time, and its ratio to computation alone."""
     depths = sorted({depth for _, depth in (*found.seconds, *found.failures)})
     table = Table("K", *(f"D = {depth}" for depth in depths))
     table.title = f"{platform}, {rank_count(found.ranks)}: time (divided by computation alone)"
@@ -132,7 +131,7 @@ def sweep_table(platform: str, found: Sweep) -> Table:
 
 
 def sweep_lines(platform: str, found: Sweep) -> Iterator[str]:
-    """The original, the best, and what went wrong."""
+    """The original, the best K and D, and what failed."""
     where = f"{platform}, {rank_count(found.ranks)}"
     slowdown = found.original / found.computation
     yield (
@@ -148,8 +147,8 @@ def sweep_lines(platform: str, found: Sweep) -> Iterator[str]:
         seconds = found.seconds[found.best_on_entry]
         usual = f"{_timed(found, found.best_on_entry)}, {_against(found.original, seconds)}"
         yield f"{where}: with K chosen on entry (the default): {usual}"
-    for what, told in (("output differs", found.differences), ("failed", found.failures)):
-        for (tile, depth), message in told.items():
+    for what, messages in (("output differs", found.differences), ("failed", found.failures)):
+        for (tile, depth), message in messages.items():
             yield f"{where}, K = {tile}, D = {depth}: {what}: {message}"
 
 

@@ -1,7 +1,7 @@
-"""Draws what communication costs at each tile size, as figures 4 to 7 of Danalis et al. (2007) do.
+"""Draws the slowdown by communication over the tile size, as in Danalis et al. (2007), figs. 4-7.
 
-The upright axis is the time of the program divided by that of its computation alone, 1 plus the
-communication that is left; the dashed line is the original, which has no tiles.
+The vertical axis is the time of the program divided by that of its computation alone.  The dashed
+line is the original, which has no tiles.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 _MARKERS = ("s", "o", "^", "v", "D", "P", "X", "*")
-# of Okabe and Ito, which are told apart with any colour vision
+# of Okabe and Ito, distinct for all kinds of colour vision
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 
 
 @dataclass(frozen=True, slots=True)
 class Slowdown:
-    """Times in seconds: of the original, of computation alone, and for each (K, D); K = 0: as
-    chosen on entry."""
+    """Times in seconds: of the original, of computation alone, and for each (K, D).
+
+    K = 0: chosen at run time.
+    """
 
     title: str
     original: float
@@ -30,7 +32,7 @@ class Slowdown:
 
 
 def draw_slowdown(found: Slowdown, path: Path) -> None:
-    """Write the curves as a PNG: a line for each D, over K."""
+    """Write a PNG with a curve over K for each D."""
     figure = Figure(figsize=(6.8, 4.4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()

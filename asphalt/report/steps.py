@@ -1,4 +1,4 @@
-"""The steps that procedures with transfers go through, and those that were not kept, for people."""
+"""The steps of procedures with transfers, kept and not kept, as lines for people."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from asphalt.gain.wording import change_text, gain_text
 
 
 def procedure_lines(procedures: Iterable[ProcedureReport]) -> Iterator[str]:
-    """What was done to each procedure, step by step, why, and what it gained; what was tried and
-    not kept, and why; then what ended it."""
+    """For each procedure: its steps with reasons and gains, the steps not kept, and the end."""
     for one in procedures:
         if not one.steps and not one.dropped:
             continue
@@ -31,8 +30,10 @@ def procedure_lines(procedures: Iterable[ProcedureReport]) -> Iterator[str]:
 
 
 def step_text(step: StepReport) -> str:
-    """A step with its reasons, and what it gained, as far as that was asked; a loss is told to be
-    that of a part, since no step is kept for itself that loses."""
+    """A step with its reasons and, if it was estimated, its gain.
+
+    A loss is reported as one of a part: no step that loses is kept for itself.
+    """
     why = f" ({'; '.join(step.because)})" if step.because else ""
     gained = ", ".join(map(_gain, step.gained))
     if any(round(gain.seconds, 9) < 0 for gain in step.gained):
@@ -41,7 +42,7 @@ def step_text(step: StepReport) -> str:
 
 
 def dropped_text(dropped: DroppedReport) -> str:
-    """A step that was not kept, e.g. ``not kept: renaming: [...]: execution would take longer:
+    """A step that was not kept, such as ``not kept: renaming: [...]: execution would take longer:
     +3.3 % on ib-ddr-2009 (12.3 us to 12.7 us)``."""
     prices = ", ".join(map(_price, dropped.prices))
     why = f"{dropped.why}{prices and ': ' + prices}"
@@ -49,7 +50,7 @@ def dropped_text(dropped: DroppedReport) -> str:
 
 
 def not_kept(procedures: Sequence[ProcedureReport]) -> int:
-    """How many steps were tried and not kept."""
+    """The number of steps that were tried and not kept."""
     return sum(len(one.dropped) for one in procedures)
 
 
@@ -58,7 +59,7 @@ def _gain(gain: GainReport) -> str:
 
 
 def _together(steps: Sequence[StepReport]) -> str:
-    """What all steps gained that were asked for it."""
+    """The gain of all steps that were estimated."""
     seconds: dict[str, float] = {}
     for gain in (gain for step in steps for gain in step.gained):
         seconds[gain.network] = seconds.get(gain.network, 0.0) + gain.seconds

@@ -24,7 +24,7 @@ _STYLES = {
 
 
 def site_lines(sites: Sequence[SiteReport]) -> list[Text]:
-    """One line a site: where, operation, verdict, code and message, in columns."""
+    """A line for each site: place, operation, verdict, code and message, in columns."""
     rows = [(f"{site.file}:{site.line}", site.operation, site) for site in sites]
     where_width = max((len(where) for where, _, _ in rows), default=0)
     operation_width = max((len(operation) for _, operation, _ in rows), default=0)
@@ -35,16 +35,18 @@ def site_lines(sites: Sequence[SiteReport]) -> list[Text]:
 
 
 def summary(sites: Sequence[SiteReport]) -> str:
-    """How many sites there are of each verdict, e.g. ``3 sites: 1 proved, 2 refused``; and how many
-    findings, e.g. ``no exchange found; 1 finding``, and stores, which are no sites."""
+    """The number of sites with each verdict, e.g. ``3 sites: 1 proved, 2 refused``.
+
+    Also the number of stores, and of findings, e.g. ``no exchange found; 1 finding``.
+    """
     counts = Counter(site.verdict for site in sites if not site.is_store)
     findings = counts.pop(FINDING, 0)
-    told = _counted(counts, "site") if counts else _NONE
+    text = _counted(counts, "site") if counts else _NONE
     if stores := Counter(site.verdict for site in sites if site.is_store):
-        told += f"; {_counted(stores, 'store')}"
+        text += f"; {_counted(stores, 'store')}"
     if findings:
-        told += f"; {findings} {'finding' if findings == 1 else 'findings'}"
-    return told
+        text += f"; {findings} {'finding' if findings == 1 else 'findings'}"
+    return text
 
 
 def _counted(counts: Counter[str], what: str) -> str:
@@ -63,7 +65,7 @@ def problem_line(problem: ProblemReport) -> str:
 
 
 def site_details(site: SiteReport) -> list[Text]:
-    """A site with all that is known about it, a fact a line."""
+    """A site with its evidence, assumptions, dropped steps, witness and passes, a line each."""
     lines = site_lines([site])
     lines += [_fact("evidence", sentence) for sentence in site.evidence]
     if site.verdict != "refused":
@@ -79,14 +81,14 @@ def site_details(site: SiteReport) -> list[Text]:
 
 
 def code_summary(code: Code) -> list[Text]:
-    """What a code means and what can be done, without its programs."""
+    """What a code means and what you can do, without its programs."""
     title = Text.assemble((code.id, "bold"), f"  {code.title}")
     lines = [title, Text(), Text(code.meaning), Text()]
     return [*lines, Text("What you can do", style="bold"), Text(code.advice)]
 
 
 def code_details(code: Code) -> list[Text]:
-    """What a code means and what can be done, with a program that gets it and the same mended."""
+    """What a code means and what you can do, with a refused program and a corrected one."""
     lines = code_summary(code)
     examples = examples_of(code.id)
     for heading, path in (
@@ -113,7 +115,7 @@ def _site_line(where: str, operation: str, site: SiteReport) -> Text:
 
 
 def _assumption(name: str, site: SiteReport) -> str:
-    """An assumption with its meaning, and how it is accepted."""
+    """An assumption with its meaning, and how to accept it."""
     word, _, about = name.partition(":")
     kind = KINDS.get(word)
     meaning = f": {kind.meaning} Otherwise: {kind.otherwise}" if kind is not None else ""

@@ -1,4 +1,4 @@
-"""Timelines as they are drawn: some of the lanes, the names and colours of what ranks do."""
+"""The content of drawn timelines: some of the lanes, names and colours of activities."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from asphalt.simulation.timeline import Doing, Lane, Timeline
 
 MOST_LANES = 32
 COLOURS = {
-    # of Okabe and Ito, which are told apart with any colour vision; and in different lightness
+    # of Okabe and Ito, distinct for all kinds of colour vision, and of different lightness
     Doing.COMPUTING: "#0072B2",
     Doing.MESSAGING: "#000000",
     Doing.WAITING: "#F0C05A",
@@ -20,11 +20,11 @@ SOME_UNDERWAY_NAME = "some data of the rank is under way: sent, not yet received
 CAPTION = (
     "A lane is a rank: above, what its processor does; below, in green, its data on the way to "
     "others. Green below blue is communication that computation hides; green below yellow is "
-    "waited for. The dashed line is the end."
+    "communication that the rank waits for. The dashed line is the end."
 )
 BOTH = (
-    "The transformed program also waits once before its first tile, where the ranks make a "
-    "communicator of their own."
+    "The transformed program also waits once before its first tile, where the ranks create a "
+    "private communicator."
 )
 _WORTH_TELLING = 0.05  # of all waiting
 _NO_NAME = "making communicators and the like"
@@ -32,20 +32,20 @@ _NO_NAME = "making communicators and the like"
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a program: what it is called, and a run of it."""
+    """One version of a program: its name, and a run of it."""
 
     name: str
     timeline: Timeline
 
     @property
     def most_underway(self) -> float:
-        """The most bytes that one rank has under way."""
+        """The maximum of bytes that one rank has under way."""
         lanes = self.timeline.lanes
         return max((amount for lane in lanes for _, amount in lane.underway), default=0.0)
 
     @property
     def headline(self) -> str:
-        """The name, the time, and how much data is under way."""
+        """The name, the time, and the maximum of data under way."""
         told = f"{self.name}: {time_text(self.timeline.seconds)}"
         if self.most_underway <= 0:
             return told
@@ -53,7 +53,7 @@ class Version:
 
     @property
     def summary(self) -> str:
-        """What a rank spends its time on, the mean of all ranks, and where it waits."""
+        """The mean times of a rank in each activity, and where it waits."""
         lanes = self.timeline.lanes
         sums: dict[Doing, float] = dict.fromkeys(Doing, 0.0)
         waits: dict[str, float] = {}
@@ -75,7 +75,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Versions to be drawn above one another with the same time axis."""
+    """Versions to draw above one another with one time axis."""
 
     title: str
     versions: tuple[Version, ...]
@@ -87,17 +87,17 @@ class Drawing:
 
     @property
     def most_underway(self) -> float:
-        """The most bytes that a rank of any version has under way: one scale for all."""
+        """The maximum of bytes under way from a rank of any version: the common scale."""
         return max(version.most_underway for version in self.versions)
 
     @property
     def underway_name(self) -> str:
-        """What the height of the strips below the bars says."""
+        """The legend of the strips below the bars."""
         return f"how much is under way (full height: {bytes_text(self.most_underway)})"
 
     @property
     def caption(self) -> str:
-        """What a reader has to know to understand the picture."""
+        """The caption that explains the picture."""
         return f"{CAPTION} {BOTH}" if len(self.versions) > 1 else CAPTION
 
 
@@ -111,7 +111,7 @@ def shown(lanes: Sequence[Lane]) -> tuple[Lane, ...]:
 
 
 def remark(drawing: Drawing) -> str:
-    """What a reader has to know about lanes that are not drawn; empty where all are."""
+    """A remark on lanes that are not drawn; empty if all are."""
     lanes = drawing.versions[0].timeline.lanes
     drawn = shown(lanes)
     if len(drawn) == len(lanes):
@@ -120,7 +120,7 @@ def remark(drawing: Drawing) -> str:
 
 
 def unit(seconds: float) -> tuple[float, str]:
-    """How many seconds the unit has that suits a time, and its name."""
+    """The unit that suits a time: its length in seconds, and its name."""
     for size, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
         if seconds >= size:
             return size, name

@@ -1,6 +1,6 @@
-"""Timelines as a page of their own that a browser shows: zoom, move, point at a bar.
+"""Timelines as a page for a browser, in which you can zoom, move and point at a bar.
 
-Nothing is loaded from anywhere: data and script are in the page.
+The page holds its data and script, and loads nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Draws timelines as a picture: a lane a rank, the original above the transformed program."""
+"""Draws timelines as a picture: a lane for each rank, the original above the transformed."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def draw_timelines(drawing: Drawing, path: Path) -> None:
         alignment="left",
     )
     path.parent.mkdir(parents=True, exist_ok=True)
-    # a picture has no date in it: the same run gives the same file
+    # no date in the picture, so that the same run gives the same file
     figure.savefig(path, dpi=150, metadata={"Software": None})
 
 

@@ -1,4 +1,4 @@
-"""The unified diff of two versions of a file, byte for byte: ``patch -p1`` makes one the other."""
+"""The unified diff of two versions of a file, byte for byte, for ``patch -p1``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NO_NEWLINE = "\\ No newline at end of file\n"
 
 
 def unified_diff(name: str, before: bytes | None, after: bytes) -> bytes:
-    """The diff with ``a/`` and ``b/`` before ``name``; ``before`` None: a new file"""
+    """The diff with ``a/`` and ``b/`` before ``name``; ``before`` None: a new file."""
     old = _lines(before or b"")
     new = _lines(after)
     label = os.fsencode(name).decode("latin-1").lstrip("/")

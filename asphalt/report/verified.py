@@ -1,4 +1,4 @@
-"""What ``verify`` found, as a table and lines for people, and as JSON."""
+"""The results of ``verify``, as a table and lines for people, and as JSON."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ _CELLS = {
     ResultKind.NOT_TILED: "equal, not tiled",
     ResultKind.RACES: "races",
 }
-_MOST_IN_TABLE = 60  # characters of a difference that the table shows; all of it stands below
+_MOST_IN_TABLE = 60  # characters of a difference in the table; the lines below it show all
 
 
 def verified_json(rows: Sequence[ComparisonRow], failures: Sequence[str]) -> str:
-    """The comparisons as JSON, version 1; ``failures``: what could not be tried."""
+    """The comparisons as JSON, version 1; ``failures``: what could not be run."""
     runs = [asdict(row) for row in rows]
     return json.dumps({"version": 1, "runs": runs, "failures": list(failures)}, indent=2)
 
 
 def verified_table(rows: Sequence[ComparisonRow]) -> Table:
-    """A line for each comparison, the MPI where it was chosen."""
+    """A row for each comparison; with the MPI if the user chose one."""
     named = any(row.mpi is not None for row in rows)
     wrong = any(not row.passed for row in rows)
     columns = (*(("MPI",) if named else ()), "K", "D", "ranks", "result")
@@ -59,7 +59,7 @@ def verified_table(rows: Sequence[ComparisonRow]) -> Table:
 
 
 def verified_lines(rows: Sequence[ComparisonRow]) -> Iterator[str]:
-    """What differs in each comparison, with the stacks of ranks that hang, and what is known."""
+    """What differs in each comparison, with the stacks of hanging ranks, and notes."""
     for row in rows:
         if row.difference is not None:
             yield f"{_name(row)}: {row.difference.message}"
@@ -71,12 +71,14 @@ def verified_lines(rows: Sequence[ComparisonRow]) -> Iterator[str]:
 
 
 def verified_summary(rows: Sequence[ComparisonRow]) -> str:
-    """How many comparisons there were and what they came to; the original by itself is no
-    comparison, nor is what had nothing to be compared with."""
+    """The number of comparisons and their results.
+
+    Runs of the original alone, and runs without a result to compare with, are counted apart.
+    """
     parts = (
         _compared([row for row in rows if row.tile is not None and row.kind in COMPARED]),
         _others("not compared", [row for row in rows if row.tile is not None], COMPARED),
-        _others("the original by itself", [row for row in rows if row.tile is None], frozenset()),
+        _others("the original alone", [row for row in rows if row.tile is None], frozenset()),
     )
     return "; ".join(filter(None, parts)) or "nothing was run"
 

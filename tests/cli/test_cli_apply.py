@@ -184,7 +184,7 @@ def test_a_changed_source_is_redone_alone(here: Path) -> None:
 def test_an_output_that_is_a_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "out").write_text("")
     assert asphalt("apply", "src", "--output", "out") == 2
-    assert "is no directory" in capsys.readouterr().err
+    assert "is not a directory" in capsys.readouterr().err
 
 
 def test_a_foreign_runtime_is_not_overwritten(here: Path) -> None:

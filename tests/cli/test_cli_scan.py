@@ -51,8 +51,8 @@ def test_modules_that_are_missing_are_named(here: Path, capsys: pytest.CaptureFi
     _, _, err = scan(capsys, "src")
     named = ", ".join(f"field_{letter}" for letter in "abcde")
     assert err.splitlines()[1:] == [
-        f"asphalt: modules that are not among the files: {named} and 2 more; "
-        "refusals may be due to that"
+        f"asphalt: these modules are not among the files, which may cause refusals: {named} "
+        "and 2 more"
     ]
 
 

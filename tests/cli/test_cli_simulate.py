@@ -145,8 +145,8 @@ def test_a_program_that_charges_itself(here: Path, capsys: pytest.CaptureFixture
     (here / "analytic.f90").write_text(ANALYTIC)
     assert simulate("analytic.f90", "--np", "2", "--format", "json") == 0
     shown = capsys.readouterr()
-    assert "nothing is transformed here: the original is simulated alone" in shown.err
-    assert "charges its computation itself" in shown.err
+    assert "nothing is transformed: the original is simulated alone" in shown.err
+    assert "so asphalt adds no charges for its computation" in shown.err
     (row,) = json.loads(shown.out)["runs"]
     assert row["transformed"] is None
     # traffic in both directions costs 5 % in SimGrid's model
@@ -211,9 +211,13 @@ FINE = "program p\n  use mpi\n  integer :: ierr\n  call MPI_Init(ierr)\n{}end pr
         (FINE.format(""), ("--platform", "no.xml"), "error: no.xml: No such file or directory"),
         (FINE.format(""), ("--platform", "ib-hd"), "no platform 'ib-hd' (did you mean 'ib-hdr'?);"),
         (FINE.format(""), ("--machine", "no.toml"), "error: no.toml: "),
-        (FINE.format(""), ("--sweep", "tile"), "nothing is transformed here, so that"),
-        (FINE.format(""), ("--build", "make", "--compile", "x"), "give one of them"),
-        (FINE.format(""), ("--np", "0"), "'0' is no list of whole numbers"),
+        (
+            FINE.format(""),
+            ("--sweep", "tile"),
+            "nothing is transformed, so there is nothing to sweep",
+        ),
+        (FINE.format(""), ("--build", "make", "--compile", ""), "give either --build or --compile"),
+        (FINE.format(""), ("--np", "0"), "'0' is not a list of integers"),
     ],
     ids=["mpi_f08", "build", "platform", "name", "machine", "sweep", "builds", "np"],
 )

@@ -260,7 +260,7 @@ def test_commands_tell_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert "asphalt: long.f90: gather: ended: no transformation finds another step" in diff
     assert _LOST in _told(capsys, "explain", "long.f90:9")
     apply = _told(capsys, "apply", "long.f90", "--output", "out")
-    assert "1 step was tried and is not kept: 'asphalt diff' says why" in apply
+    assert "1 step was tried and not kept: 'asphalt diff' says why" in apply
     assert "not kept" not in _told(capsys, "diff", "short.f90")
     assert "not kept" not in _told(capsys, "explain", "short.f90:9")
     assert "not kept" not in _told(capsys, "apply", "short.f90", "--output", "other")

@@ -120,7 +120,7 @@ def test_who_has_asked_is_not_told_to_ask(
     quiet = ["--no-cache", "--jobs", "1", "--passes", "nonblocking"]
     assert main(["scan", *quiet, path]) == 0
     out = capsys.readouterr().err
-    assert "nonblocking gains only beside other passes" in out
+    assert "nonblocking gains only with other passes" in out
     assert main(["explain", *quiet, f"{path}:11"]) == 0
     out = capsys.readouterr().out
     assert (
@@ -242,9 +242,9 @@ def test_a_procedure_says_why_its_caller_has_no_work_for_it(
 @pytest.mark.parametrize(
     ("passes", "told"),
     [
-        ("motion", "only nonblocking makes starts and waits of blocking calls: --passes "
+        ("motion", "only nonblocking splits blocking calls into start and wait: --passes "
          "nonblocking,motion"),
-        ("prepush", "--passes transfers tells what would come beside them"),
+        ("prepush", "--passes transfers says what they would overlap with"),
     ],
 )  # fmt: skip
 def test_who_finds_no_exchange_is_told_of_messages(
@@ -263,13 +263,13 @@ def test_who_finds_no_exchange_is_told_of_messages(
 _ALONE = "these passes gain nothing by themselves"
 _NO_STEP = "no transformation finds another step"
 _PASSES = {
-    "nonblocking": (_ALONE, "nonblocking gains only beside other passes, motion above all: "
+    "nonblocking": (_ALONE, "nonblocking gains only with other passes, above all motion: "
                     "--passes nonblocking,motion"),
-    "waits,inline": (_ALONE, "inline, waits gain only beside other passes, motion above all: "
+    "waits,inline": (_ALONE, "inline, waits gain only with other passes, above all motion: "
                      "--passes inline,nonblocking,motion,waits"),
-    "motion": (_NO_STEP, "only nonblocking makes starts and waits of blocking calls: "
+    "motion": (_NO_STEP, "only nonblocking splits blocking calls into start and wait: "
                "--passes nonblocking,motion"),
-    "stores": (_NO_STEP, "only nonblocking makes starts and waits of blocking calls: "
+    "stores": (_NO_STEP, "only nonblocking splits blocking calls into start and wait: "
                "--passes stores,nonblocking,motion"),
     "nonblocking,motion": (_NO_STEP, ""),
 }  # fmt: skip
@@ -286,8 +286,8 @@ def test_it_is_told_why_nothing_changes(
     out = ["--output", str(tmp_path / "out")] if command == "apply" else []
     assert main([command, "--no-cache", "--jobs", "1", "--passes", passes, *out, str(path)]) == 0
     told = capsys.readouterr().err.splitlines()
-    (line,) = (line for line in told if "stays as it is" in line)
-    assert line.startswith(f"asphalt: {path}: ring stays as it is: {ended}")
+    (line,) = (line for line in told if "is not transformed" in line)
+    assert line.startswith(f"asphalt: {path}: ring is not transformed: {ended}")
     assert not missing or [one.endswith(missing) for one in told].count(True) == 1
 
 
@@ -298,10 +298,10 @@ def test_no_pass_is_missing_where_all_or_none_for_transfers_are_chosen() -> None
 def test_procedures_that_stay_are_told_together() -> None:
     stays = ProcedureReport("a.f90", "", False, (), (), "that is all", 1, 9)
     dropped = DroppedReport("waits", "step", "a.f90", 1, "too little", ())
-    assert why_unchanged([stays], ["prepush"]) == "a.f90: main stays as it is: that is all"
+    assert why_unchanged([stays], ["prepush"]) == "a.f90: main is not transformed: that is all"
     two = [stays, replace(stays, ended="too many"), stays]
     assert why_unchanged(two, ["prepush"]) == (
-        "3 procedures with messages stay as they are: that is all, or too many"
+        "3 procedures with messages are not transformed: that is all, or too many"
     )
     told = replace(stays, dropped=(dropped,))
     assert why_unchanged([told], ["nonblocking", "motion"]) is None

@@ -215,8 +215,8 @@ def test_what_does_not_run_is_told(here: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--platform", "ethernet-1g"), "--platform is for --judge simulation"),
-        (("--build", "make"), "--build is for --judge simulation"),
+        (("--platform", "ethernet-1g"), "--platform needs --judge simulation"),
+        (("--build", "make"), "--build needs --judge simulation"),
         pytest.param(
             ("--judge", "simulation", "--platform", "ethernet-1"),
             "there is no platform",
@@ -235,7 +235,7 @@ def test_options_that_make_no_sense(
 @pytest.mark.usefixtures("here")
 def test_there_has_to_be_something_to_judge(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", "src", "--no-cache", "--judge", "simulation"]) == 2
-    assert "no step is judged without passes for transfers" in capsys.readouterr().err
+    assert "only steps for transfers are judged; choose passes" in capsys.readouterr().err
 
 
 def test_without_smpi_there_is_no_simulation(

@@ -423,7 +423,7 @@ def test_a_clean_program_passes(
     assert captured.out.count("equal") == 1
     assert captured.out.count("clean") == 1
     assert "original" in captured.out
-    assert captured.err.endswith("1 comparison, all equal; the original by itself: 1 clean\n")
+    assert captured.err.endswith("1 comparison, all equal; the original alone: 1 clean\n")
 
 
 def test_simulated_ranks_are_not_watched(tmp_path: Path) -> None:

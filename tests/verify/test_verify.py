@@ -279,7 +279,7 @@ def row(kind: ResultKind, tile: int | None = 2) -> ComparisonRow:
                 row(ResultKind.CLEAN, None),
             ],
             "not compared: 1 where the original's own output changes, 1 not built; "
-            "the original by itself: 1 with a race, 1 clean",
+            "the original alone: 1 with a race, 1 clean",
         ),
     ],
 )

@@ -211,7 +211,7 @@ def test_options_of_procedures_are_refused_for_programs(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--run", "a", "--run", "b"), "--run: given 2 times, which takes one"),
+        (("--run", "a", "--run", "b"), "--run: given 2 times, takes one value"),
         (("--free", "--fixed"), "--free and --fixed: given 2 times"),
     ],
 )
@@ -500,7 +500,7 @@ def test_a_program_without_exchanges_is_run_without_buffers(
     captured = capsys.readouterr()
     assert "ends" in captured.out
     assert "is run without eager sends and nothing else" in captured.err
-    assert captured.err.endswith("the original by itself: 1 ending well\n")
+    assert captured.err.endswith("the original alone: 1 ending well\n")
 
 
 @pytest.mark.wide

@@ -495,7 +495,7 @@ def test_bad_usage(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "no such file" in told(f"{file}x:typed")
     assert "has no such argument" in told(f"{file}:typed", "--set", "q=1")
     for option in (("--run", "x"), ("--tree", "."), ("--any-order",), ("--race",), ("--exe", "x")):
-        assert f"{option[0]}: for whole programs" in told(f"{file}:typed", *option)
+        assert f"{option[0]}: only for whole programs" in told(f"{file}:typed", *option)
     assert "has 3 dimensions" in told(f"{file}:typed", "--set", "s=1,2")
     assert "--mpi smpi" in told(f"{file}:typed", "--mpi", "smpi")
     assert "write NAME(ARGUMENTS)" in told(f"{file}:typed", "--first", "a b")

@@ -1,7 +1,7 @@
-"""The reports of exchanges and those of transfers put together: one for each call.
+"""Merges the reports on exchanges and on transfers into one report for each call.
 
-A collective operation may be both: an exchange that could be prepushed, and a call that could be
-non-blocking.
+A collective operation may have both: one as an exchange that can be prepushed, and one as a call
+that can be made non-blocking.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from asphalt.diagnostics.model import FINDING, SiteReport
 _POSSIBLE = ("proved", "assumed")
 
 
-def together(
+def merged_reports(
     sites: Sequence[SiteReport], transfers: Sequence[SiteReport], passes: Sequence[str]
 ) -> tuple[SiteReport, ...]:
-    """All of them, sorted by file and line.
+    """All reports, sorted by file and line.
 
-    Of a call that is in both, what was done is told; else what is known of the exchange if
-    ``passes`` ask for that, and of the transfer if they do not.
+    A call with two reports keeps the one that is applied.  If neither is, it keeps that of the
+    exchange if ``passes`` contain prepushing, and that of the transfer otherwise.
     """
     found = list(sites)
     places = {(site.file, site.line): number for number, site in enumerate(sites)}
@@ -46,12 +46,12 @@ def _of_one_call(site: SiteReport, transfer: SiteReport, asked: bool) -> SiteRep
 
 
 def _would(message: str) -> str:
-    """What can be done, as what would be."""
+    """The message on what can be done, as a clause."""
     return f"it {message}" if message.startswith("can ") else message
 
 
-def left_as_it_is(site: SiteReport) -> SiteReport:
-    """The report of a site that nothing was done to, although it could be, saying so."""
+def not_transformed(site: SiteReport) -> SiteReport:
+    """The report after a transformation that did not change a site although it could."""
     if site.verdict not in _POSSIBLE:
         return site
-    return replace(site, message=f"left as it is: {site.message}")
+    return replace(site, message=f"not transformed: {site.message}")

@@ -1,5 +1,4 @@
-"""A call that is an exchange and a transfer is told once, and what was not done is not told as if
-it were."""
+"""A call that is an exchange and a transfer has one report, which claims nothing undone."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ import pytest
 
 from asphalt.cli.main import main
 from asphalt.diagnostics.model import SiteReport
-from asphalt.report.together import left_as_it_is, together
+from asphalt.report.merged_reports import merged_reports, not_transformed
 
 _SITE = SiteReport("work", "a.f90", 7, "MPI_Alltoall", "work", "proved", message="can be prepushed")
 _IDLE = SiteReport(
@@ -20,23 +19,23 @@ _OTHER = SiteReport("work:3", "a.f90", 3, "MPI_Send", "work", "refused", "ASP026
 
 
 def test_calls_of_one_kind_stay_in_order() -> None:
-    assert together([_SITE], [_OTHER], ("prepush", "motion")) == (_OTHER, _SITE)
+    assert merged_reports([_SITE], [_OTHER], ("prepush", "motion")) == (_OTHER, _SITE)
 
 
 def test_what_was_done_is_told() -> None:
-    assert together([_SITE], [_DONE], ("motion",)) == (_DONE,)
+    assert merged_reports([_SITE], [_DONE], ("motion",)) == (_DONE,)
 
 
 def test_what_was_not_asked_for_is_mentioned() -> None:
-    (found,) = together([_SITE], [_IDLE], ("motion",))
+    (found,) = merged_reports([_SITE], [_IDLE], ("motion",))
     assert (found.code, found.verdict) == ("ASP026", "refused")
     assert found.message.endswith("with --passes prepush, it can be prepushed")
-    assert together([_SITE], [_IDLE], ("prepush", "motion")) == (_SITE,)
+    assert merged_reports([_SITE], [_IDLE], ("prepush", "motion")) == (_SITE,)
 
 
 def test_what_could_be_done_was_not() -> None:
-    assert left_as_it_is(_SITE).message == "left as it is: can be prepushed"
-    assert left_as_it_is(_DONE) is _DONE
+    assert not_transformed(_SITE).message == "not transformed: can be prepushed"
+    assert not_transformed(_DONE) is _DONE
 
 
 _PROGRAM = """\
@@ -63,7 +62,7 @@ def test_explain_tells_what_apply_does(tmp_path: Path, capsys: pytest.CaptureFix
     path = tmp_path / "exchange.f90"
     path.write_text(_PROGRAM)
     assert main(["apply", str(path), "--output", str(tmp_path / "out"), *_QUIET]) == 0
-    assert "ASP025  left as it is: it could be non-blocking" in capsys.readouterr().out
+    assert "ASP025  not transformed: it could be non-blocking" in capsys.readouterr().out
     assert main(["explain", f"{path}:9", *_QUIET]) == 0
     assert "not accepted" in capsys.readouterr().out
     assert main(["explain", f"{path}:9", "--assume", "bits", *_QUIET]) == 0
@@ -104,7 +103,7 @@ def test_a_call_that_is_inlined_is_told_once(
     assert "applied" in report
     assert report.endswith("in exchange (assuming bits)")
     assert site not in told.err
-    assert f"no exchange here needs --assume {other}" in told.err
+    assert f"--assume {other} has no effect: no exchange here needs it" in told.err
 
 
 def test_nothing_is_assumed_where_nothing_is_done(
