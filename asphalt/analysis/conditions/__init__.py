@@ -1,1 +1,1 @@
-"""The conditions of a legal prepush, a module each with its code, and the judge that asks them."""
+"""The eleven legality conditions of prepushing, a module each with its codes, and their judge."""

@@ -1,4 +1,4 @@
-"""Condition 3: everything that the messages need exists at the entry of the nest and stays."""
+"""Condition 3: all that the messages need is defined at the entry of the nest and unchanged."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def check(producer: Producer, layout: Layout) -> Answer:
     ]
     lists = () if layout.uneven is None else layout.uneven.lists
     coded = exchange.open_coded
-    if coded is not None:  # the lists are made at the entry, from these
+    if coded is not None:  # the run makes the lists at the entry, from these
         assert coded.blocks is not None
         made = {numbers.actual.name for numbers in lists}
         actuals = [a for a in actuals if not (isinstance(a, Ref) and a.name in made)]
@@ -98,7 +98,7 @@ def check(producer: Producer, layout: Layout) -> Answer:
     for numbers in lists:
         name = designator_name(numbers.actual)
         if name is None or storage_of(name, scope) == received:
-            message = f"{name} is received into while it is needed"
+            message = f"{name} is needed while pieces are received into it"
             return Refused(CHANGES, message, exchange.span)
     for phase in producer.phases:
         if not _is_default_integer(phase.variable, scope):
@@ -110,7 +110,7 @@ def check(producer: Producer, layout: Layout) -> Answer:
                 continue
             named = part if coded is not None and isinstance(part, Ref) else None
             if named is not None and storage_of(named.name, scope) == received:
-                message = f"{named.spelled} is received into while it is needed"
+                message = f"{named.spelled} is needed while pieces are received into it"
                 return Refused(CHANGES, message, exchange.span)
             refused = _part(part, producer, written)
             if refused is not None:
@@ -129,10 +129,10 @@ def check(producer: Producer, layout: Layout) -> Answer:
 
 
 def _evaluated(part: Arg, exchange: Exchange) -> Refused | None:
-    """The complaint about a part of the call statement that is not evaluated when tiles are sent.
+    """The refusal of a part of the call statement that is not evaluated when tiles are sent.
 
-    What the exchange needs is compared as polynomials, where ``0*f(x)`` is no more, and arguments
-    that a wrapper does not pass on are not needed at all.
+    The conditions compare what the exchange needs as polynomials, in which ``0*f(x)`` vanishes;
+    arguments that a wrapper does not pass on do not occur in them at all.
     """
     scope, names = exchange.scope, exchange.names
     match part:
@@ -188,7 +188,7 @@ def _part(part: Arg, producer: Producer, written: frozenset[str]) -> Refused | N
 
 
 def _component(part: Component, producer: Producer) -> Refused | None:
-    """A component whose value is needed: nothing may change it."""
+    """The refusal of a component whose value is needed and may change; None: it may not."""
     exchange = producer.exchange
     name = designator_name(part)
     storage = ALIASED if name is None else storage_of(name, exchange.scope)
@@ -219,7 +219,7 @@ def _is_default_integer(name: str, scope: Scope) -> bool:
 
 
 def _values_read(atom: Arg) -> Iterable[Arg]:
-    """The parts of an atom, without what inquiries ask about: that is not its value."""
+    """The parts of an atom whose values are read; arguments of inquiry functions are not."""
     yield atom
     for child in children(atom):
         if isinstance(atom, Ref) and is_inquiry(atom.name) and isinstance(child, Ref | Component):

@@ -1,4 +1,4 @@
-"""Condition 8: the buffers are contiguous, and the data types are what the buffers hold."""
+"""Condition 8: the buffers are contiguous, and the datatypes are those of their elements."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CODES = (NOT_CONTIGUOUS, DATATYPE, DIFFERENT)
 
 
 def check(exchange: Exchange, layout: Layout) -> Answer:
-    """Whether both buffers are simply contiguous arrays of one predefined type."""
+    """Whether both buffers are simply contiguous arrays of one predefined datatype."""
     arguments = exchange.call.procedure.exchange
     assert arguments is not None
     for buffer in (layout.send.buffer, layout.receive.buffer):
@@ -58,7 +58,7 @@ def check(exchange: Exchange, layout: Layout) -> Answer:
         actual = exchange.call.args[argument or ""]
         kind = predefined_type(actual, exchange.scope)
         if kind is None or kind.gaps:
-            message = f"the {argument} is not a named type without gaps"
+            message = f"the {argument} is not a predefined datatype without gaps"
             return Refused(DATATYPE, message, exchange.span)
         types.append(kind)
     if types[0].name != types[1].name:
@@ -78,6 +78,6 @@ def check(exchange: Exchange, layout: Layout) -> Answer:
 
 
 def _can_be_asked(exchange: Exchange) -> bool:
-    """Whether the run can ask if an array is contiguous."""
+    """Whether the emitted code can call IS_CONTIGUOUS."""
     symbol = exchange.scope.lookup("is_contiguous")
     return symbol is not None and symbol.origin is Origin.INTRINSIC

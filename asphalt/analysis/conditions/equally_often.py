@@ -1,4 +1,4 @@
-"""Condition 1, the control flow: the producer and the call take turns, with no way out between."""
+"""Condition 1, the control flow: producer and call alternate, with no exit between them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CODES = (NOT_TOGETHER, WAY_OUT)
 
 
 def check(producer: Producer) -> Answer:
-    """Whether nothing leaves or enters the phases, or stands between them and the call."""
+    """Whether no control flow leaves or enters the phases, or the statements up to the call."""
     exchange = producer.exchange
     graph = exchange.reaching.graph
     unit = exchange.scope.unit
@@ -62,14 +62,14 @@ def check(producer: Producer) -> Answer:
     for phase in producer.phases:
         way = _skipping(exchange, phase.nest)
         if way is not None:
-            message = "the producer and the call do not take turns"
+            message = "the producer and the call are not executed alternately"
             return refused_by(WAY_OUT, message, phase.nest.head.span, way)
     loops = " and ".join(f"the loop over {phase.variable}" for phase in producer.phases)
-    return Holds(f"{loops} and the call run equally often, with no way out between")
+    return Holds(f"{loops} and the call run equally often, with no exit between")
 
 
 def _ways(graph: ControlFlow, phase: Phase) -> Refused | None:
-    """A way out of the tiled loop before its last iteration, or a way into the nest."""
+    """An exit from the tiled loop before its last iteration, or a jump into the nest."""
     inside = graph.inside(phase.tiled)
     last = graph.of(phase.tiled.head)[-1]
     for here in sorted(inside):
@@ -116,21 +116,21 @@ def _refused(message: str, graph: ControlFlow, here: int, there: int) -> Refused
 
 
 def refused_by(code: Code, message: str, span: Span | None, way: Path | str | None) -> Refused:
-    """The refusal with a way through the control flow as its witness, or one in words."""
+    """The refusal with a path through the control flow as its witness, or with a text."""
     if isinstance(way, Path):
         return Refused(code, message, span, str(way), way.marks())
     return Refused(code, message, span, way)
 
 
 def _skipping(exchange: Exchange, nest: Do) -> Path | None:
-    """A way on which the nest is executed without the call, or the call without the nest."""
+    """A path on which the nest is executed without the call, or the call without the nest."""
     graph = exchange.reaching.graph
     found = alternation(graph, graph.inside(nest), frozenset({exchange.point}))
     return None if found is None else found.path
 
 
 def _may_go_anywhere(leaf: Leaf) -> bool:
-    """An assigned GOTO, or an ENTRY: another way into the unit."""
+    """Whether it is an assigned GOTO, or an ENTRY: another entry to the unit."""
     jump = _jump(leaf)
     if jump is not None and jump.kind is JumpKind.ASSIGNED_GOTO:
         return True
@@ -143,7 +143,7 @@ def _leaves_its_place(leaf: Leaf) -> bool:
 
 
 def _jump(leaf: Leaf) -> Jump | None:
-    """The jump in a statement; STOP is for condition 7, which looks into procedures, too."""
+    """The jump in a statement; condition 7 covers STOP, in called procedures as well."""
     what = leaf.action
     if isinstance(what, Jump) and what.kind not in (JumpKind.STOP, JumpKind.ERROR_STOP):
         return what
@@ -151,8 +151,8 @@ def _jump(leaf: Leaf) -> Jump | None:
 
 
 def call_without(exchange: Exchange, found: Iterable[Definition]) -> Path | str | None:
-    """A way from the entry to the call that passes none of these definitions, nor a loop around
-    one that does not hold the call; or else, if there are several, their lines."""
+    """A path from the entry to the call that avoids these definitions, and the loops around them
+    that do not contain the call; without such a path, the lines of several definitions."""
     graph = exchange.reaching.graph
     listed = tuple(found)
     avoid = frozenset(n for definition in listed for n in region_of(exchange, definition))
@@ -166,7 +166,7 @@ def call_without(exchange: Exchange, found: Iterable[Definition]) -> Path | str 
 
 
 def region_of(exchange: Exchange, definition: Definition) -> frozenset[int]:
-    """The outermost loop around a definition that does not hold the call; or its own point."""
+    """The outermost loop around a definition that does not contain the call; else its point."""
     graph = exchange.reaching.graph
     for node in graph.points[definition.point].around:
         if isinstance(node, Do):
@@ -177,7 +177,7 @@ def region_of(exchange: Exchange, definition: Definition) -> frozenset[int]:
 
 
 def not_in_turn(exchange: Exchange, found: Iterable[Definition]) -> Path | None:
-    """A way on which one of these definitions is executed without the call, or the contrary."""
+    """A path on which one of these definitions is executed without the call, or the reverse."""
     graph = exchange.reaching.graph
     for definition in found:
         region = region_of(exchange, definition)
@@ -188,7 +188,7 @@ def not_in_turn(exchange: Exchange, found: Iterable[Definition]) -> Path | None:
 
 
 def reaching_lines(found: Iterable[Definition]) -> str | None:
-    """The definitions in words: ``the definition in line 3 reaches the call``."""
+    """The definitions as a clause: ``the definition in line 3 reaches the call``."""
     lines = sorted({definition.line for definition in found if definition.leaf is not None})
     if not lines:
         return None

@@ -1,9 +1,9 @@
 """The evidence behind a verdict: the places in the source that it rests on, and a witness.
 
-The conditions say which statement is wrong, and give a witness where isl or the control flow has
-one.  What is the same for every site is added here: the exchange, its producer, the definitions
-that reach it, the first use of what is received, and the statement itself as the witness where
-there is no better one.
+The conditions name the statement that violates them, with a witness from isl or the control flow
+if there is one.  This module adds what every site has: the exchange, its producer, the reaching
+definitions, the first use of the received data, and the statement itself as the last resort for a
+witness.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _MOST_DEFINITIONS = 8
 
 
 def completed(exchange: Exchange, refused: Refused) -> Refused:
-    """The refusal with a span and a witness, whatever the check that raised it gave."""
+    """The refusal with a span and a witness, even if the check gave none."""
     span = refused.span or exchange.span
     witness = refused.witness or _statement(exchange, span)
     return replace(refused, span=span, witness=witness)
 
 
 def marks_of(exchange: Exchange, judgement: Plan | Refused | None) -> tuple[Mark, ...]:
-    """The places that a verdict rests on, in the order in which a reader wants them: producer,
-    definitions, what a refusal is about, the exchange, the first use."""
+    """The places that a verdict rests on, in reading order: producer, definitions, the violating
+    statement of a refusal, the exchange, the first use."""
     arguments = exchange.call.procedure.exchange
     assert arguments is not None
     sent = buffer_of(exchange, arguments.send)
@@ -56,7 +56,7 @@ def marks_of(exchange: Exchange, judgement: Plan | Refused | None) -> tuple[Mark
 
 
 def way_to(exchange: Exchange) -> tuple[Mark, ...]:
-    """The constructs around an exchange, outermost first: the way that control takes to it."""
+    """The constructs around an exchange, outermost first: the path of control to it."""
     marks: list[Mark] = []
     for around in exchange.place.around:
         match around:
@@ -97,7 +97,7 @@ def _defining(exchange: Exchange, judgement: Plan | Refused | None, sent: Buffer
 
 
 def _may_define(exchange: Exchange, leaf: Leaf, designator: str) -> bool:
-    """Whether a definition of a structure, or of a part of it, may be one of this component."""
+    """Whether a definition of a structure, or of a part of it, may define this component."""
     owner = designator.split("%")[0]
     written = [a for a in examine((leaf,), exchange.names).accesses if a.writes]
     return any(a.touches(designator) for a in written) or all(a.storage != owner for a in written)
@@ -117,8 +117,8 @@ def _producer(
 
 
 def _first_use(exchange: Exchange, storage: str) -> Span | None:
-    """The first statement, in the order of the source behind the call, that may read what the
-    exchange has put into a storage."""
+    """The first statement behind the call, in source order, that may read what the exchange has
+    received into a storage."""
     lines: list[Span] = []
     for definition in exchange.reaching.definitions(storage):
         if definition.point == exchange.point:
@@ -138,9 +138,9 @@ def _whole(node: Node) -> Span | None:
 
 
 def order_witness(carried: Reorder) -> str:
-    """Two iterations whose order would change: which has to stay before which."""
+    """Two iterations whose order would change, in words."""
     first, second = (_numbered(carried, leaf, when) for leaf, when in _ends(carried))
-    return f"{first} has to stay before {second}"
+    return f"{first} must precede {second}"
 
 
 def order_marks(carried: Reorder) -> tuple[Mark, ...]:

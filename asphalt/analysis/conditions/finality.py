@@ -1,4 +1,4 @@
-"""Condition 4: which iteration writes an element last is known, and it is the one that sends it."""
+"""Condition 4: a known iteration writes an element last, and that iteration sends it."""
 
 from __future__ import annotations
 
@@ -71,14 +71,14 @@ _MISFITS = {"subscripts": SUBSCRIPTS, "strided": STRIDED, "blocks": BLOCKS, "sha
 
 @dataclass(frozen=True, slots=True)
 class Final:
-    """The layout with the guards that finality needs."""
+    """A layout with the run-time guards under which elements are final."""
 
     layout: Layout
     holds: Holds
 
 
 def misfit(reason: Misfit) -> Refused:
-    """The refusal for a buffer whose layout does not fit."""
+    """The refusal of a buffer whose layout does not fit."""
     return Refused(_MISFITS[reason.kind], reason.reason, reason.leaf.span)
 
 
@@ -113,17 +113,17 @@ def check(producer: Producer, layout: Layout) -> Final | Refused:
 
 
 def check_counted(producer: Producer, layout: Layout) -> Final:
-    """The same where a counter goes through the send buffer: it never comes back."""
+    """Finality where a counter runs through the send buffer: a counter never goes back."""
     assert producer.counter is not None
     evidence = (
         f"{producer.counter.variable.spelled} counts the elements of {layout.send.buffer}: "
-        f"iteration {producer.packing.variable} alone writes its stretch of every block"
+        f"iteration {producer.packing.variable} alone writes its part of every block"
     )
     return Final(layout, Holds(evidence))
 
 
 def _lateness(producer: Producer, write: Access, layout: Layout) -> int | Refused:
-    """How many iterations behind its own a plane may still be written, by one access."""
+    """For how many iterations after its own a plane may still be written by one access."""
     region, tiled = producer.region, producer.packing.tiled
     for relation in _wrong_iterations(producer, layout):
         wrong = region.write_elsewhere(write, tiled, layout.dimension, layout.offset, relation)
@@ -153,10 +153,10 @@ def _later(producer: Producer, layout: Layout, shape: Shape, late: int) -> Layou
 
 
 def _wrong_iterations(producer: Producer, layout: Layout) -> tuple[str, ...]:
-    """How the variable of a writing iteration must not lie to that of the sending one.
+    """How the variable of a writing iteration must not compare to that of the sending one.
 
-    An earlier iteration may write the plane; where every rank begins with another block there are
-    no earlier ones.
+    An earlier iteration may write the plane; where every rank begins with another block, no
+    iteration is an earlier one.
     """
     later = ">" if producer.direction > 0 else "<"
     return ("<", ">") if layout.pattern is TileShape.SLAB else (later,)
@@ -191,7 +191,7 @@ def _late(producer: Producer, write: Access, layout: Layout, point: object) -> R
 def _stays_in_bounds(
     producer: Producer, write: Access, layout: Layout, shape: Shape
 ) -> tuple[Guard, ...] | Refused:
-    """The guards that keep the subscripts of a write inside their dimensions.
+    """The guards that keep the subscripts of a write within the bounds of their dimensions.
 
     A subscript of the last dimension cannot reach another plane: beyond it the array ends, unless
     the buffer is only a part of it.
@@ -217,7 +217,7 @@ def _stays_in_bounds(
         simple = _guarded(producer, write, dimension, lower, upper)
         if simple is None or _surely_outside(simple):
             name = layout.send.buffer
-            message = f"subscript {dimension + 1} of {name} may leave its dimension"
+            message = f"subscript {dimension + 1} of {name} may be out of bounds"
             witness = None
             if violation.point:
                 values = ", ".join(f"{k}={v}" for k, v in violation.point.items())
@@ -238,7 +238,7 @@ def _surely_outside(guards: tuple[Guard, ...]) -> bool:
 def _guarded(
     producer: Producer, write: Access, dimension: int, lower: Poly, upper: Poly
 ) -> tuple[Guard, ...] | None:
-    """Run-time guards for a subscript that is a loop variable plus something that stays."""
+    """Run-time guards for a subscript that is a loop variable plus an invariant."""
     assert write.subscripts is not None
     subscript = write.subscripts[dimension]
     if isinstance(subscript, Section):
@@ -267,8 +267,8 @@ def _guarded(
 def _section_guarded(
     producer: Producer, write: Access, section: Section, lower: Poly, upper: Poly
 ) -> tuple[Guard, ...] | None:
-    """Run-time guards for a section whose ends do not change in the nest; an open end is that of
-    the dimension."""
+    """Run-time guards for a section with invariant bounds; a missing bound is that of the
+    dimension."""
     if section.stride is not None:
         return None
     guards: tuple[Guard, ...] = ()

@@ -38,7 +38,7 @@ from asphalt.config.assumptions import PURE
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """A refusal and how many conditions held before it: the furthest one is reported."""
+    """A refusal and how many conditions held before it; the furthest one is reported."""
 
     passed: int
     refused: Refused
@@ -47,8 +47,8 @@ class _Failure:
 def judge(exchange: Exchange, uniformity: Uniformity) -> Plan | Refused:
     """The plan for a site, or the first condition that does not hold.
 
-    Where there are several ways to tile the producer, the first that satisfies all conditions is
-    taken; if none does, the refusal of the one that came furthest.
+    Of several ways to tile the producer, the first that satisfies all conditions is chosen; if none
+    does, the refusal is that of the way that satisfied the most.
     """
     skipped = site.check_skip(exchange)
     if isinstance(skipped, Refused):
@@ -68,8 +68,8 @@ def judge(exchange: Exchange, uniformity: Uniformity) -> Plan | Refused:
 
 
 def _with_missing(exchange: Exchange, refused: Refused) -> Refused:
-    """The refusal with a module that may be its reason: one that is not given, and of which the
-    unit uses names."""
+    """The refusal with a module that may be its reason: the unit uses names of it, and it is not
+    given."""
     missing = first_missing(exchange.scope, words_of(exchange.unit))
     if missing is None or missing.name == refused.unseen:
         return refused
@@ -78,7 +78,7 @@ def _with_missing(exchange: Exchange, refused: Refused) -> Refused:
 
 
 def _judged(exchange: Exchange, uniformity: Uniformity) -> Plan | Refused:
-    """The same where nothing is missing."""
+    """The judgement without regard to missing modules."""
     nest = one_producer.definer(exchange)
     if isinstance(nest, Refused):
         return nest
@@ -99,7 +99,7 @@ def _judged(exchange: Exchange, uniformity: Uniformity) -> Plan | Refused:
 
 
 def _refuse_contradictions(exchange: Exchange) -> None:
-    """Raise InputError where a site is skipped and a directive of its producer wants more."""
+    """Raise InputError where a site is skipped and another directive of its producer is not."""
     if isinstance(site.check(exchange), Holds):
         nest = one_producer.definer(exchange)
         if not isinstance(nest, Refused):
@@ -107,7 +107,7 @@ def _refuse_contradictions(exchange: Exchange) -> None:
 
 
 class _Checks:
-    """The conditions for one way to tile, each asked once, in order."""
+    """The conditions for one way to tile, each checked once, in order."""
 
     def __init__(self, exchange: Exchange, producer: Producer, uniformity: Uniformity) -> None:
         self.exchange = exchange

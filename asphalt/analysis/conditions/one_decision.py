@@ -1,4 +1,4 @@
-"""Condition 10: every choice at run time is the same on all ranks."""
+"""Condition 10: every run-time decision is the same on all ranks."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ CODES = (RANK_DEPENDENT,)
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the choice at the entry is made of.
+    """The inputs of the run-time decision at the entry of the producer.
 
-    ``proved``: all its inputs, each proved uniform; None: some are not, and the ranks agree by one
+    ``proved``: all inputs, each proved uniform; None: some are not, so the ranks agree by one
     reduction at every entry.
     """
 
@@ -38,7 +38,7 @@ class Decision:
 
 
 def check(producer: Producer, layout: Layout, uniformity: Uniformity) -> Decision | Refused:
-    """Whether bounds, sizes and guards are uniform, or can be agreed."""
+    """Whether bounds, sizes and guards are uniform, or the ranks can agree on them."""
     exchange = producer.exchange
     if layout.uneven is not None:
         # nothing about the blocks or the loops has to be the same on two ranks

@@ -1,4 +1,4 @@
-"""Condition 1: one loop nest defines what is sent, and it runs exactly as often as the call."""
+"""Condition 1: one loop nest defines the send buffer, and runs exactly as often as the call."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def definer(exchange: Exchange) -> int | Refused:
             return refused_by(answer.code, answer.message, answer.span, found)
     written = exchange.values.writes_of(storage)
     if any(a.leaf is not exchange.leaf for a in written):
-        message = f"{buffer.spelled} is defined outside of the block that holds the call"
+        message = f"{buffer.spelled} is defined outside of the block that contains the call"
         where = next(a.leaf for a in written if a.leaf is not exchange.leaf)
         why = not_in_turn(exchange, reaching) or reaching_lines(reaching)
         return refused_by(NOT_TOGETHER, message, where.span or exchange.span, why)
@@ -132,22 +132,22 @@ def _nest_at(exchange: Exchange, position: int, node: Node, name: str) -> int | 
         case Do():
             return position
         case Branch() | Block():
-            message = f"{name} is defined under a condition that the call is not under"
+            message = f"{name} is defined under a condition that does not guard the call"
             return Refused(NOT_TOGETHER, message, first.span)
         case Leaf(what=Guarded()):
-            message = f"{name} is defined under a condition that the call is not under"
+            message = f"{name} is defined under a condition that does not guard the call"
             return Refused(NOT_TOGETHER, message, first.span)
         case Leaf(what=Call()):
             message = f"{name} is defined by a called procedure, not by a loop here"
             return Refused(NO_LOOP, message, first.span)
-    return Refused(NO_LOOP, f"{name} is defined by a statement that is no loop", first.span)
+    return Refused(NO_LOOP, f"{name} is defined by a statement that is not a loop", first.span)
 
 
 def producers(exchange: Exchange, position: int) -> Iterator[Producer | Refused]:
-    """Every way to tile the producer, the most promising first; a refusal for each that is none.
+    """Every way to tile the producer, the most promising first; then the refusals of the others.
 
     ``position`` is that of the defining nest.  Ways that overlap more phases come first, then those
-    whose tiled loop is further out.
+    with an outer tiled loop.
     """
     nest = exchange.place.siblings[position]
     assert isinstance(nest, Do)
@@ -169,7 +169,7 @@ def producers(exchange: Exchange, position: int) -> Iterator[Producer | Refused]
 
 
 def _without_copy(exchange: Exchange, position: int) -> Iterator[Producer]:
-    """The ways to tile the nest that computes what a packing copy copies, without the copy."""
+    """The ways to tile the nest that computes the source of a packing copy, without the copy."""
     arguments = exchange.call.procedure.exchange
     uneven = arguments is not None and arguments.send_displacements is not None
     copy = None if uneven else packing_copy(exchange, position)
@@ -192,7 +192,7 @@ def _without_copy(exchange: Exchange, position: int) -> Iterator[Producer]:
 
 
 def _with_phases(exchange: Exchange, packing: Phase) -> tuple[Producer, ...] | Refused:
-    """The producers that end with this phase, each with one more phase before it than the last."""
+    """The producers that end with this phase; each has one more leading phase than the last."""
     counter = counter_of(exchange, packing.loops, packing.position)
     alone = make_producer(exchange, (packing,), (), counter)
     if alone is None:
@@ -236,7 +236,7 @@ def _with_phases(exchange: Exchange, packing: Phase) -> tuple[Producer, ...] | R
 class TilingObstacle:
     """Why a nest cannot be tiled together with those behind it.
 
-    ``refused``: it does more than tiled loops may do, whatever is behind it.
+    ``refused``: it has effects that tiled loops may not have, whatever follows it.
     """
 
     text: str
@@ -248,9 +248,9 @@ class TilingObstacle:
 def _fuse(
     exchange: Exchange, producer: Producer
 ) -> tuple[tuple[Producer, ...], TilingObstacle | None]:
-    """Take in the nests before the first phase, as long as a later phase reads what they write.
+    """Add the nests before the first phase, as long as a later phase reads what they write.
 
-    Gives the producer with each of them taken in, and what kept the next one out.
+    Returns the producers with one more nest each, and the obstacle to adding the next one.
     """
     siblings = exchange.place.siblings
     fused: tuple[Producer, ...] = ()
@@ -292,7 +292,7 @@ def _fuse(
 
 
 def _read_from_before(producer: Producer) -> frozenset[str]:
-    """The storages whose value from before the first phase may be read up to the call."""
+    """The storages that are upwards exposed in the statements from the first phase to the call."""
     exchange = producer.exchange
     nodes = exchange.place.siblings[producer.start : exchange.place.position]
     covers = covers_whole(exchange)
@@ -308,8 +308,8 @@ def _why_not(exchange: Exchange, producer: Producer, node: Node) -> TilingObstac
     if written & producer.footprint.read():
         first = next(iter(leaves(node)))
         line = first.span.first if first.span else 0
-        text = f"line {line} defines what it copies and is no loop"
-        return TilingObstacle(text, marks=_mark(first, "defines what is copied, and is no loop"))
+        text = f"line {line} defines what it copies and is not a loop"
+        return TilingObstacle(text, marks=_mark(first, "defines what is copied, and is not a loop"))
     return None
 
 
@@ -318,7 +318,7 @@ def _mark(leaf: Leaf, text: str) -> tuple[Mark, ...]:
 
 
 def _is_free_scalar(exchange: Exchange, leaf: Leaf) -> bool:
-    """An assignment to an integer scalar that calls nothing: it may be executed earlier."""
+    """Whether it assigns to a scalar without side effects, so that it may be executed earlier."""
     if not isinstance(leaf.what, Assign) or leaf.what.pointer or leaf.label is not None:
         return False
     target = leaf.what.target

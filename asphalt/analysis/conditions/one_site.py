@@ -1,4 +1,4 @@
-"""Condition 2: whether the site is reached is the same on all ranks, and they all come to it."""
+"""Condition 2: either all ranks reach the site, or none does."""
 
 from __future__ import annotations
 
@@ -37,32 +37,32 @@ _SPECIFIC = re.compile(r"(?:_c)?(?:_f08(?:ts)?|_fts)?_*$")
 
 
 def _general_name(operation: str) -> str:
-    """The name of an operation without what profiling, specific names (MPI-4.0 section 19.1.5) and
-    compilers add to it."""
+    """The name of an operation without the affixes of profiling, specific names (MPI-4.0 section
+    19.1.5) and compilers."""
     return _SPECIFIC.sub("", operation.removeprefix("p"))
 
 
 def check(exchange: Exchange, uniformity: Uniformity) -> Answer:
     """Whether every rank of the communicator enters the collective from this site.
 
-    Either the way to the site is uniform, from the start of the program; or there is no other
-    call of this operation in the given sources: ranks that match collectives as the standard
-    demands (MPI-4.0 section 6.1) can then only be at this one (not so where the exchange is written
-    out with messages).
+    It holds if the path to the site is uniform, from the start of the program; or if the given
+    sources contain no other call of this operation.  Since all ranks must match collective calls
+    (MPI-4.0 section 6.1), they are then all at this one.  The second proof does not apply to an
+    open-coded exchange.
     """
     scope, leaf = exchange.scope, exchange.leaf
     comm = exchange.call.args.get("comm")
     for judgement in (uniformity.control(scope, leaf, comm), uniformity.reached(scope, leaf, comm)):
         if judgement.level is Level.VARYING:
-            message = f"the way to the call depends on the rank: {judgement.evidence}"
+            message = f"the path to the call depends on the rank: {judgement.evidence}"
             return Refused(
                 RANK_DEPENDENT, message, exchange.span, judgement.evidence, way_to(exchange)
             )
     if judgement.level is Level.UNIFORM:
-        evidence = f"all ranks come to the call: {judgement.evidence}"
+        evidence = f"all ranks reach the call: {judgement.evidence}"
         return Holds(evidence, judgement.assumptions)
-    if exchange.open_coded is not None:  # a rank that has nothing to exchange might not come here
-        message = f"it is not proved that all ranks come to the messages ({judgement.evidence})"
+    if exchange.open_coded is not None:  # a rank that has nothing to exchange might skip it
+        message = f"it is not proved that all ranks reach the messages ({judgement.evidence})"
         return Holds(message, (CONTROL.word,))
     operation = exchange.call.operation
     own = {(exchange.located.path, exchange.span.first)}
@@ -79,7 +79,7 @@ def check(exchange: Exchange, uniformity: Uniformity) -> Answer:
         spelled = exchange.call.procedure.spelled
         return Holds(f"it is the only {spelled} of the given sources, so all ranks are in it")
     message = (
-        f"the way to the call is not proved the same on all ranks ({judgement.evidence}), and "
+        f"the path to the call is not proved the same on all ranks ({judgement.evidence}), and "
         f"{others[0].path}:{others[0].line} calls the same operation"
     )
     return Holds(message, (CONTROL.word,))

@@ -1,4 +1,4 @@
-"""Whether messages between two ranks that are written out are an exchange of all with all."""
+"""Whether an open-coded exchange is a complete exchange of all ranks."""
 
 from __future__ import annotations
 
@@ -59,16 +59,18 @@ def check(exchange: Exchange) -> Answer:
         buffer_of(exchange, "sendbuf"),
         buffer_of(exchange, "recvbuf"),
     ):
-        return Refused(PEERS, "a buffer is no array without gaps", exchange.span)
+        return Refused(PEERS, "a buffer is not an array without gaps", exchange.span)
     return Holds("every rank exchanges one block with every other, and all are complete at the end")
 
 
 def check_alone(exchange: Exchange) -> Answer:
-    """Whether no other message of the program can be received in the place of these."""
+    """Whether no other message of the program can be received instead of these."""
     coded = exchange.open_coded
     assert coded is not None
     own = [leaf for node in coded.nodes for leaf in leaves(node)]
     others = why_others(exchange, coded.tag, own)
     if others is not None:
         return Refused(OTHERS, others, exchange.span)
-    return Holds(f"the messages keep their tag {coded.tag}, which no others of the program have")
+    return Holds(
+        f"the messages keep their tag {coded.tag}, which no other messages of the program have"
+    )

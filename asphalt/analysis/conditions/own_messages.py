@@ -1,4 +1,4 @@
-"""Condition 11: nothing else of the program can be taken for the messages."""
+"""Condition 11: no other message of the program can match the emitted ones."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ INTER = Code(
 
 CODES = (INTER,)
 LOOKED_THROUGH = 2_000_000
-"""Bytes of source up to which all of a program is read to leave out the duplicate."""
+"""Bytes of source up to which asphalt reads a whole program to avoid the duplicate."""
 _MAKERS = ("mpi_intercomm_create", "mpi_comm_get_parent", "mpi_comm_spawn", "mpi_comm_accept")
 
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """``alone``: nothing else of the program can meet the messages, wherever they travel."""
+    """``alone``: no other message of the program can match these, on any communicator."""
 
     alone: bool
     holds: Holds
 
 
 def check(exchange: Exchange) -> Own | Refused:
-    """Whether nothing else can be taken for the messages.
+    """Whether no other message can match these.
 
-    They travel on a private duplicate of the communicator, unless none other of the program could
-    meet them on it: a duplicate takes two collective operations to make.  What is known of an
-    intercommunicator only by running, the run-time library finds out before anything is decided
-    (MPI_Comm_test_inter gives the same answer on all ranks).
+    They travel on a private duplicate of the communicator, which takes two collective operations to
+    make, unless no other message of the program could match them on the communicator itself.  An
+    intercommunicator that only the run can recognise is found by the run-time library before it
+    decides (MPI_Comm_test_inter gives the same answer on all ranks).
     """
     comm = exchange.call.args["comm"]
     if isinstance(comm, Ref):

@@ -1,4 +1,4 @@
-"""Condition 9: for every pair of ranks both sides compute the same sequence of pieces."""
+"""Condition 9: for every pair of ranks, both sides compute the same sequence of pieces."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ BACKWARDS = Code(
     9,
 )
 
-# of what the tests check, as much as takes no time that anybody notices
+# a part of what the tests check, small enough to take no noticeable time
 _TRIPS = 4
 _RANKS, _PLANES = 3, 3  # where planes are final before or later
 
@@ -49,7 +49,7 @@ CODES = (PROTOCOL, ORDER, BACKWARDS)
 
 
 def check(producer: Producer, layout: Layout) -> Answer:
-    """Whether the schedule is right for all ranks and small sizes; slabs: the order is free."""
+    """Whether the schedule is right for all ranks and small sizes; for slabs, the order is free."""
     if layout.pattern is TileShape.SLAB:
         if producer.direction < 0:
             message = "the loop over the slabs runs backwards"

@@ -1,4 +1,4 @@
-"""Transfers between two ranks, and operations with requests: listed on request, not transformed."""
+"""Transfers between two ranks, and operations with requests: reported only on request."""
 
 from __future__ import annotations
 
@@ -108,10 +108,10 @@ CODES = (NOT_YET, UNMATCHED, UNKNOWN, *STAY_BLOCKING)
 
 
 def verdict(found: Match) -> Refused:
-    """What is reported about a start, a wait or a blocking transfer."""
+    """The report on a start, a wait or a blocking transfer."""
     span = found.leaf.span
     if isinstance(found, Matched):
-        verb = "meets" if found.is_blocking else "is completed by"
+        verb = "is matched by" if found.is_blocking else "is completed by"
         message = f"{found.call.procedure.spelled} {verb} {_lines(found.partners)}"
         if found.directive is not None:
             message += f", as match({found.directive}) says"

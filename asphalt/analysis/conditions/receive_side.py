@@ -1,5 +1,5 @@
-"""Condition 5: nothing touches the receive buffer from the first posted receive to the call, or a
-clone is received into."""
+"""Condition 5: nothing accesses the receive buffer from the first posted receive to the call, or
+pieces land in a clone."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ CODES = (READ, WRITTEN)
 class Landing:
     """Where the pieces land.
 
-    ``clone``: not in the receive buffer, but in an array of the same size, which is copied to it
-    where the call stood; the text says why.  None: in the receive buffer.
+    ``clone``: why they land in an array of the same size, which is copied to the receive buffer
+    where the call stood.  None: they land in the receive buffer.
     """
 
     clone: str | None
@@ -48,10 +48,10 @@ class Landing:
 def check(producer: Producer, layout: Layout) -> Landing | Refused:
     """Where pieces may land while the nest runs.
 
-    What the program reads in its receive buffer before the call is what was there before, and what
-    it writes there is overwritten by the call, or kept where the call writes nothing.  So where
-    anything up to the call touches the buffer, pieces land in a clone of what the call would
-    write; and where the first element of a piece cannot be written with the buffer's subscripts.
+    Before the call, the program reads old values in its receive buffer; what it writes there is
+    overwritten by the call, or kept where the call writes nothing.  So pieces land in a clone of
+    what the call would write if a statement up to the call accesses the buffer, or if the first
+    element of a piece cannot be written with the buffer's subscripts.
     """
     exchange = producer.exchange
     name = layout.receive.buffer
@@ -65,8 +65,8 @@ def check(producer: Producer, layout: Layout) -> Landing | Refused:
         line = access.leaf.span.first if access.leaf.span is not None else 0
         what = "writes" if access.writes else "reads"
         if layout.uneven is not None or layout.strides is not None:
-            message = f"{name} is the receive buffer, and line {line} {what} it"
+            message = f"line {line} {what} the receive buffer {name} before the call"
             return Refused(WRITTEN if access.writes else READ, message, access.leaf.span)
-        holds = Holds(f"{name} is received into a clone, because line {line} {what} it")
+        holds = Holds(f"{name} is received into a clone: line {line} {what} it")
         return Landing(f"{name} is {'written' if access.writes else 'read'} before the call", holds)
-    return Landing(None, Holds(f"nothing touches {name} from the nest to the call"))
+    return Landing(None, Holds(f"nothing accesses {name} from the nest to the call"))

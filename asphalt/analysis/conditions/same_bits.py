@@ -1,11 +1,11 @@
-"""Bit for bit: a compiler must not compute other last digits because a loop is cut into tiles.
+"""Bit for bit: tiling a loop must not make the compiler compute other last digits.
 
 The order of operations in the source is preserved.  But where the tiled loop is innermost, its trip
 count becomes the tile's, and a compiler that vectorises it calls a vector version of a function for
 some elements and the scalar one for others; the two differ in the last digit.  A loop inside of it
-with few iterations, known to the compiler, does not help: it is unrolled.  Nor does one in which no
-array is passed through across its columns: gfortran vectorises the loop around it then, or puts the
-one inside of the other (-O2, -O3).  Operations that IEEE 754 rounds correctly (+ - * / and the
+with few iterations, known to the compiler, does not help: it is unrolled.  Nor does a loop in which
+no array is traversed across its columns: gfortran then vectorises the loop around it, or
+interchanges the two (-O2, -O3).  Operations that IEEE 754 rounds correctly (+ - * / and the
 square root) give the same bits either way.
 """
 
@@ -68,7 +68,7 @@ def _inexact(phase: Phase, scope: Scope) -> str | None:
     for node in phase.tiled.body:
         for leaf in leaves(node):
             if isinstance(leaf.what, Call) and not _loops(leaf.what, scope):
-                return "a procedure that may be expanded in place"
+                return "a procedure that may be inlined"
             for expr in evaluated(leaf.what):
                 for part in walk(expr):
                     found = inexact_part(part, scope)
@@ -78,7 +78,7 @@ def _inexact(phase: Phase, scope: Scope) -> str | None:
 
 
 def _keeps_a_loop(phase: Phase, producer: Producer) -> bool:
-    """Whether a loop inside of the tiled one is there after the compiler has unrolled loops."""
+    """Whether a loop inside of the tiled one remains after the compiler has unrolled loops."""
 
     scope = producer.exchange.scope
 
@@ -93,11 +93,10 @@ def _keeps_a_loop(phase: Phase, producer: Producer) -> bool:
 
 
 def _loops(call: Call, scope: Scope, depth: int = _DEPTH) -> bool:
-    """Whether a procedure has a loop that stays one wherever it is expanded, or calls one that
-    has."""
+    """Whether a procedure, or one that it calls, has a loop that remains wherever it is inlined."""
     found = invoked(call, scope)
     if found is None or depth == 0:
-        return is_library_call(call, scope)  # compiled elsewhere: never expanded in place
+        return is_library_call(call, scope)  # compiled elsewhere: never inlined
     located, call = found
     inside = scope.scopes.of(located)
     given = _constant_arguments(call, inside, scope)
@@ -122,7 +121,7 @@ def _loops(call: Call, scope: Scope, depth: int = _DEPTH) -> bool:
 
 
 def _constant_arguments(call: Call, inside: Scope, scope: Scope) -> frozenset[str]:
-    """The dummies that get a constant."""
+    """The dummy arguments that get a constant."""
     bound = bound_arguments(call, dummies_of(inside)) or {}
     return frozenset(
         dummy

@@ -36,7 +36,7 @@ CODES = (CHANGED, ALIAS)
 
 
 def check_names(exchange: Exchange) -> Answer:
-    """Whether both buffers are known by one name each."""
+    """Whether both buffers have one name each."""
     arguments = exchange.call.procedure.exchange
     assert arguments is not None
     passed = [buffer_of(exchange, arguments.send), buffer_of(exchange, arguments.receive)]
@@ -52,12 +52,12 @@ def check_names(exchange: Exchange) -> Answer:
         return Refused(ALIAS, twice.reason, twice.span or exchange.span)
     shared = [name for name in buffers if exchange.names.storage(name) == ALIASED]
     if shared:
-        return Holds(f"no other pointer or target may be {' or '.join(shared)} where it is used")
+        return Holds(f"no other pointer or target that is accessed may be {' or '.join(shared)}")
     return Holds(f"{' and '.join(buffers)} have no other names")
 
 
 def _second_name(exchange: Exchange, buffer: str) -> Refused | None:
-    """Why a buffer may be reached through another name, with the statement that shows it."""
+    """Why a buffer may have another name, with the statement that shows it."""
     scope = exchange.scope
     found = object_named(buffer, scope)
     if found is None:
@@ -73,7 +73,7 @@ def _second_name(exchange: Exchange, buffer: str) -> Refused | None:
 
 
 def check_source(exchange: Exchange, source: str) -> Answer:
-    """The same for the array that is sent where its packing copy is left out."""
+    """Whether the array that is sent in place of its packing copy has one name."""
     refused = _second_name(exchange, source)
     if refused is not None:
         return refused
@@ -84,7 +84,7 @@ def check_source(exchange: Exchange, source: str) -> Answer:
 
 
 def check(producer: Producer, layout: Layout) -> Answer:
-    """Whether the send buffer is written by the phases alone."""
+    """Whether only the last phase writes the send buffer."""
     exchange = producer.exchange
     storage = exchange.names.storage(layout.send.buffer)
     inside = {id(leaf) for phase in producer.phases[-1:] for leaf in leaves(phase.nest)}

@@ -1,4 +1,4 @@
-"""Condition 0: the call is one that can be prepushed at all, and its text may be edited."""
+"""Condition 0: the call can be prepushed at all, and its text can be edited."""
 
 from __future__ import annotations
 
@@ -123,7 +123,9 @@ def check(exchange: Exchange) -> Answer:
     if reason is not None:
         return _wrapped(exchange, reason)
     if arguments.family not in _FAMILIES or procedure.timing is not Timing.BLOCKING:
-        message = f"{procedure.spelled} is not prepushed; --passes transfers moves work beside it"
+        message = (
+            f"{procedure.spelled} is not prepushed; use --passes transfers to overlap it as a whole"
+        )
         return Refused(OPERATION, message, exchange.span)
     if call.binding == "unknown":
         message = f"{procedure.spelled} comes from a module or an include file that is not given"
@@ -135,7 +137,7 @@ def check(exchange: Exchange) -> Answer:
         return Refused(IN_PLACE, "the exchange is done in place", exchange.span)
     for argument in (arguments.send, arguments.receive):
         if call.anywhere(exchange.scope) or buffer_of(exchange, argument) is None:
-            message = f"{argument} is not a stretch of an array without gaps"
+            message = f"{argument} is not a contiguous part of an array"
             return Refused(BUFFER, message, exchange.span)
     if arguments.send_displacements is None:
         return Holds("a blocking exchange of equal blocks of two arrays")
@@ -147,38 +149,38 @@ def check(exchange: Exchange) -> Answer:
 
 
 def check_modules(exchange: Exchange) -> Answer:
-    """Whether all modules are given of which any name of the unit may come."""
+    """Whether all modules are given from which a name of the unit may come."""
     missing = first_missing(exchange.scope)
     if missing is None:
-        return Holds("all modules are given that any name may come from")
+        return Holds("all modules are given from which names may come")
     message = f"{missing.why}: any name here may come from it"
     return Refused(NOT_GIVEN, message, exchange.span, marks=marked(missing.mark))
 
 
 def marked(mark: Mark | None) -> tuple[Mark, ...]:
-    """The marks of a refusal, if there is one."""
+    """The mark as the marks of a refusal."""
     return () if mark is None else (mark,)
 
 
 def _wrapped(exchange: Exchange, reason: str) -> Refused:
-    """The refusal of a call whose exchange cannot be judged here, with the way to it."""
+    """The refusal of a call of a procedure around an exchange, with the path to the exchange."""
     steps = [exchange.span, *(mark.span for mark in exchange.via)]
     way = " -> ".join(f"{span.file}:{span.first}" for span in steps)
-    return Refused(WRAPPER, reason, exchange.span, f"the way to MPI: {way}", exchange.via)
+    return Refused(WRAPPER, reason, exchange.span, f"the path to MPI: {way}", exchange.via)
 
 
 def check_skip(exchange: Exchange, start: int | None = None) -> Answer:
-    """Whether no directive leaves the site as it is; ``start``: where its producer begins."""
+    """Whether no directive skips the site; ``start``: the position of its producer."""
     found = site_directives(exchange, start)
     found.check()
     if found.skip is not None:
         message = f"skipped by the directive in line {found.skip.line}"
         return Refused(SKIP, message, exchange.span)
-    return Holds("it is not to be skipped")
+    return Holds("no directive skips it")
 
 
 def check_text(exchange: Exchange, start: int) -> Answer:
-    """Whether everything from the producer to the call may be edited."""
+    """Whether the text from the producer to the call can be edited."""
     skip = check_skip(exchange, start)
     if isinstance(skip, Refused):
         return skip
@@ -210,7 +212,7 @@ def check_text(exchange: Exchange, start: int) -> Answer:
 
 
 def _declares_openly(block: Block) -> bool:
-    """Whether the declarations of a BLOCK construct do not list all names that they declare."""
+    """Whether a BLOCK construct may declare names that its declarations do not list."""
     return any(
         isinstance(child, Leaf)
         and (
@@ -222,7 +224,7 @@ def _declares_openly(block: Block) -> bool:
 
 
 def _insertable(exchange: Exchange) -> Answer:
-    """Whether the unit can hold new declarations, whatever the preprocessor chooses."""
+    """Whether new declarations fit into the unit under every configuration."""
     unit, scope = exchange.scope.unit, exchange.scope
     for leaf in leaves(unit):
         if "asphalt_" in (leaf.body or "").lower():

@@ -1,4 +1,4 @@
-"""Errors in the use of MPI that are proved: findings, whatever is transformed."""
+"""Proved errors in the use of MPI, which are reported as findings."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ CODES = (LOST, NOT_STARTED, NO_SEND, OTHER_MESSAGE, ITSELF)
 
 
 def of_requests(matches: tuple[Match, ...]) -> Iterator[Refused]:
-    """What is wrong with the requests of a unit."""
+    """The errors in the requests of a unit."""
     for found in matches:
         if isinstance(found, Unmatched) and found.certain:
             waits = found.does is Does.COMPLETE
@@ -68,20 +68,20 @@ def of_requests(matches: tuple[Match, ...]) -> Iterator[Refused]:
 
 
 def of_called(call: Forgotten) -> Refused:
-    """What is wrong with a call of a procedure that starts an operation, or waits for one."""
+    """The error in a call of a procedure that starts an operation, or waits for one."""
     does, own = call.operation.does, call.operation.leaf.span
     assert own is not None
     where = f"line {own.first} of {own.file}"
     marks = (*call.path.marks(), Mark(own, "definition", "what it does with the request"))
     if does is Does.COMPLETE:
-        message = f"{call.procedure} waits for {call.request}, to which nothing gives a value"
+        message = f"{call.procedure} waits for {call.request}, which nothing defines"
         return Refused(NOT_STARTED, message, call.leaf.span, where, marks)
     message = f"{call.procedure} starts an operation with {call.request}, which nothing completes"
     return Refused(LOST, message, call.leaf.span, where, marks)
 
 
 def of_receives(facts: UnitFacts, messages: Messages, sent: tuple[Sent, ...]) -> Iterator[Refused]:
-    """What is wrong with the receives of a unit, given all sends of the program."""
+    """The errors in the receives of a unit, given all sends of the program."""
     for leaf, receive in receives(facts, messages):
         if leaf.span is None:
             continue
@@ -94,14 +94,14 @@ def of_receives(facts: UnitFacts, messages: Messages, sent: tuple[Sent, ...]) ->
         if not tagged:
             tags = sorted({send.tag for send in sent if send.tag is not None})
             message = f"no send of the program has the tag {receive.tag}"
-            witness = f"the sends have the {_listed('tag', tags)}"
+            witness = f"the sends have {_listed('tag', tags)}"
             yield Refused(NO_SEND, message, leaf.span, witness, _marks(sent))
             continue
         possible = [send for send in tagged if not receive.goes_elsewhere(send)]
         if not possible:
             message = "no send of the program goes from its source to a rank that executes it"
             lines = sorted({send.span.first for send in tagged})
-            witness = f"with its tag, there are those of {_listed('line', lines)}"
+            witness = f"the sends with its tag are in {_listed('line', lines)}"
             yield Refused(NO_SEND, message, leaf.span, witness, _marks(tuple(tagged)))
             continue
         wrong = [receive.why_not(send) for send in possible]
@@ -112,7 +112,7 @@ def of_receives(facts: UnitFacts, messages: Messages, sent: tuple[Sent, ...]) ->
 
 
 def of_own_rank(facts: UnitFacts, messages: Messages) -> Iterator[Refused]:
-    """The blocking receives by which a rank waits for a message of its own."""
+    """The blocking receives in which a rank waits for its own message."""
     for leaf, source in receives_from_itself(facts, messages):
         message = f"{source} is the rank itself, which has sent nothing before"
         yield Refused(ITSELF, message, leaf.span, f"line {line_of(leaf)}")

@@ -1,4 +1,4 @@
-"""Condition 7: nothing that another rank, or the outside, can see happens before the call."""
+"""Condition 7: nothing before the call has an effect that others can see."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ _BY_KIND = {
 
 
 def check(producer: Producer) -> Answer:
-    """Whether the region has no effects beside assignments to variables, and no directives."""
+    """Whether the region only assigns to variables, and has no directives."""
     refused = refused_for(producer.footprint, producer.exchange.scope)
     if refused is not None:
         return refused
@@ -122,33 +122,32 @@ def check(producer: Producer) -> Answer:
 
 
 def _check_windows(producer: Producer) -> Answer:
-    """Whether other ranks can access nothing by a window that the region uses."""
+    """Whether the region accesses no memory that other ranks may access through a window."""
     for access in producer.footprint.accesses:
         if may_be_window_memory(access.storage, producer.exchange.scope):
             span, name = access.leaf.span, access.named or access.object.split("::")[-1]
             line = span.first if span is not None else 0
-            message = f"line {line}: {name} may be memory that other ranks access by a window"
+            message = f"line {line} accesses {name}, which other ranks may access through a window"
             return Refused(WINDOW, message, span)
     return Holds("no window memory")
 
 
 def refused_for(footprint: Footprint, scope: Scope) -> Refused | None:
-    """The refusal for the first effect in a footprint that is more than assignments."""
+    """The refusal for the first effect in a footprint that is not an assignment."""
     for effect in footprint.effects:
         code = _BY_KIND.get(effect.kind)
         if code is not None:
-            line = effect.leaf.span.first if effect.leaf.span is not None else 0
-            message = f"line {line}: {effect.kind.value}: {effect.detail}"
+            message = f"no tile can be sent before {effect.described}"
             lifted, unseen = _lifted_by(effect), _unseen(effect, scope)
             if unseen is None:
                 return Refused(code, message, effect.leaf.span, lifted_by=lifted)
-            message = f"{message} ({unseen.why})"
+            message = f"{message}: {unseen.why}"
             return Refused(code, message, effect.leaf.span, lifted_by=lifted, unseen=unseen.module)
     return None
 
 
 def _unseen(effect: Effect, scope: Scope) -> Unseen | None:
-    """Why the procedure that the statement itself names cannot be seen through."""
+    """Why the procedure that the statement itself names has unknown effects."""
     here = any(True for _ in references(effect.leaf.what, effect.detail))
     if effect.kind is not EffectKind.UNKNOWN_CALL or not here:
         return None
@@ -156,40 +155,40 @@ def _unseen(effect: Effect, scope: Scope) -> Unseen | None:
 
 
 def _lifted_by(effect: Effect) -> str | None:
-    """The assumption that a procedure of this name is pure."""
+    """The assumption that the procedure is pure, if that would lift the refusal."""
     named = effect.detail.isidentifier() and effect.detail == effect.detail.lower()
     return f"pure:{effect.detail}" if effect.kind is EffectKind.UNKNOWN_CALL and named else None
 
 
 def check_understood(exchange: Exchange) -> Answer:
-    """Whether every statement of the procedure is understood: one that is not may be anything."""
+    """Whether asphalt understands every statement of the procedure."""
     unit = exchange.scope.unit
     for node in (*unit.spec, *unit.body):
         for leaf in leaves(node):
             if isinstance(leaf.what, Opaque):
                 line = leaf.span.first if leaf.span is not None else 0
-                message = f"line {line} could not be understood: {leaf.what.reason}"
+                message = f"asphalt does not understand line {line}: {leaf.what.reason}"
                 return Refused(NOT_UNDERSTOOD, message, leaf.span)
     return Holds("every statement is understood")
 
 
 def check_directives(exchange: Exchange, start: int) -> Answer:
-    """Whether no directive stands from the sibling ``start`` to the call, or opens a region
+    """Whether no directive stands between the sibling ``start`` and the call, or opens a region
     around them."""
     for leaf, text in conditional_statements(exchange.unit):
-        message = f"what this line does under OpenMP is not looked at: {text}"
+        message = f"asphalt does not analyse lines for OpenMP alone: {text}"
         return Refused(DIRECTIVE, message, leaf.span)
     for around in exchange.place.around:
         head = getattr(around, "head", None)
         for trivia in head.lead if isinstance(head, Leaf) else ():
             sentinel = sentinel_of(trivia)
             if sentinel is not None and not sentinel.lower().startswith("end"):
-                message = f"the exchange is in a construct with a directive: {sentinel}"
+                message = f"the exchange is in a construct with the directive {sentinel}"
                 return Refused(DIRECTIVE, message, head.span if head is not None else None)
     for leaf in (leaf for node in exchange.written[1:] for leaf in leaves(node)):
         found = [s for s in map(sentinel_of, leaf.lead) if s is not None]
         if found:
-            return Refused(DIRECTIVE, f"a directive: {found[0]}", leaf.span)
+            return Refused(DIRECTIVE, f"line {leaf.line} has the directive {found[0]}", leaf.span)
     nodes = exchange.place.siblings[start : exchange.place.position + 1]
     inside = {id(leaf) for node in nodes for leaf in leaves(node)}
     regions: tuple[str, ...] = ()
@@ -200,11 +199,11 @@ def check_directives(exchange: Exchange, start: int) -> Answer:
                 if sentinel is None:
                     continue
                 if id(leaf) in inside:
-                    message = f"a directive: {sentinel}"
+                    message = f"line {leaf.line} has the directive {sentinel}"
                     return Refused(DIRECTIVE, message, leaf.span)
                 regions = _after(sentinel, regions)
             if id(leaf) in inside and regions:
-                message = f"the exchange is inside of a region: {regions[-1]}"
+                message = f"the exchange is in the region of {regions[-1]}"
                 return Refused(DIRECTIVE, message, leaf.span)
     return Holds("no directives")
 
@@ -216,7 +215,7 @@ _REGIONS = (
 
 
 def _after(sentinel: str, regions: tuple[str, ...]) -> tuple[str, ...]:
-    """The regions that are open after a directive; one that is not known to be closed is open."""
+    """The regions that may still be open after a directive."""
     words = sentinel.lower().split("(")[0].split()
     if not words or "do" in words or "loop" in words:
         return regions  # it ends with its loop

@@ -210,7 +210,9 @@ def test_a_module_variable_is_judged_by_its_accesses(tmp_path: Path) -> None:
 def test_the_message_says_in_which_line(tmp_path: Path) -> None:
     text = program(nest=PRINTS)
     line = text.splitlines().index("    print *, z") + 1
-    assert site(tmp_path, text).report.message.startswith(f"line {line}: ")
+    assert site(tmp_path, text).report.message == (
+        f"no tile can be sent before the PRINT in line {line}"
+    )
 
 
 @pytest.mark.parametrize("before", [PRINTS, STOPS, BARRIER])
@@ -297,7 +299,10 @@ def test_why_a_procedure_is_not_known(
     report = site(tmp_path, text).report
     assert report.code == "ASP703"
     why = reason.format(tmp_path / "exchange.f90")
-    assert report.message.endswith(f"a call with unknown effects: work ({why})")
+    line = next(n for n, read in enumerate(text.splitlines(), 1) if "call work" in read)
+    assert report.message == (
+        f"no tile can be sent before a call with unknown effects in line {line} (work): {why}"
+    )
 
 
 def test_a_module_that_is_defined_twice_is_told(tmp_path: Path) -> None:

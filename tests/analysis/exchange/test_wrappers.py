@@ -212,7 +212,7 @@ def test_what_does_more_is_listed_with_the_way_to_mpi(name: str, tmp_path: Path)
         report = site.report
         assert (report.verdict, report.code) == ("refused", "ASP008"), report
         assert report.witness is not None
-        assert report.witness.startswith("the way to MPI: ")
+        assert report.witness.startswith("the path to MPI: ")
         assert report.witness.count(" -> ") >= 1
         assert any(mark.role == "path" for mark in report.marks)
 
