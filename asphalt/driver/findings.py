@@ -18,7 +18,7 @@ from asphalt.analysis.effects.whole_program import is_closed
 from asphalt.analysis.messages.all_sends import Sent, all_sends, operations
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.library_effects import Store
-from asphalt.analysis.requests.interprocedural import forgotten
+from asphalt.analysis.requests.interprocedural import ignored_requests
 from asphalt.analysis.requests.matching import matching
 from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.analysis_manager.user_units import user_units
@@ -34,7 +34,7 @@ def findings(tree: Tree, effects: Effects) -> tuple[SiteReport, ...]:
     sent = all_sends((UnitFacts(located, effects) for located in sending), effects)
     found = [report for facts in units for report in _reports(facts, _of_unit(facts))]
     sites = CallSites(effects.scopes)
-    for call in (call for facts in units for call in forgotten(facts, sites)):
+    for call in (call for facts in units for call in ignored_requests(facts, sites)):
         spelled = call.operation.call.procedure.spelled
         found.append(_report(call.facts, of_called(call), spelled))
     alone = [report for facts in units for report in _reports(facts, _of_receives(facts, sent))]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from asphalt.analysis.conditions.point_to_point import verdict
-from asphalt.analysis.data_flow.feasible_statements import Executed
+from asphalt.analysis.data_flow.feasible_statements import FeasibleStatements
 from asphalt.analysis.directives.directives import matches
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.forward_substitution import Values
@@ -54,7 +54,7 @@ def transfers(tree: Tree, effects: Effects) -> tuple[SiteReport, ...]:
 
 def _of_unit(located: Located, effects: Effects) -> Iterator[SiteReport]:
     scope = effects.scopes.of(located)
-    reaching = Executed(scope, effects).reaching
+    reaching = FeasibleStatements(scope, effects).reaching
     named = matches(located.unit)
     for found in matching(scope, Values(scope, effects.names(scope)), reaching, named):
         span = found.leaf.span

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.derived_datatypes import type_map
-from asphalt.analysis.messages.messages import Envelope, Messages, Stage, Way, part_of
+from asphalt.analysis.messages.messages import Envelope, Messages, Stage, Way, stage_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.names.symbol import Origin
 from asphalt.gain.amounts import amount, typical
@@ -86,7 +86,7 @@ def bytes_of(count: Expr | None, datatype: Expr | None, leaf: Leaf, facts: UnitF
 
 
 def _transfer(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> PricedTransfer:
-    part = part_of(call)
+    part = stage_of(call)
     exchange = call.procedure.exchange
     messages = facts.once(Messages)
     started = messages.completed_by(leaf) if part is Stage.COMPLETE else ()

@@ -16,7 +16,7 @@ from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.exchange.site import StatementPosition, statements
 from asphalt.analysis.inlining.procedure import is_return
 from asphalt.analysis.memory.accesses import Access
-from asphalt.analysis.messages.messages import Messages, Stage, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.mpi.call import MpiCall, runtime_call
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import Call
@@ -210,7 +210,7 @@ class EmptyWindows:
             return Stop(other, why)
         pair = (moved.node, other) if forwards else (other, moved.node)
         both = (mine, theirs) if forwards else (theirs, mine)
-        found = self.order.meeting(*pair, *both)
+        found = self.order.conflict(*pair, *both)
         if found is None:
             return None
         own, access = found if forwards else found[::-1]
@@ -219,7 +219,7 @@ class EmptyWindows:
     def _calls(self, call: MpiCall, other: Node, forwards: bool) -> str | None:
         """Why a transfer has to keep its order with calls of MPI."""
         for leaf, one in self.messages.calls(other):
-            part = part_of(one)
+            part = stage_of(one)
             where = f"the {one.procedure.spelled} in line {line_of(leaf)}"
             if part is Stage.NOTHING or (part is Stage.COMPLETE and forwards):
                 continue

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.messages.messages import Messages, Stage, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.verdicts.verdict import Role
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.passes import Pass
@@ -86,7 +86,7 @@ def _whole_messages(facts: UnitFacts, place: Callable[[Leaf], SourceLine]) -> It
     """The messages that a unit starts itself and that could be cut but for one thing."""
     whole = {one.span: one for one in reversed(segmentation.refusals(facts))}
     for leaf, call in facts.once(Messages).own_calls():
-        starts = part_of(call) is Stage.START and call.binding != "runtime"
+        starts = stage_of(call) is Stage.START and call.binding != "runtime"
         one = whole.get(leaf.span) if starts else None
         if one is not None:
             marks = tuple(

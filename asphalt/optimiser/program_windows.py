@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE, verdict
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.commutation import Independence
-from asphalt.analysis.messages.messages import Messages, Stage, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.requests.matching import Match, Matched
 from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.config.passes import Pass
@@ -54,7 +54,7 @@ def own_starts(facts: UnitFacts, windows: OwnWindows) -> Iterator[OwnStart]:
     """All of a unit that are not complete when the call returns, in source order."""
     for match in facts.once(Messages).matches:
         call = match.call
-        starts = part_of(call) is Stage.START and call.binding != "runtime"
+        starts = stage_of(call) is Stage.START and call.binding != "runtime"
         if starts and not (isinstance(match, Matched) and match.is_blocking):
             yield windows.of(match)
 
@@ -178,7 +178,7 @@ class OwnWindows:
     def _is_message(self, node: Node) -> bool:
         """Whether a statement starts or completes transfers, and does nothing else."""
         return isinstance(node, Leaf) and any(
-            part_of(call) in (Stage.START, Stage.COMPLETE) for _, call in self.messages.calls(node)
+            stage_of(call) in (Stage.START, Stage.COMPLETE) for _, call in self.messages.calls(node)
         )
 
     def _stop(self, node: Node, other: Node, forwards: bool) -> str | None:
@@ -198,7 +198,7 @@ class OwnWindows:
         mine, theirs = self.order.accesses(node), self.order.accesses(other)
         if mine is None or theirs is None:
             return f"{self.facts.at(_head(other))}: the buffers of a wait are not known"
-        found = self.order.meeting(*pair, *((mine, theirs) if forwards else (theirs, mine)))
+        found = self.order.conflict(*pair, *((mine, theirs) if forwards else (theirs, mine)))
         if found is None:
             return self._given(self.order.why_not(*pair) or "")
         own, access = found if forwards else found[::-1]

@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.effects.uncalled import called_from
+from asphalt.analysis.effects.uncalled import transitive_callees
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.passes import Pass
@@ -127,7 +127,7 @@ class Workshop:
             located, effects, eol, uniformity, said, elsewhere=elsewhere, places=places
         )
         if tree is self.first:
-            self._once_called = called_from(found.scope)
+            self._once_called = transitive_callees(found.scope)
         return replace(found, once_called=self._once_called)
 
     def price(self, tree: Tree) -> Price:

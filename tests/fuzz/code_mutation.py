@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from asphalt.analysis.data_flow import error_code_flow, error_codes, feasible_statements
-from asphalt.analysis.data_flow.error_code_flow import CodeFlow
+from asphalt.analysis.data_flow.error_code_flow import ErrorCodeFlow
 from fuzz.mutation import Replacement
 from fuzz.transfer_mutant import ON_MPICH, Switch, TransferMutant, off, property_of
 
@@ -21,18 +21,18 @@ def mutants() -> Iterator[TransferMutant]:
     yield TransferMutant(
         "codes: other values", "code_assigned", off(error_code_flow, "constant", 0)
     )
-    given = off(CodeFlow, "_given_by", {"ierr"})
+    given = off(ErrorCodeFlow, "_given_by", {"ierr"})
     yield TransferMutant("codes: of procedures", "code_given", given)
-    idle = (Switch(CodeFlow, "_is_idle", property_of(True)),)
+    idle = (Switch(ErrorCodeFlow, "_is_idle", property_of(True)),)
     yield TransferMutant("codes: procedures that look", "code_looked_at", idle)
-    holds = (Switch(CodeFlow, "holds", _never_for_others),)
+    holds = (Switch(ErrorCodeFlow, "holds", _never_for_others),)
     yield TransferMutant("codes: other reasons", "other_reason", holds)
 
 
 def _never_for_others(original: Replacement) -> Replacement:
     """A condition of which nothing is known never holds, beside one about a code."""
 
-    def holds(self: CodeFlow, condition: Any, before: Any) -> bool | None:
+    def holds(self: ErrorCodeFlow, condition: Any, before: Any) -> bool | None:
         found = original(self, condition, before)
         about_code = getattr(condition, "op", "") == ".or."
         return False if found is None and about_code else found

@@ -26,7 +26,7 @@ from asphalt.analysis.memory.accesses import ALIASED, Access, EffectKind
 from asphalt.analysis.memory.mpi_buffers import _Buffers
 from asphalt.analysis.messages.buffer_flow import BufferFlow
 from asphalt.analysis.messages.full_messages import FullMessages
-from asphalt.analysis.messages.messages import Messages, Stage, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.messages.non_overtaking import MessageOrder
 from asphalt.analysis.requests.local import OwnRequests
 from asphalt.analysis.tiling import block_loops, edge_iterations
@@ -52,7 +52,9 @@ def _no_order(original: Replacement) -> Replacement:
     """Calls that do something else keep no order with any."""
 
     def calls(self: MessageOrder, one: Any, other: Any) -> str | None:
-        return None if Stage.OTHER in (part_of(one), part_of(other)) else original(self, one, other)
+        return (
+            None if Stage.OTHER in (stage_of(one), stage_of(other)) else original(self, one, other)
+        )
 
     return calls
 
@@ -70,13 +72,13 @@ def _mutants() -> Iterator[TransferMutant]:
     yield TransferMutant(
         "ASP023 functions in arguments",
         "function_argument",
-        (*off(own, "_function_for", None), *off(own, "_is_default_integer", True)),
+        (*off(own, "_function_for", None), *off(own, "is_default_integer", True)),
     )
     yield TransferMutant(
         "ASP023 arrays for scalars", "array_for_scalar", off(own, "may_be_array", False)
     )
     yield TransferMutant(
-        "ASP023 kinds of integers", "long_count", off(own, "_is_default_integer", True)
+        "ASP023 kinds of integers", "long_count", off(own, "is_default_integer", True)
     )
     yield TransferMutant("ASP024 elsewhere", "elsewhere", off(own, "why_not_together", None))
     yield TransferMutant("ASP025 digits", "digits", off(own, "why_other_digits", None))
@@ -106,10 +108,10 @@ def _mutants() -> Iterator[TransferMutant]:
         "data: several columns", "columns", (Switch(mpi_buffers, "_covered", _first_only),)
     )
     yield TransferMutant("data: scalars", "carried_scalar", off(order, "is_temporary", True))
-    yield TransferMutant("data: last values", "read_behind", off(values, "stays_inside", True))
+    yield TransferMutant("data: last values", "read_behind", off(values, "is_dead_after", True))
     yield TransferMutant(
         "data: procedures inside", "seen_inside",
-        (*off(values, "is_unseen", True), *off(values, "stays_inside", True)),
+        (*off(values, "is_local", True), *off(values, "is_dead_after", True)),
     )  # fmt: skip
     yield TransferMutant(
         "data: second names", "second_name", (Switch(Access, "meets", _not_aliased),)
@@ -177,7 +179,7 @@ def _of_buffers() -> Iterator[TransferMutant]:
         "renaming: values that stay", "part_received", off(BufferFlow, "needs_no_value", True)
     )
     yield TransferMutant(
-        "renaming: procedures inside", "read_inside", off(renaming, "is_unseen", True)
+        "renaming: procedures inside", "read_inside", off(renaming, "is_local", True)
     )
     yield TransferMutant("ASP074 short messages", "stored_and_left", off(full, "why_not", None))
     yield TransferMutant(

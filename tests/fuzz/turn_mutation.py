@@ -32,7 +32,7 @@ def _of_sharing() -> Iterator[TransferMutant]:
         return TransferMutant(f"sharing: {name}", near, switches, gainful=True)
 
     yield mutant("order", "changed_between", *_unordered(sharing))
-    variable = (*off(sharing, "is_unseen", True), *off(sharing, "stays_inside", True))
+    variable = (*off(sharing, "is_local", True), *off(sharing, "is_dead_after", True))
     yield mutant("variables", "turn_read_behind", *variable)
     digits = off(sharing, "why_other_digits", None)
     yield TransferMutant(

@@ -15,7 +15,7 @@ _NAMED = 2  # files that a message names
 
 
 @dataclass(frozen=True, slots=True)
-class Unseen:
+class MissingSource:
     """Why something is unknown, as a clause.
 
     ``module``: the folded name of the module of which nothing is known; None: no module is missing.
@@ -25,9 +25,9 @@ class Unseen:
     module: str | None = None
 
 
-def why_unseen(name: str, scope: Scope) -> Unseen | None:
+def why_unknown(name: str, scope: Scope) -> MissingSource | None:
     """Why a procedure, by its name in a unit, is unknown; None: there is no single reason."""
-    module = unseen_module(name, scope)
+    module = unknown_module(name, scope)
     if module is not None:
         return module
     symbol = scope.lookup(name)
@@ -36,10 +36,10 @@ def why_unseen(name: str, scope: Scope) -> Unseen | None:
     files = scope.program.defined_in("external", name)
     if len(files) == 1:
         return None
-    return Unseen(_missing("its source" if not files else name, files))
+    return MissingSource(_missing("its source" if not files else name, files))
 
 
-def unseen_module(name: str, scope: Scope) -> Unseen | None:
+def unknown_module(name: str, scope: Scope) -> MissingSource | None:
     """The first unknown module that may provide a name."""
     here: Scope | None = scope
     while here is not None:
@@ -48,7 +48,7 @@ def unseen_module(name: str, scope: Scope) -> Unseen | None:
                 continue
             files = scope.program.defined_in("module", use.module)
             if gives(use, name) and not _is_built_in(use.module):
-                return Unseen(_missing(f"module {use.module}", files), use.module)
+                return MissingSource(_missing(f"module {use.module}", files), use.module)
         here = here.host
     return None
 

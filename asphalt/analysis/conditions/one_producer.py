@@ -25,7 +25,7 @@ from asphalt.analysis.exchange.privatisation import covers_whole
 from asphalt.analysis.exchange.producer import Phase, Producer, make_producer, tilable_loops
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.accesses import ALIASED
-from asphalt.analysis.memory.loop_scalars import exposed, is_copy
+from asphalt.analysis.memory.loop_scalars import is_copy, upward_exposed
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.verdicts.verdict import Code, Mark, Refused
 from asphalt.ir.expr import Ref
@@ -299,7 +299,7 @@ def _read_from_before(producer: Producer) -> frozenset[str]:
     return frozenset(
         storage
         for storage in producer.footprint.read()
-        if exposed(nodes, storage, exchange.names, covers)
+        if upward_exposed(nodes, storage, exchange.names, covers)
     )
 
 

@@ -9,7 +9,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.messages.all_sends import Sent, receives
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.messages.self_messages import receives_from_itself
-from asphalt.analysis.requests.interprocedural import Forgotten
+from asphalt.analysis.requests.interprocedural import IgnoredRequest
 from asphalt.analysis.requests.matching import Match, Unmatched
 from asphalt.analysis.requests.operations import Does
 from asphalt.analysis.verdicts.verdict import Code, Mark, Refused
@@ -67,7 +67,7 @@ def of_requests(matches: tuple[Match, ...]) -> Iterator[Refused]:
             )
 
 
-def of_called(call: Forgotten) -> Refused:
+def of_called(call: IgnoredRequest) -> Refused:
     """The error in a call of a procedure that starts an operation, or waits for one."""
     does, own = call.operation.does, call.operation.leaf.span
     assert own is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.call_graph.missing_sources import Unseen, why_unseen
+from asphalt.analysis.call_graph.missing_sources import MissingSource, why_unknown
 from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.accesses import Effect, EffectKind, Footprint
@@ -146,12 +146,12 @@ def refused_for(footprint: Footprint, scope: Scope) -> Refused | None:
     return None
 
 
-def _unseen(effect: Effect, scope: Scope) -> Unseen | None:
+def _unseen(effect: Effect, scope: Scope) -> MissingSource | None:
     """Why the procedure that the statement itself names has unknown effects."""
     here = any(True for _ in references(effect.leaf.what, effect.detail))
     if effect.kind is not EffectKind.UNKNOWN_CALL or not here:
         return None
-    return why_unseen(effect.detail, scope)
+    return why_unknown(effect.detail, scope)
 
 
 def _lifted_by(effect: Effect) -> str | None:

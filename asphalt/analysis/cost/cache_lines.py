@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from asphalt.analysis.cost.cache_sets import NEEDED, conflict
 from asphalt.analysis.cost.classes import LINE, CoreCache, Counts
 from asphalt.analysis.cost.nests import Inner, references, step
-from asphalt.analysis.cost.references import way
+from asphalt.analysis.cost.references import stride_class
 from asphalt.analysis.cost.trip_counts import TripCount, is_harmless, is_repeatable, product, usable
 from asphalt.analysis.cost.types import Surroundings
 from asphalt.analysis.symbolic.polynomials import folded, poly
@@ -127,7 +127,7 @@ def _crossed(
             continue
         if (
             None in steps
-            or not way(ref, one.variable, around)
+            or not stride_class(ref, one.variable, around)
             or not _is_known(one, others, around)
         ):
             return ()

@@ -15,7 +15,7 @@ from asphalt.analysis.cost.calls import is_inlined
 from asphalt.analysis.cost.classes import Counts, total
 from asphalt.analysis.cost.operators import RELATIONS, function, is_constant, operator, power
 from asphalt.analysis.cost.references import (
-    LoopAround,
+    EnclosingLoop,
     holds_element,
     inner,
     level_of,
@@ -74,7 +74,7 @@ class OperationCounter:
     """
 
     around: Surroundings
-    loops: tuple[LoopAround, ...]
+    loops: tuple[EnclosingLoop, ...]
     floor: int = 0
     pieces: list[CountedPiece] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
@@ -289,4 +289,4 @@ class OperationCounter:
             self.add(level, convert=1)
 
 
-__all__ = ["CountedPiece", "LoopAround", "OperationCounter", "folded_expr", "total"]
+__all__ = ["CountedPiece", "EnclosingLoop", "OperationCounter", "folded_expr", "total"]

@@ -27,7 +27,7 @@ _NEAR = 8
 
 
 @dataclass(frozen=True, slots=True)
-class LoopAround:
+class EnclosingLoop:
     """A loop around a statement: its variable ('' for none) and all names that change in it."""
 
     variable: str
@@ -35,7 +35,7 @@ class LoopAround:
 
 
 def reference(
-    expr: Expr, kind: str, level: int, loops: tuple[LoopAround, ...], around: Surroundings
+    expr: Expr, kind: str, level: int, loops: tuple[EnclosingLoop, ...], around: Surroundings
 ) -> Counts:
     """A load or store by its stride in the loop in which it changes."""
     number = 2 if base_of(expr, around) == "complex" else 1
@@ -52,11 +52,11 @@ def reference(
     others = loop.varying - {loop.variable}
     if any(names_in(arg) & others or holds_element(arg, loops, around) for arg in args):
         return Counts.from_mapping({f"{kind}_indexed": number})
-    apart = way(expr, loop.variable, around)
+    apart = stride_class(expr, loop.variable, around)
     return Counts.from_mapping({f"{kind}_{apart}" if apart else kind: number})
 
 
-def way(expr: Ref | Component, variable: str, around: Surroundings) -> str:
+def stride_class(expr: Ref | Component, variable: str, around: Surroundings) -> str:
     """The stride of an element in a loop: '' (near), far or indexed."""
     if inner(expr):
         return "indexed"
@@ -87,14 +87,14 @@ def known_extent(dim: Dim, around: Surroundings) -> int | None:
     return None if upper is None or lower is None else upper - lower + 1
 
 
-def holds_element(expr: Arg, loops: tuple[LoopAround, ...], around: Surroundings) -> bool:
+def holds_element(expr: Arg, loops: tuple[EnclosingLoop, ...], around: Surroundings) -> bool:
     """Whether an expression contains an array element that changes in a loop."""
     if isinstance(expr, Ref | Component) and listed(expr):
         return is_array(expr, around) and level_of(names_in(expr), loops) > 0
     return any(holds_element(child, loops, around) for child in children(expr))
 
 
-def level_of(names: Iterable[str], loops: tuple[LoopAround, ...]) -> int:
+def level_of(names: Iterable[str], loops: tuple[EnclosingLoop, ...]) -> int:
     """The number of the innermost loop in which one of some names changes; 0: in none."""
     wanted = frozenset(names)
     for number in range(len(loops), 0, -1):

@@ -15,7 +15,7 @@ from asphalt.support.three_valued import truth
 _QUIET = (NameKind.VARIABLE, NameKind.CONSTANT, NameKind.PURE_FUNCTION, NameKind.INQUIRY)
 
 
-class Truth:
+class ConstantConditions:
     """The conditions of one unit."""
 
     def __init__(self, scope: Scope, values: Values) -> None:

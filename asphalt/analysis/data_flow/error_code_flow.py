@@ -58,11 +58,11 @@ class _Procedures:
     """The results for procedures, each with the dummies that are MPI_SUCCESS when it is called;
     None: in progress.  ``asked``: those whose idleness is being determined."""
 
-    found: dict[_Key, CodeFlow | None] = field(default_factory=dict)
+    found: dict[_Key, ErrorCodeFlow | None] = field(default_factory=dict)
     asked: set[int] = field(default_factory=set)
 
 
-class CodeFlow:
+class ErrorCodeFlow:
     """The error codes of one unit; ``entry``: the storages that are MPI_SUCCESS when it is
     called."""
 
@@ -97,7 +97,7 @@ class CodeFlow:
         before = self._before.get(point)
         return before is None or storage in self._given(self.graph.points[point], before)
 
-    def followed(self) -> CodeFlow:
+    def followed(self) -> ErrorCodeFlow:
         """Itself, after the propagation."""
         self.is_executed(EXIT)
         return self
@@ -245,7 +245,7 @@ class CodeFlow:
             if behind is None or storage_of(dummy, flow.scope) in behind
         }
 
-    def _called(self, call: Call, before: Codes) -> tuple[CodeFlow, dict[str, str]] | None:
+    def _called(self, call: Call, before: Codes) -> tuple[ErrorCodeFlow, dict[str, str]] | None:
         """The flow of the called procedure, and its dummies for error codes with the storages of
         their actual arguments; None: unknown."""
         callee = procedure_named(call.procedure, self.scope)
@@ -275,12 +275,12 @@ class CodeFlow:
             return None
         return flow, {d: s for d, s in actuals.items() if flow.is_code(Ref(d, d))}
 
-    def _of(self, callee: Located, inner: Scope, known: Codes) -> CodeFlow | None:
+    def _of(self, callee: Located, inner: Scope, known: Codes) -> ErrorCodeFlow | None:
         key = callee.path, tuple(unit.name or "" for unit in callee.chain), known
         found = self._procedures.found
         if key not in found:
             found[key] = None  # a procedure that calls itself is not followed
-            found[key] = CodeFlow(inner, self.effects, known, self._procedures).followed()
+            found[key] = ErrorCodeFlow(inner, self.effects, known, self._procedures).followed()
         return found[key]
 
     def is_idle_call(self, number: int) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.control_flow.graph import PointRole
-from asphalt.analysis.data_flow.error_code_flow import CodeFlow
+from asphalt.analysis.data_flow.error_code_flow import ErrorCodeFlow
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.effects.error_handlers import why_errors_return
 from asphalt.analysis.effects.procedure_effects import Effects
@@ -25,16 +25,16 @@ _NOTHING = Plain("continue")
 
 
 @dataclass(frozen=True)
-class Executed:
+class FeasibleStatements:
     """Answers for one unit."""
 
     scope: Scope
     effects: Effects
 
     @cached_property
-    def codes(self) -> CodeFlow:
+    def codes(self) -> ErrorCodeFlow:
         """Where variables for error codes are MPI_SUCCESS, if errors are fatal."""
-        return CodeFlow(self.scope, self.effects)
+        return ErrorCodeFlow(self.scope, self.effects)
 
     @cached_property
     def is_less(self) -> bool:

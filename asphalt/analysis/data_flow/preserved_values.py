@@ -21,7 +21,7 @@ _CONSTANT = (Origin.PARAMETER, Origin.MPI, Origin.INTRINSIC)
 
 
 @dataclass(frozen=True, slots=True)
-class KeptValues:
+class PreservedValues:
     """Answers for one unit; ``branches``: with what completions change."""
 
     facts: UnitFacts

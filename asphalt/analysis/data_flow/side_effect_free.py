@@ -17,7 +17,7 @@ _COMPARED = ("==", "/=", "<", "<=", ">", ">=")
 _LOGICAL = (".and.", ".or.", ".not.", ".eqv.", ".neqv.")
 
 
-def is_unnoticed(what: What, scope: Scope) -> bool:
+def only_defines_its_variable(what: What, scope: Scope) -> bool:
     """Whether the only effect of an assignment, a loop's head or an assignment under a condition is
     to define its variable."""
     match what:
@@ -27,7 +27,7 @@ def is_unnoticed(what: What, scope: Scope) -> bool:
         case DoHead(kind="count", first=first, last=last, step=step):
             return all(part is None or is_integer(part, scope) for part in (first, last, step))
         case Guarded(condition=condition, action=Assign() as action, kind="if"):
-            return is_condition(condition, scope) and is_unnoticed(action, scope)
+            return is_condition(condition, scope) and only_defines_its_variable(action, scope)
     return False
 
 

@@ -15,7 +15,7 @@ from asphalt.analysis.data_flow.error_codes import ErrorCodes
 from asphalt.analysis.data_flow.reaching_definitions import Definition
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.accesses import Access
-from asphalt.analysis.memory.loop_scalars import exposed
+from asphalt.analysis.memory.loop_scalars import upward_exposed
 from asphalt.analysis.memory.rma_windows import may_be_window_memory
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.names.host_association import named_inside
@@ -43,7 +43,7 @@ class Temporaries:
         values are MPI_SUCCESS.
         """
         both = first, second
-        unread = is_own(storage, self.facts) and all(
+        unread = is_local_until_return(storage, self.facts) and all(
             self._keeps_to_itself(storage, n) for n in both
         )
         return unread or (self._is_code(storage, *both) and self._codes.why_others is None)
@@ -71,7 +71,7 @@ class Temporaries:
         key = (storage, id(node))
         if key not in self._known:
             found = self._is_not_read(storage, node) or self._is_defined_first(storage, node)
-            found = found and stays_inside(storage, node, self.facts)
+            found = found and is_dead_after(storage, node, self.facts)
             self._known[key] = node, found
         return self._known[key][1]
 
@@ -92,16 +92,18 @@ class Temporaries:
             return False
         if any(a.asks_for_a_size for a in self.facts.footprint(node).of(storage)):
             return False  # of what another one has given it
-        return not exposed((node,), storage, self.facts.names, _covers_nothing)
+        return not upward_exposed((node,), storage, self.facts.names, _covers_nothing)
 
 
-def is_unseen(name: str, facts: UnitFacts) -> bool:
+def is_local(name: str, facts: UnitFacts) -> bool:
     """Whether a variable is local and only statements of the unit can access it."""
     symbol = facts.scope.lookup(name)
-    return symbol is not None and symbol.origin is Origin.LOCAL and is_own(name, facts)
+    return (
+        symbol is not None and symbol.origin is Origin.LOCAL and is_local_until_return(name, facts)
+    )
 
 
-def is_own(name: str, facts: UnitFacts) -> bool:
+def is_local_until_return(name: str, facts: UnitFacts) -> bool:
     """Whether a variable is local, or a dummy argument, and only statements of the unit can access
     it until it returns."""
     symbol = facts.scope.lookup(name)
@@ -123,19 +125,19 @@ def is_own(name: str, facts: UnitFacts) -> bool:
     return not statement_functions and ("save" not in symbol.attrs or facts.unit.kind == "program")
 
 
-def stays_inside(storage: str, node: Node, facts: UnitFacts) -> bool:
+def is_dead_after(storage: str, node: Node, facts: UnitFacts) -> bool:
     """Whether only the statement or construct itself may read the values that it gives a
     variable."""
     inside = {id(leaf) for leaf in leaves(node)}
     given = [d for d in facts.reaching.definitions(storage) if id(d.leaf) in inside]
-    return not any(is_left(definition, facts) for definition in given) and all(
+    return not any(is_live_on_exit(definition, facts) for definition in given) and all(
         id(use.leaf) in inside for definition in given for use in facts.reaching.def_use(definition)
     )
 
 
-def is_left(definition: Definition, facts: UnitFacts) -> bool:
+def is_live_on_exit(definition: Definition, facts: UnitFacts) -> bool:
     """Whether a value of a variable may be used after the unit returns."""
-    if is_unseen(definition.storage, facts):
+    if is_local(definition.storage, facts):
         return False
     return definition in facts.reaching.at(EXIT, definition.storage)
 

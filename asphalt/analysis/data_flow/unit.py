@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar, cast
 
-from asphalt.analysis.data_flow.feasible_statements import Executed
+from asphalt.analysis.data_flow.feasible_statements import FeasibleStatements
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import Footprint, NameSemantics
@@ -82,9 +82,9 @@ class UnitFacts:
         return self.executed.reaching
 
     @cached_property
-    def executed(self) -> Executed:
+    def executed(self) -> FeasibleStatements:
         """Its statements that can be executed."""
-        return Executed(self.scope, self.effects)
+        return FeasibleStatements(self.scope, self.effects)
 
     @cached_property
     def _footprints(self) -> dict[int, tuple[Node, Footprint]]:

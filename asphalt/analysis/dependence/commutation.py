@@ -17,13 +17,13 @@ from functools import cached_property
 
 from asphalt.analysis.data_flow.temporaries import Temporaries
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.dependence.conflicts import Conflict, LookedAt
+from asphalt.analysis.dependence.conflicts import Conflict, StatementConflicts
 from asphalt.analysis.dependence.placement import Placement
 from asphalt.analysis.dependence.size_limits import KnownLimits
 from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.memory.regions import Region
 from asphalt.analysis.memory.rma_windows import may_be_window_memory
-from asphalt.analysis.messages.messages import Messages, Stage, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.messages.non_overtaking import MessageOrder
 from asphalt.analysis.names.constants import constant, is_open
 from asphalt.analysis.names.scopes import Scope, Scopes
@@ -92,7 +92,7 @@ class Independence:
             needed |= sizes
         return needed
 
-    def data_apart(self, first: Node, second: Node, besides: frozenset[str]) -> bool:
+    def data_commutes(self, first: Node, second: Node, besides: frozenset[str]) -> bool:
         """Whether the data of two statements lets them commute, storages ``besides`` excepted, as
         long as some named constants are positive."""
         return all(
@@ -119,7 +119,7 @@ class Independence:
         key = (id(first), id(second))
         if key not in self._looked_at:
             rest = self._conflicts_of(first, second)
-            self._looked_at[key] = LookedAt(first, second, [], rest)
+            self._looked_at[key] = StatementConflicts(first, second, [], rest)
         looked_at = self._looked_at[key]
         yield from looked_at.found
         for conflict in looked_at.rest:
@@ -127,7 +127,7 @@ class Independence:
             yield conflict
 
     @cached_property
-    def _looked_at(self) -> dict[tuple[int, int], LookedAt]:
+    def _looked_at(self) -> dict[tuple[int, int], StatementConflicts]:
         return {}
 
     def _conflicts_of(self, first: Node, second: Node) -> Iterator[Conflict]:
@@ -137,7 +137,7 @@ class Independence:
             return
         yield from self._conflicting(first, second, mine, theirs)
 
-    def meeting(
+    def conflict(
         self, first: Node, second: Node, mine: tuple[Access, ...], theirs: tuple[Access, ...]
     ) -> tuple[Access, Access] | None:
         """Two conflicting accesses of two statements, whatever sizes are positive; None: they
@@ -197,7 +197,7 @@ class Independence:
         found: list[Access] = []
         buffers: dict[int, set[tuple[str, tuple[str, ...], Mode]]] = {}
         for leaf, call in self.messages.calls(node):
-            part = part_of(call)
+            part = stage_of(call)
             if part is Stage.COMPLETE:
                 pending = self.messages.pending(leaf)
                 if pending is None:

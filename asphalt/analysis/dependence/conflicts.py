@@ -15,7 +15,7 @@ from asphalt.ir.tree import Node
 
 
 @dataclass(frozen=True, slots=True)
-class LookedAt:
+class StatementConflicts:
     """Two statements with the conflicts that were found, and those that are still to be found."""
 
     first: Node

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.data_flow.temporaries import is_unseen
+from asphalt.analysis.data_flow.temporaries import is_local
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.shapes import shape_of
-from asphalt.analysis.messages.messages import Messages, Stage, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.mpi.call import MpiCall, predefined_type
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.references import actions, expressions_of
@@ -76,9 +76,9 @@ class _Pairs:
             return None
         request, other = call.args["request"], done.args["request"]
         assert isinstance(request, Ref)
-        if part_of(call) is not Stage.START or folded(request) != folded(other):
+        if stage_of(call) is not Stage.START or folded(request) != folded(other):
             return None
-        if not is_unseen(request.name, self.facts):
+        if not is_local(request.name, self.facts):
             return None
         body = (leaf for node in self.facts.unit.body for leaf in leaves(node))
         if sum(request.name in _names(leaf) for leaf in body) != 2:

@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from asphalt.analysis.data_flow.temporaries import is_unseen
+from asphalt.analysis.data_flow.temporaries import is_local
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.dependence.few_iterations import has_own_indices
 from asphalt.analysis.dependence.iteration_pairs import StartWaitPair, pairs_of
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import Region, loop_variable
-from asphalt.analysis.messages.messages import Messages, Stage, Way, envelopes_of, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, Way, envelopes_of, stage_of
 from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.ir.expr import names_in
 from asphalt.ir.tree import Do, Node, leaves
@@ -47,10 +47,10 @@ def tails(loop: Do, order: Independence) -> tuple[Tail, ...]:
     return _Distribution(loop, order).tails()
 
 
-def lets_receives_go(loop: Do, order: Independence, private: frozenset[str]) -> bool:
+def receives_can_move(loop: Do, order: Independence, private: frozenset[str]) -> bool:
     """Whether the message of some blocking receive of a loop may be used after all iterations, if
     each of them has its own buffers, the storages ``private``."""
-    return _Distribution(loop, order, private).lets_receives_go()
+    return _Distribution(loop, order, private).receives_can_move()
 
 
 class _Distribution:
@@ -69,7 +69,7 @@ class _Distribution:
     def tails(self) -> tuple[Tail, ...]:
         """The statements that may be executed after it."""
         variable = loop_variable(self.loop)
-        if variable is None or not is_unseen(variable, self.facts) or has_own_indices(self.loop):
+        if variable is None or not is_local(variable, self.facts) or has_own_indices(self.loop):
             return ()
         waiting = [n for n in range(len(self.loop.body)) if self._waits_alone(n)]
         if not waiting or any(self.order.place.bound(node) for node in self.loop.body):
@@ -80,7 +80,7 @@ class _Distribution:
             found = [both, *found] if both is not None else found
         return tuple(dict.fromkeys(found))
 
-    def lets_receives_go(self) -> bool:
+    def receives_can_move(self) -> bool:
         """Whether a statement with a blocking receive may move, with the statements that need the
         message; code motion may then move sends of the same iteration before it."""
         if loop_variable(self.loop) is None or has_own_indices(self.loop):
@@ -93,7 +93,7 @@ class _Distribution:
             if other < place or not self._keeps("<", first, second):
                 return self._keeps("<", first, second)
             if other in sending:
-                return self.order.data_apart(first, second, self._stated)
+                return self.order.data_commutes(first, second, self._stated)
             return self._keeps("=", first, second)
 
         return any(
@@ -140,14 +140,14 @@ class _Distribution:
 
     def _waits_alone(self, place: int) -> bool:
         """Whether a statement is a completion that may move, as far as requests are concerned."""
-        parts = [part_of(call) for _, call in self.messages.calls(self.loop.body[place])]
+        parts = [stage_of(call) for _, call in self.messages.calls(self.loop.body[place])]
         return Stage.COMPLETE in parts and self._may_go(place)
 
     def _may_go(self, place: int) -> bool:
         """Whether a statement starts nothing and waits only for operations of pairs."""
         waits = {id(pair.wait) for pair in self._pairs}
         for leaf, call in self.messages.calls(self.loop.body[place]):
-            part = part_of(call)
+            part = stage_of(call)
             if part in _STARTING or (part is Stage.COMPLETE and id(leaf) not in waits):
                 return False
         return True

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from asphalt.analysis.data_flow.temporaries import is_unseen, stays_inside
+from asphalt.analysis.data_flow.temporaries import is_dead_after, is_local
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.effects.array_flow import ArrayFlow
 from asphalt.analysis.memory.accesses import Access, Effect, EffectKind
 from asphalt.analysis.memory.invariant_frame import Frame
-from asphalt.analysis.memory.loop_scalars import exposed
+from asphalt.analysis.memory.loop_scalars import upward_exposed
 from asphalt.analysis.memory.regions import Region, loop_variable
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.symbolic.problem import AffineProblem
@@ -50,7 +50,7 @@ def why_ordered(
         return is_private(storage, chain, facts)
 
     for storage in sorted(own):
-        if not (is_unseen(storage, facts) and stays_inside(storage, nest, facts)):
+        if not (is_local(storage, facts) and is_dead_after(storage, nest, facts)):
             return f"{storage} may be read after the loops"
     for a in accesses:
         for b in accesses:
@@ -81,9 +81,9 @@ def _meets_later(a: Access, b: Access, loop: Do, region: Region) -> bool:
 def is_private(storage: str, chain: tuple[Do, ...], facts: UnitFacts) -> bool:
     """Whether a variable is private to the iterations of the last loop of a chain."""
     nest, body = chain[0], chain[-1].body
-    if not is_unseen(storage, facts) or not stays_inside(storage, nest, facts):
+    if not is_local(storage, facts) or not is_dead_after(storage, nest, facts):
         return False
-    if not exposed(body, storage, facts.names, _covers_nothing):
+    if not upward_exposed(body, storage, facts.names, _covers_nothing):
         return True
     symbol = facts.scope.lookup(storage)
     if symbol is None or not symbol.dims:

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
-from asphalt.analysis.call_graph.missing_sources import Unseen, unseen_module
+from asphalt.analysis.call_graph.missing_sources import MissingSource, unknown_module
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.loop_exits import (
     blocks_in,
@@ -25,7 +25,7 @@ from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.memory.accesses import ALIASED, Effect, EffectKind
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.statement_accesses import CONCURRENT, FORALL, concurrent_indexes
-from asphalt.analysis.messages.messages import Messages, Stage, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.names.openmp_sentinels import conditional_statements, sentinel_of
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import DoHead, Guarded
@@ -59,11 +59,11 @@ class Placement:
         found = self.fixed_by(node)
         return None if found is None else found.why
 
-    def fixed_by(self, node: Node) -> Unseen | None:
+    def fixed_by(self, node: Node) -> MissingSource | None:
         """The reason of ``fixed``, with the unknown module, if there is one."""
         why = self._form(node)
         if why is not None:
-            return Unseen(why)
+            return MissingSource(why)
         volatile = self._volatile(node)
         if volatile is not None:
             return volatile
@@ -71,7 +71,7 @@ class Placement:
             if effect.kind in _PLAIN or goes_on_inside(effect, node):
                 continue
             if not self._is_in_no_order(effect):
-                return Unseen(effect.described)
+                return MissingSource(effect.described)
         return None
 
     def _is_in_no_order(self, effect: Effect) -> bool:
@@ -119,7 +119,7 @@ class Placement:
             return f"the {construct.kind.upper()} construct in line {line_of(construct.head)}"
         return None
 
-    def _volatile(self, node: Node) -> Unseen | None:
+    def _volatile(self, node: Node) -> MissingSource | None:
         """Why a variable of a statement or construct may be volatile."""
         for access in self.facts.footprint(node).accesses:
             if access.storage == ALIASED:
@@ -128,12 +128,12 @@ class Placement:
             symbol = self.facts.scope.lookup(name)
             where = f"line {line_of(access.leaf)}: {access.storage}"
             if symbol is None:
-                unseen = unseen_module(name, self.facts.scope)
+                unseen = unknown_module(name, self.facts.scope)
                 why = "its declaration is missing" if unseen is None else unseen.why
                 module = None if unseen is None else unseen.module
-                return Unseen(f"{where}: it may be volatile: {why}", module)
+                return MissingSource(f"{where}: it may be volatile: {why}", module)
             if "volatile" in symbol.attrs:
-                return Unseen(f"{where} is volatile")
+                return MissingSource(f"{where} is volatile")
         return None
 
     @cached_property
@@ -171,7 +171,7 @@ class Placement:
 
     def _unknown_part(self, node: Node) -> str | None:
         """An MPI effect that is not that of a call with a known stage."""
-        known = {id(leaf): part_of(call) for leaf, call in self.messages.calls(node)}
+        known = {id(leaf): stage_of(call) for leaf, call in self.messages.calls(node)}
         for effect in self.facts.footprint(node).effects:
             if effect.kind is EffectKind.MPI and known.get(id(effect.leaf), Stage.OTHER) in (
                 Stage.OTHER,

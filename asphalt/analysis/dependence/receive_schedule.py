@@ -15,7 +15,7 @@ from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.memory.accesses import Access, Footprint
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.statement_accesses import examine
-from asphalt.analysis.messages.messages import Messages, Stage, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.verdicts.block_codes import DECIDED, PLACE, Obstacle
 from asphalt.ir.expr import Expr, names_in
@@ -34,7 +34,7 @@ class Receive:
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class EarlyReceives:
     """The receives of a loop that may be posted before it, in their order.
 
     ``kept``: the body of the loop, with only these receives and the statements that control them.
@@ -44,13 +44,13 @@ class Ahead:
     kept: tuple[Node, ...]
 
 
-def posted_ahead(
+def early_receives(
     loop: Do,
     receives: Mapping[int, Receive],
     facts: UnitFacts,
     messages: Messages,
     order: Independence,
-) -> Ahead | Obstacle | None:
+) -> EarlyReceives | Obstacle | None:
     """The receives of a loop, if they may be posted before it, or why they may not; None: it has
     none outside of inner loops.
 
@@ -74,7 +74,7 @@ def posted_ahead(
     if place is not None:
         return Obstacle(PLACE, place, own[0].leaf)
     decided = _changes(loop, own, kept, facts, order)
-    return Ahead(own, kept) if decided is None else Obstacle(DECIDED, decided, own[0].leaf)
+    return EarlyReceives(own, kept) if decided is None else Obstacle(DECIDED, decided, own[0].leaf)
 
 
 def direct_statements(nodes: tuple[Node, ...]) -> Iterator[Leaf]:
@@ -186,7 +186,7 @@ def _others(
             if order.calls.wildcard(one.call.args[argument]):
                 return f"line {line_of(one.leaf)}: receives with any {argument}"
     for leaf, call in messages.calls(loop):
-        if id(leaf) in mine or part_of(call) is Stage.COMPLETE:
+        if id(leaf) in mine or stage_of(call) is Stage.COMPLETE:
             continue
         for one in own:
             reason = order.calls.overtaking(call, one.call)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from asphalt.analysis.data_flow.preserved_values import KeptValues
+from asphalt.analysis.data_flow.preserved_values import PreservedValues
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.messages.messages import Messages
@@ -30,7 +30,7 @@ class KnownLimits:
     """The limits of one unit, each with the call after which it holds."""
 
     facts: UnitFacts
-    kept: KeptValues
+    kept: PreservedValues
     limits: tuple[tuple[Leaf, Limit], ...]
 
     @staticmethod

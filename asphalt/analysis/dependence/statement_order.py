@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.control_flow.graph import jump_targets
-from asphalt.analysis.data_flow.temporaries import is_unseen, stays_inside
+from asphalt.analysis.data_flow.temporaries import is_dead_after, is_local
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.permutable_loops import is_private, region_of
 from asphalt.analysis.dependence.vector_rounding import inexact, keeps_a_loop
 from asphalt.analysis.memory.accesses import Access
-from asphalt.analysis.memory.loop_scalars import exposed, jumps_in
+from asphalt.analysis.memory.loop_scalars import jumps_in, upward_exposed
 from asphalt.analysis.memory.regions import Region, loop_variable
 from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.ir.expr import Ref
@@ -133,7 +133,7 @@ class StatementOrder:
         """Whether the last value of a loop's variable is that of the same loop, or is never
         used."""
         loops = [n for n in self._loops if self.facts.names.storage(_variable(n)) == storage]
-        unread = is_unseen(storage, self.facts) and stays_inside(storage, self.nest, self.facts)
+        unread = is_local(storage, self.facts) and is_dead_after(storage, self.nest, self.facts)
         return len(loops) == 1 or unread
 
     def _goes_with(self, number: int) -> frozenset[int]:
@@ -176,7 +176,7 @@ class StatementOrder:
             and isinstance(node.what.target, Ref)
             and node.what.target.args is None
             and self.facts.names.storage(node.what.target.name) == storage
-            and not exposed((node,), storage, self.facts.names, lambda _, name: False)
+            and not upward_exposed((node,), storage, self.facts.names, lambda _, name: False)
         )
 
     @cached_property

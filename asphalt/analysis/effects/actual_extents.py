@@ -28,7 +28,7 @@ class Dimension:
 
 
 @dataclass(frozen=True, slots=True)
-class PassedRun:
+class PassedElements:
     """The dimensions that are passed, and the subscripts of the others.
 
     ``element``: the actual argument is an element, at which the sequence begins.
@@ -40,20 +40,20 @@ class PassedRun:
     element: bool = False
 
 
-def run_of(actual: Expr, here: Standpoint) -> PassedRun | None:
+def run_of(actual: Expr, here: Standpoint) -> PassedElements | None:
     if not isinstance(actual, Ref):
         return None
     shape = here.shape(actual.name)
     if shape is None:
         symbol = here.frame.scope.lookup(actual.name)
         scalar = symbol is not None and symbol.dims is None and actual.args is None
-        return PassedRun(0, ()) if scalar else None
+        return PassedElements(0, ()) if scalar else None
     if actual.args is None:
         whole = tuple(
             Dimension(number, lower, extent, lower)
             for number, (lower, extent) in enumerate(zip(shape.lower, shape.extent, strict=True))
         )
-        return PassedRun(shape.rank, whole)
+        return PassedElements(shape.rank, whole)
     if len(actual.args) != shape.rank:
         return None
     subscripts = [a for a in actual.args if not isinstance(a, Keyword | AltReturn)]
@@ -75,7 +75,7 @@ def run_of(actual: Expr, here: Standpoint) -> PassedRun | None:
             fixed.append((number, start))
         else:
             dims.append(Dimension(number, lower, extent, start))
-    return PassedRun(shape.rank, tuple(dims), tuple(fixed), not sections)
+    return PassedElements(shape.rank, tuple(dims), tuple(fixed), not sections)
 
 
 def _triplet(

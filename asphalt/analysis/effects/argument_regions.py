@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.effects.actual_extents import PassedRun, Relation, run_of
+from asphalt.analysis.effects.actual_extents import PassedElements, Relation, run_of
 from asphalt.analysis.effects.argument_binding import Binding
 from asphalt.analysis.effects.sequence_association import SequenceAssociation
 from asphalt.analysis.memory.invariant_frame import Standpoint
@@ -75,7 +75,7 @@ class _Image:
     elements: Elements
     binding: Binding
     here: Standpoint
-    run: PassedRun
+    run: PassedElements
     must: bool
 
     def by(self, relation: Relation) -> Elements | None:
@@ -114,7 +114,7 @@ def _stays_within(found: Elements, relation: Relation, here: Standpoint) -> bool
 
 
 def _shaped(
-    run: PassedRun, dummy: Symbol, binding: Binding, here: Standpoint, relation: Relation
+    run: PassedElements, dummy: Symbol, binding: Binding, here: Standpoint, relation: Relation
 ) -> None:
     assert dummy.dims is not None
     for position, (dim, own) in enumerate(zip(run.dims, dummy.dims, strict=True)):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from asphalt.analysis.effects.actual_extents import Dimension, PassedRun, Relation
+from asphalt.analysis.effects.actual_extents import Dimension, PassedElements, Relation
 from asphalt.analysis.effects.argument_binding import Binding
 from asphalt.analysis.memory.invariant_frame import Standpoint
 from asphalt.analysis.names.scopes import Symbol
@@ -40,7 +40,7 @@ class SequenceAssociation:
 
     elements: Elements
     dummy: Symbol
-    run: PassedRun
+    run: PassedElements
     binding: Binding
     here: Standpoint
 

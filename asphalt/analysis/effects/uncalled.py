@@ -14,7 +14,7 @@ from asphalt.ir.stmt import Call, Plain
 from asphalt.ir.tree import leaves
 
 
-def called_from(scope: Scope) -> frozenset[str]:
+def transitive_callees(scope: Scope) -> frozenset[str]:
     """The names of the procedures of the tree that a unit calls, and of those that these call."""
     found: set[str] = set()
     waiting = [scope]
@@ -29,7 +29,7 @@ def called_from(scope: Scope) -> frozenset[str]:
     return frozenset(found)
 
 
-def is_left_over(located: Located, once_called: frozenset[str], program: Program) -> bool:
+def is_uncalled(located: Located, once_called: frozenset[str], program: Program) -> bool:
     """Whether a unit is one of the procedures ``once_called``, and only itself and other such
     procedures name it now."""
     return _is_left_over(located, once_called, program, frozenset())

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from asphalt.analysis.call_graph.missing_sources import unseen_module
+from asphalt.analysis.call_graph.missing_sources import unknown_module
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.intrinsic_modules import MPI_MODULES, is_intrinsic_module
@@ -47,7 +47,7 @@ def undeclared_constant(call: MpiCall, scope: Scope) -> NotGiven | None:
             if not isinstance(part, Ref) or not part.name.startswith("mpi_"):
                 continue
             symbol = scope.lookup(part.name)
-            if symbol is None and unseen_module(part.name, scope) is not None:
+            if symbol is None and unknown_module(part.name, scope) is not None:
                 continue
             if symbol is None or "implicit" in symbol.attrs:
                 return _undeclared(part.spelled, scope)

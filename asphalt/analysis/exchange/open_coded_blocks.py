@@ -18,7 +18,7 @@ from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.shapes import Shape, shape_of
 from asphalt.analysis.messages.loops import (
     LoopMessage,
-    Odd,
+    NotOnlyMessages,
     messages_of,
     replaced,
     starts_messages,
@@ -54,7 +54,7 @@ def sorted_out(nodes: tuple[Node, ...], scope: Scope) -> OpenCodedGroup | NotAnE
     for node in nodes:
         if isinstance(node, Do) and starts_messages(node, scope):
             found = messages_of(node, scope)
-            if isinstance(found, Odd):
+            if isinstance(found, NotOnlyMessages):
                 return NotAnExchange("between", found.reason, found.leaf.span)
             group.messages += found
             continue

@@ -6,7 +6,12 @@ from collections.abc import Iterator
 from functools import cache
 
 from asphalt.analysis.exchange.peers import is_over_ranks
-from asphalt.analysis.messages.loops import LoopMessage, Odd, messages_of, starts_messages
+from asphalt.analysis.messages.loops import (
+    LoopMessage,
+    NotOnlyMessages,
+    messages_of,
+    starts_messages,
+)
 from asphalt.analysis.messages.messages import Way
 from asphalt.analysis.mpi.call import mpi_call_in
 from asphalt.analysis.mpi.library_effects import Store, library_row
@@ -105,7 +110,7 @@ def counted_in(nodes: tuple[Node, ...], scope: Scope) -> frozenset[str]:
     found = [
         messages_of(n, scope) for n in nodes if isinstance(n, Do) and starts_messages(n, scope)
     ]
-    messages = [m for listed in found if not isinstance(listed, Odd) for m in listed]
+    messages = [m for listed in found if not isinstance(listed, NotOnlyMessages) for m in listed]
     return frozenset(name for m in messages for name in counted_by(m))
 
 
@@ -120,9 +125,9 @@ def _is_candidate(nodes: tuple[Node, ...], scope: Scope) -> bool:
     found = [
         messages_of(n, scope) for n in nodes if isinstance(n, Do) and starts_messages(n, scope)
     ]
-    messages = [m for listed in found if not isinstance(listed, Odd) for m in listed]
+    messages = [m for listed in found if not isinstance(listed, NotOnlyMessages) for m in listed]
     ways = {m.envelope.way for m in messages}
-    both = ways == {Way.IN, Way.OUT} or any(isinstance(listed, Odd) for listed in found)
+    both = ways == {Way.IN, Way.OUT} or any(isinstance(listed, NotOnlyMessages) for listed in found)
     return both and any(_is_ring(m) for m in messages)
 
 
@@ -145,7 +150,7 @@ def _is_copy_between(node: Node, group: tuple[Node, ...], scope: Scope) -> bool:
     ]
     buffers: dict[Way, set[str]] = {Way.IN: set(), Way.OUT: set()}
     for listed in found:
-        for message in () if isinstance(listed, Odd) else listed:
+        for message in () if isinstance(listed, NotOnlyMessages) else listed:
             buffers[message.envelope.way].add(designator_name(message.buffer) or "")
     assigned = [leaf.what for leaf in leaves(node) if isinstance(leaf.what, Assign)]
     return len(assigned) == 1 and (

@@ -15,7 +15,7 @@ from asphalt.analysis.exchange.producer import Phase, Producer
 from asphalt.analysis.exchange.site import Exchange, calls_in
 from asphalt.analysis.memory.accesses import Mode
 from asphalt.analysis.memory.invariant_frame import Frame
-from asphalt.analysis.memory.loop_scalars import Covers, ListLevel, exposed, live_after
+from asphalt.analysis.memory.loop_scalars import Covers, ListLevel, live_after, upward_exposed
 from asphalt.analysis.memory.regions import Region, loop_bounds, loop_variable
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.memory.statement_accesses import examine
@@ -94,7 +94,7 @@ def is_private(producer: Producer, phases: tuple[Phase, ...], storage: str) -> b
 def _reads_from_before(producer: Producer, phase: Phase, storage: str) -> bool:
     """Whether an iteration of the tiled loop may read what was in a variable before it."""
     exchange = producer.exchange
-    if not exposed(phase.tiled.body, storage, exchange.names, covers_whole(exchange)):
+    if not upward_exposed(phase.tiled.body, storage, exchange.names, covers_whole(exchange)):
         return False
     symbol = exchange.scope.lookup(storage)
     if symbol is None or not symbol.dims:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from asphalt.analysis.data_flow.feasible_statements import Executed
+from asphalt.analysis.data_flow.feasible_statements import FeasibleStatements
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import NameSemantics
@@ -207,7 +207,7 @@ def at_calls(
         return ()
     scope = effects.scopes.of(located)
     values = Values(scope, effects.names(scope))
-    executed = Executed(scope, effects)
+    executed = FeasibleStatements(scope, effects)
     names, reaching = executed.names, executed.reaching
     return tuple(
         Exchange(located, leaf, call, guarded, place, scope, values, names, effects, reaching)

@@ -32,7 +32,9 @@ _WAYS_OUT = (JumpKind.RETURN, JumpKind.EXIT, JumpKind.CYCLE)
 Covers = Callable[[Node, str], bool]
 
 
-def exposed(nodes: Iterable[Node], storage: str, names: NameSemantics, covers: Covers) -> bool:
+def upward_exposed(
+    nodes: Iterable[Node], storage: str, names: NameSemantics, covers: Covers
+) -> bool:
     """Whether ``nodes`` may read the value that ``storage`` had before them (an upward-exposed
     use).
 

@@ -13,7 +13,7 @@ from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do
 
 
-class Repeats(Enum):
+class SecondIteration(Enum):
     """Whether there is a second iteration."""
 
     CERTAINLY = "whatever values its bounds have"
@@ -21,24 +21,28 @@ class Repeats(Enum):
     PERHAPS = "it is not known"
 
 
-def repeats(loop: Do, values: Values) -> Repeats:
+def second_iteration(loop: Do, values: Values) -> SecondIteration:
     """Whether a loop has more than one iteration when it is reached."""
     head = loop.head.what
     if not isinstance(head, DoHead) or head.kind != "count":
-        return Repeats.PERHAPS
+        return SecondIteration.PERHAPS
     if head.first is None or head.last is None:
-        return Repeats.PERHAPS
+        return SecondIteration.PERHAPS
     step = 1 if head.step is None else values.polynomial(head.step, loop.head).value
     if not step:
-        return Repeats.PERHAPS
+        return SecondIteration.PERHAPS
     ways = ("<=", ">=") if step > 0 else (">=", "<=")
     limits = product(extremes(head.last, ways[0]), extremes(head.first, ways[1]))
     rooms = [_room(first, last, step, loop, values) for last, first in limits]
     if any(room.value is not None and room.value < abs(step) for room in rooms):
-        return Repeats.PERHAPS
+        return SecondIteration.PERHAPS
     if rooms[0].value is not None:
-        return Repeats.CERTAINLY
-    return Repeats.WITH_SOME_SIZE if _grows_with_one_variable(rooms[0]) else Repeats.PERHAPS
+        return SecondIteration.CERTAINLY
+    return (
+        SecondIteration.WITH_SOME_SIZE
+        if _grows_with_one_variable(rooms[0])
+        else SecondIteration.PERHAPS
+    )
 
 
 def _room(first: Expr, last: Expr, step: int, loop: Do, values: Values) -> Poly:

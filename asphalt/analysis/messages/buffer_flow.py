@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from asphalt.analysis.data_flow.temporaries import is_unseen
+from asphalt.analysis.data_flow.temporaries import is_local
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.array_flow import ArrayFlow, Flow, elements_of
 from asphalt.analysis.memory.accesses import (
@@ -49,7 +49,7 @@ class BufferFlow:
         self.full = full
         self.name = name
         self.storage = storage_of(name, facts.scope)
-        guarded = guarded_reads(facts, messages, name) if is_unseen(name, facts) else None
+        guarded = guarded_reads(facts, messages, name) if is_local(name, facts) else None
         self.is_read_from_ranks = guarded is not None
         self._transfers = self._effects()
         if guarded and not all(self._reads_what_comes(nodes) for nodes in guarded):

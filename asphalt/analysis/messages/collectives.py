@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.effects.uncalled import is_left_over
+from asphalt.analysis.effects.uncalled import is_uncalled
 from asphalt.analysis.mpi.call import MpiCall, mpi_call_in, mpi_constant, predefined_type
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.mpi.procedures import MpiProcedure, Timing, procedure, table
@@ -61,7 +61,7 @@ def why_not_together(facts: UnitFacts, call: MpiCall) -> str | None:
                     continue
                 seen.add((located.path, leaf.span.first, leaf.span.first_col))
                 own = located.chain[0].name in RUNTIME_MODULES  # all ranks come there together
-                if own or is_left_over(located, facts.once_called, program):
+                if own or is_uncalled(located, facts.once_called, program):
                     continue
                 reason = _why_not_all(facts.uniformity, scope, leaf, found)
                 if reason is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from asphalt.analysis.data_flow.branch_correlation import BranchFacts
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.messages.messages import Messages
-from asphalt.analysis.messages.self_messages import own_ranks
+from asphalt.analysis.messages.self_messages import rank_variables
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.ir.expr import Expr, Op, Ref
 from asphalt.ir.tree import Leaf
@@ -32,7 +32,7 @@ def executing_ranks(facts: UnitFacts, leaf: Leaf, call: MpiCall) -> Ranks:
         return Ranks()
     only: int | None = None
     never: set[int] = set()
-    names = list(own_ranks(facts, facts.once(Messages).own_calls(), call, point))
+    names = list(rank_variables(facts, facts.once(Messages).own_calls(), call, point))
     own = [facts.values.polynomial(Ref(name, name), leaf) for name in names]
     for condition, held in facts.once(_branch_facts).held(point) if own else ():
         if not isinstance(condition, Op) or condition.op not in ("==", "/="):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.memory.forward_substitution import constants_in
-from asphalt.analysis.messages.null_receives import names_nobody
+from asphalt.analysis.messages.null_receives import may_name_null_process
 from asphalt.analysis.messages.wildcards import is_wildcard
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, predefined_type
 from asphalt.analysis.mpi.library_effects import Store, library_row
@@ -94,7 +94,7 @@ class FullMessages:
     @cached_property
     def _may_receive_nothing(self) -> bool:
         """Whether the program may receive from MPI_PROC_NULL."""
-        return names_nobody(self.scope.program)
+        return may_name_null_process(self.scope.program)
 
     @cached_property
     def _sends(self) -> tuple[_Sent, ...] | None:

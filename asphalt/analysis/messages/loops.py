@@ -22,6 +22,7 @@ from asphalt.ir.stmt import ArmHead, Assign, Call, Guarded, Jump, JumpKind, Plai
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
 
 Known = dict[str, Expr]
+_VARIES = "depends on a variable that the loop changes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class LoopMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class Odd:
+class NotOnlyMessages:
     """Why a loop does not only exchange messages, and the statement that shows it."""
 
     reason: str
@@ -80,7 +81,7 @@ def _is_transfer(call: MpiCall) -> bool:
     return bool(row.transfers) and (starts or (timing is Timing.BLOCKING and both))
 
 
-def messages_of(loop: Do, scope: Scope) -> tuple[LoopMessage, ...] | Odd:
+def messages_of(loop: Do, scope: Scope) -> tuple[LoopMessage, ...] | NotOnlyMessages:
     """The messages of an iteration, in their order."""
     reader = _Reader(loop, scope)
     odd = reader.read(loop.body, _Path({}, ()))
@@ -94,15 +95,19 @@ class _Reader:
         self.found: list[LoopMessage] = []
         self.assigned = _assigned(loop.body)
 
-    def read(self, nodes: tuple[Node, ...], path: _Path) -> Odd | None:
+    def read(self, nodes: tuple[Node, ...], path: _Path) -> NotOnlyMessages | None:
         for node in nodes:
             odd = self._node(node, path)
             if odd is not None:
                 return odd
         left = [name for name, times in path.counted.items() if times]
-        return Odd(f"{left[0]} does not only count messages", self.loop.head) if left else None
+        return (
+            NotOnlyMessages(f"{left[0]} does not only count messages", self.loop.head)
+            if left
+            else None
+        )
 
-    def _node(self, node: Node, path: _Path) -> Odd | None:
+    def _node(self, node: Node, path: _Path) -> NotOnlyMessages | None:
         match node:
             case Leaf(what=Assign() as assign):
                 return self._assign(node, assign, path)
@@ -110,11 +115,11 @@ class _Reader:
                 return self._call(node, call, path)
             case Leaf(what=Guarded(condition=condition, action=Jump(kind=JumpKind.CYCLE) as jump)):
                 if jump.construct not in (None, self.loop.head.name):
-                    return Odd("CYCLE of another loop", node)
+                    return NotOnlyMessages("CYCLE of another loop", node)
                 if any(path.counted.values()):
-                    return Odd("a request is counted for a skipped message", node)
+                    return NotOnlyMessages("a request is counted for a skipped message", node)
                 if path.inside:
-                    return Odd("a branch skips the statements after it", node)
+                    return NotOnlyMessages("a branch skips the statements after it", node)
                 return self._under(Op(".not.", (condition,)), node, path)
             case Leaf(what=Guarded(condition=condition, action=Call() as call)):
                 inner = replace(path, counted=dict(path.counted))
@@ -125,25 +130,25 @@ class _Reader:
                 (chosen,) = arm.head.what.exprs
                 inner = _Path(dict(path.known), path.conditions, inside=True)
                 if not isinstance(chosen, Lit | Ref | Component | Op):
-                    return Odd("a condition is not understood", arm.head)
+                    return NotOnlyMessages("a condition is not understood", arm.head)
                 odd = self._under(chosen, arm.head, inner) or self.read(arm.body, inner)
                 for name in _assigned(arm.body):  # there, and perhaps not
                     path.known.pop(name, None)
                 return odd
         leaf = next(iter(leaves(node)))
-        return Odd("a statement of the loop does more than exchange messages", leaf)
+        return NotOnlyMessages("a statement of the loop does more than exchange messages", leaf)
 
-    def _under(self, condition: Expr, leaf: Leaf, path: _Path) -> Odd | None:
+    def _under(self, condition: Expr, leaf: Leaf, path: _Path) -> NotOnlyMessages | None:
         written = self._written(condition, path)
         if written is None:
-            return Odd("a condition depends on a variable that the loop changes", leaf)
+            return NotOnlyMessages(f"a condition {_VARIES}", leaf)
         path.conditions = (*path.conditions, written)
         return None
 
-    def _assign(self, leaf: Leaf, assign: Assign, path: _Path) -> Odd | None:
+    def _assign(self, leaf: Leaf, assign: Assign, path: _Path) -> NotOnlyMessages | None:
         target = assign.target
         if not isinstance(target, Ref) or target.args is not None or assign.pointer:
-            return Odd("the loop does not only define scalars", leaf)
+            return NotOnlyMessages("the loop does not only define scalars", leaf)
         if folded_expr(assign.value) == Op(
             "+", (Ref(target.name, target.name), Lit("integer", "1"))
         ):
@@ -155,27 +160,27 @@ class _Reader:
             path.known.pop(target.name, None)  # what needs it is not understood
             return None
         if value is None:
-            return Odd(f"{target.spelled} depends on a variable that the loop changes", leaf)
+            return NotOnlyMessages(f"{target.spelled} {_VARIES}", leaf)
         path.known[target.name] = value
         return None
 
-    def _call(self, leaf: Leaf, call: Call, path: _Path) -> Odd | None:
+    def _call(self, leaf: Leaf, call: Call, path: _Path) -> NotOnlyMessages | None:
         found = mpi_call(call, self.scope)
         if found is None or not _is_transfer(found):
-            return Odd("a call of the loop does not start a transfer", leaf)
+            return NotOnlyMessages("a call of the loop does not start a transfer", leaf)
         counter: str | None = None
         request = found.args.get("request")
         if request is not None:
             counter = self._counter(request, path)
             written = request if counter is not None else self._written(request, path)
             if written is None:
-                return Odd("the request depends on a variable that the loop changes", leaf)
+                return NotOnlyMessages(f"the request {_VARIES}", leaf)
             if counter is not None:
                 path.counted[counter] -= 1
             request = written
         exchange = found.procedure.exchange
         if exchange is None:
-            return Odd("the buffers of the call are unknown", leaf)
+            return NotOnlyMessages("the buffers of the call are unknown", leaf)
         for envelope in envelopes_of(found) or ():
             out = envelope.way is Way.OUT
             names = (
@@ -188,7 +193,7 @@ class _Reader:
             peer, tag = self._written(envelope.peer, path), self._written(envelope.tag, path)
             buffer, count, datatype = given_here
             if None in (peer, tag, buffer, count, datatype):
-                return Odd("an argument depends on a variable that the loop changes", leaf)
+                return NotOnlyMessages(f"an argument {_VARIES}", leaf)
             assert peer is not None
             assert tag is not None
             assert buffer is not None

@@ -15,7 +15,7 @@ from functools import cache, cached_property
 
 from asphalt.analysis.control_flow.graph import ENTRY
 from asphalt.analysis.control_flow.paths import leads_to, path_witness
-from asphalt.analysis.data_flow.preserved_values import KeptValues
+from asphalt.analysis.data_flow.preserved_values import PreservedValues
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.mpi_buffers import touched_buffers, transfer_buffers
@@ -65,7 +65,7 @@ class Envelope:
     communicator: Expr
 
 
-def part_of(call: MpiCall) -> Stage:
+def stage_of(call: MpiCall) -> Stage:
     """The stages of transfers that a call performs."""
     return _part_of(call.procedure)
 
@@ -154,7 +154,7 @@ class Messages:
         for leaf in leaves(node):
             what = leaf.action
             call = self.call(leaf)
-            if call is not None and part_of(call) is Stage.START:
+            if call is not None and stage_of(call) is Stage.START:
                 starts = True
             elif self.facts.executed.is_check(leaf):
                 continue
@@ -185,7 +185,7 @@ class Messages:
             own[id(match.leaf)].root if id(match.leaf) in own else None
             for match in self.matches
             if not isinstance(match, Matched)
-            and part_of(match.call) is not Stage.BOTH
+            and stage_of(match.call) is not Stage.BOTH
             and not is_blocking_transfer(match.call.procedure)  # it leaves no request
         )
 
@@ -199,7 +199,7 @@ class Messages:
 
         A call that takes messages from a queue may take those of all calls that put some into it.
         """
-        if call.queue is None or part_of(call) is Stage.START:
+        if call.queue is None or stage_of(call) is Stage.START:
             return envelopes_of(call)
         found: list[Envelope] = []
         for _, other in self._of_queue(call.queue, Stage.START):
@@ -215,7 +215,7 @@ class Messages:
             (leaf, call)
             for leaf, call in self.own_calls()
             if call.queue is not None
-            and part_of(call) is part
+            and stage_of(call) is part
             and names_in(call.queue) == names_in(queue)
         ]
 
@@ -258,7 +258,7 @@ class Messages:
         found: list[Access] = []
         for match in started:
             buffers = self.touched(match.leaf, match.call)
-            if buffers is None or part_of(match.call) is not Stage.START:
+            if buffers is None or stage_of(match.call) is not Stage.START:
                 return None
             kept = self._kept_between(match.leaf, leaf)
             for access in buffers:
@@ -278,10 +278,10 @@ class Messages:
         return self._requests.ends(start, end) and self.kept.until_next(names, start, end)
 
     @cached_property
-    def kept(self) -> KeptValues:
+    def kept(self) -> PreservedValues:
         """The variables that keep their values between statements."""
         own = self._requests
-        return KeptValues(self.facts, own.branches.knowing(own.changed_by))
+        return PreservedValues(self.facts, own.branches.knowing(own.changed_by))
 
     def _kept_between(self, start: Leaf, end: Leaf) -> frozenset[str]:
         """The variables of the loops around both statements, which nothing else may change, if the

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.messages.messages import Envelope, Messages, Stage, Way, part_of
+from asphalt.analysis.messages.messages import Envelope, Messages, Stage, Way, stage_of
 from asphalt.analysis.messages.wildcards import takes_any_source, takes_any_tag
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.library_effects import Store, is_ready_mode, library_row, receives
@@ -40,7 +40,7 @@ class MessageOrder:
         return None
 
     def _calls(self, one: MpiCall, other: MpiCall) -> str | None:
-        before, after = part_of(one), part_of(other)
+        before, after = stage_of(one), stage_of(other)
         if Stage.NOTHING in (before, after):
             return None
         if Stage.OTHER in (before, after):
@@ -59,7 +59,7 @@ class MessageOrder:
 
     def overtaking(self, one: MpiCall, other: MpiCall) -> str | None:
         """Why the messages of two calls, which may have the same envelope, cannot be reordered."""
-        if Stage.COMPLETE in (part_of(one), part_of(other)):
+        if Stage.COMPLETE in (stage_of(one), stage_of(other)):
             return None
         mine, theirs = self.messages.envelopes(one), self.messages.envelopes(other)
         if mine is None or theirs is None:

@@ -50,7 +50,7 @@ def _may_stay_prepared(facts: UnitFacts, leaf: Leaf) -> bool:
     return path_witness(facts.reaching.graph, [own.point], {EXIT}, runs) is not None
 
 
-def names_nobody(program: Program) -> bool:
+def may_name_null_process(program: Program) -> bool:
     """Whether a variable of the program may have the value MPI_PROC_NULL."""
     if program.mentions(_NULL):
         return True
@@ -76,7 +76,7 @@ class _Sources:
     def may_be_null(self, source: Expr, leaf: Leaf) -> bool:
         """Whether an expression in a statement may be MPI_PROC_NULL."""
         known = mpi_constant(source, self.facts.scope)
-        if known is not None or not names_nobody(self.facts.scope.program):
+        if known is not None or not may_name_null_process(self.facts.scope.program):
             return known == _NULL
         point = self.facts.reaching.graph.action(leaf)
         return point is None or self._may_be_null(source, leaf, point)

@@ -27,7 +27,7 @@ def receives_from_itself(facts: UnitFacts, messages: Messages) -> Iterator[tuple
         point = facts.reaching.graph.action(leaf)
         if point is None or not _only_receives(call) or _may_have_sent(facts, point):
             continue
-        for name in own_ranks(facts, calls, call, point):
+        for name in rank_variables(facts, calls, call, point):
             if _is_source(facts, leaf, point, call.args["source"], Ref(name, name)):
                 yield leaf, name
                 break
@@ -69,7 +69,7 @@ def _may_have_sent(facts: UnitFacts, point: int) -> bool:
     return False
 
 
-def own_ranks(
+def rank_variables(
     facts: UnitFacts, calls: Iterable[tuple[Leaf, MpiCall]], transfer: MpiCall, point: int
 ) -> Iterator[str]:
     """The variables with the rank in the communicator of a transfer at a point; ``calls``: of the

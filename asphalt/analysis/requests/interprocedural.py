@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from asphalt.analysis.call_graph.call_sites import CallSite, CallSites
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT
 from asphalt.analysis.control_flow.paths import Path, path_witness
-from asphalt.analysis.data_flow.temporaries import is_unseen
+from asphalt.analysis.data_flow.temporaries import is_local
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.directives.directives import matches
 from asphalt.analysis.mpi.library_effects import Quantity
@@ -30,7 +30,7 @@ _DEEPEST = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class IgnoredRequest:
     """A call whose request the caller ignores.
 
     ``leaf``, in the unit of ``facts``, calls a procedure that always starts, or waits for,
@@ -45,7 +45,7 @@ class Forgotten:
     path: Path
 
 
-def forgotten(facts: UnitFacts, sites: CallSites) -> Iterator[Forgotten]:
+def ignored_requests(facts: UnitFacts, sites: CallSites) -> Iterator[IgnoredRequest]:
     """The calls of a procedure, or of one that passes requests on to it, whose callers ignore
     them."""
     return _in_callers(facts, sites, tuple(_expected(facts)), _DEEPEST)
@@ -53,7 +53,7 @@ def forgotten(facts: UnitFacts, sites: CallSites) -> Iterator[Forgotten]:
 
 def _in_callers(
     facts: UnitFacts, sites: CallSites, expected: tuple[tuple[str, Operation], ...], depth: int
-) -> Iterator[Forgotten]:
+) -> Iterator[IgnoredRequest]:
     if not expected or depth == 0:
         return
     callers = sites.callers(sites.of(facts.located))
@@ -115,14 +115,14 @@ def _forgotten(
     actual: Ref,
     procedure: str,
     operation: Operation,
-) -> Forgotten | None:
-    if not is_unseen(actual.name, caller):
+) -> IgnoredRequest | None:
+    if not is_local(actual.name, caller):
         return None
     starts = operation.does is Does.START
     way = _left(caller, point, actual.name) if starts else _not_given(caller, point, actual.name)
     if way is None:
         return None
-    return Forgotten(caller, site.statement.leaf, procedure, operation, actual.spelled, way)
+    return IgnoredRequest(caller, site.statement.leaf, procedure, operation, actual.spelled, way)
 
 
 def _left(caller: UnitFacts, point: int, request: str) -> Path | None:

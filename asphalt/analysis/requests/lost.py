@@ -15,7 +15,7 @@ from asphalt.analysis.control_flow.paths import Path, path_witness
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.memory.forward_substitution import Values
-from asphalt.analysis.memory.repeated_loops import Repeats, repeats
+from asphalt.analysis.memory.repeated_loops import SecondIteration, second_iteration
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.mpi.procedures import procedures_with
 from asphalt.analysis.mpi.standard.row import ABORTS, FINALIZES
@@ -71,8 +71,8 @@ class Losses:
             and not (graph.inside(loop) & completing)
         ]
         sizes: list[Do] = []
-        for answer in (Repeats.CERTAINLY, Repeats.WITH_SOME_SIZE):
-            sizes += [loop for loop in start.loops if repeats(loop, self.values) is answer]
+        for answer in (SecondIteration.CERTAINLY, SecondIteration.WITH_SOME_SIZE):
+            sizes += [loop for loop in start.loops if second_iteration(loop, self.values) is answer]
             heads = {graph.of(loop.head)[-1] for loop in (*passed, *sizes)}
             branches = {n for n, after in enumerate(graph.successors) if len(after) > 1} - heads
             avoiding = completing | branches | self._stopping
@@ -82,9 +82,9 @@ class Losses:
         return None
 
     @staticmethod
-    def _deciding(path: Path, loops: list[Do], answer: Repeats) -> Do | None:
+    def _deciding(path: Path, loops: list[Do], answer: SecondIteration) -> Do | None:
         """The innermost loop whose continuation the path needs, if it is not certain."""
-        if answer is Repeats.CERTAINLY:
+        if answer is SecondIteration.CERTAINLY:
             return None
         return next((n for n in loops[::-1] if path.graph.of(n.head)[-1] in path.points), None)
 

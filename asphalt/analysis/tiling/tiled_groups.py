@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.constant_dummies import ConstantDummies
-from asphalt.analysis.data_flow.temporaries import is_unseen, stays_inside
+from asphalt.analysis.data_flow.temporaries import is_dead_after, is_local
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.dependence.permutable_loops import effect_of, is_private
@@ -91,9 +91,9 @@ class Fusion:
             if effect is not None:
                 return f"line {line_of(effect.leaf)}: {effect.kind.value} ({effect.detail})"
             variable = loop_variable(loop)
-            if variable is None or not is_unseen(variable, self.facts):
+            if variable is None or not is_local(variable, self.facts):
                 return f"line {line_of(loop.head)}: the variable of the loop may be seen elsewhere"
-            if not stays_inside(self.facts.names.storage(variable), loop, self.facts):
+            if not is_dead_after(self.facts.names.storage(variable), loop, self.facts):
                 return f"line {line_of(loop.head)}: {variable} may be read behind the loop"
         return None
 

@@ -34,11 +34,11 @@ class Group:
     within: Group | None = field(default=None, compare=False)
     execution: UnitKey | None = field(default=None, compare=False)
 
-    def and_around(self) -> Iterator[Group]:
+    def enclosing(self) -> Iterator[Group]:
         """The group itself and those that are known to contain it, the innermost first."""
         yield self
         if self.within is not None:
-            yield from self.within.and_around()
+            yield from self.within.enclosing()
 
 
 WORLD = Group(("mpi_comm_world",))
@@ -46,7 +46,7 @@ WORLD = Group(("mpi_comm_world",))
 
 def is_within(inner: Group | None, outer: Group) -> bool:
     """Whether a group contains another; None: an unknown group."""
-    return outer == WORLD or (inner is not None and outer in inner.and_around())
+    return outer == WORLD or (inner is not None and outer in inner.enclosing())
 
 
 @dataclass(frozen=True, slots=True)

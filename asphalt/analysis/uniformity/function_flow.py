@@ -92,7 +92,7 @@ class FunctionFlow(ShapeFlow):
     def left(self, inside: Context, facts: Facts) -> None:
         """Note that a value leaves a procedure each of whose executions may have another
         communicator."""
-        around = () if self.communicator is None else self.communicator.and_around()
+        around = () if self.communicator is None else self.communicator.enclosing()
         if any(group.execution == inside.key for group in around):
             name = inside.scope.unit.name
             facts.note(Level.UNKNOWN, f"{name} defines it, perhaps for another communicator")

@@ -32,11 +32,11 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.dependence.few_iterations import few_iterations, has_own_indices
-from asphalt.analysis.dependence.loop_distribution import lets_receives_go
+from asphalt.analysis.dependence.loop_distribution import receives_can_move
 from asphalt.analysis.dependence.receive_schedule import direct_statements
 from asphalt.analysis.messages.buffer_flow import BufferFlow
 from asphalt.analysis.messages.full_messages import FullMessages
-from asphalt.analysis.messages.messages import Messages, Stage, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.config.limits import USUAL_CLONES
@@ -146,7 +146,7 @@ class _Buffers:
                 found.append(name)
                 room -= size
         storages = frozenset(map(self.facts.names.storage, found))
-        return tuple(found) if found and lets_receives_go(self.loop, order, storages) else ()
+        return tuple(found) if found and receives_can_move(self.loop, order, storages) else ()
 
     def _of_transfers(self) -> tuple[str, ...]:
         """The arrays that only blocking transfers of one message have for a buffer, some of them in
@@ -154,7 +154,7 @@ class _Buffers:
         inside = {id(leaf) for leaf in direct_statements(self.loop.body)}
         own: dict[str, bool] = {}
         for leaf, call in self.messages.own_calls():
-            blocking = part_of(call) is Stage.BOTH and call.binding != "runtime"
+            blocking = stage_of(call) is Stage.BOTH and call.binding != "runtime"
             for transfer in library_row(call.procedure).transfers:
                 actual = call.args.get(transfer.argument)
                 if isinstance(actual, Ref):

@@ -33,10 +33,10 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.dependence.receive_schedule import (
-    Ahead,
+    EarlyReceives,
     Receive,
     direct_statements,
-    posted_ahead,
+    early_receives,
 )
 from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.messages.messages import Messages
@@ -78,7 +78,7 @@ class Expand(Step):
 
     path: tuple[int, ...]
     position: int
-    ahead: Ahead
+    ahead: EarlyReceives
     splits: tuple[nonblocking.Split, ...]
     limit: int | None
 
@@ -151,8 +151,8 @@ def _judged(facts: UnitFacts, limit: int | None) -> tuple[Expand | Refused, ...]
         for position, node in enumerate(siblings):
             if not isinstance(node, Do):
                 continue
-            ahead = posted_ahead(node, receives, facts, messages, order)
-            if isinstance(ahead, Ahead):
+            ahead = early_receives(node, receives, facts, messages, order)
+            if isinstance(ahead, EarlyReceives):
                 given = tuple(splits[id(one.leaf)] for one in ahead.receives)
                 reason = _gainless(node, messages, facts) or _beyond(ahead, facts, limit)
                 if reason is None:
@@ -174,7 +174,7 @@ def _step(
     loop: Do,
     path: tuple[int, ...],
     position: int,
-    ahead: Ahead,
+    ahead: EarlyReceives,
     splits: tuple[nonblocking.Split, ...],
     limit: int | None,
     facts: UnitFacts,
@@ -205,7 +205,7 @@ def _gainless(loop: Do, messages: Messages, facts: UnitFacts) -> str | None:
     return f"{facts.at(loop.head)}: no work in the loop"
 
 
-def _beyond(ahead: Ahead, facts: UnitFacts, limit: int | None) -> str | None:
+def _beyond(ahead: EarlyReceives, facts: UnitFacts, limit: int | None) -> str | None:
     """Why no copy would be made of some message."""
     reasons = (too_long(r.arguments[:2], r.leaf, facts, limit) for r in ahead.receives)
     return next((reason for reason in reasons if reason is not None), None)

@@ -24,8 +24,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.data_flow.side_effect_free import is_condition, is_unnoticed
-from asphalt.analysis.data_flow.temporaries import is_unseen, stays_inside
+from asphalt.analysis.data_flow.side_effect_free import is_condition, only_defines_its_variable
+from asphalt.analysis.data_flow.temporaries import is_dead_after, is_local
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
@@ -332,7 +332,7 @@ class _Stores:
         """Why somebody may notice that a statement or nest is not executed."""
         for leaf in leaves(original):
             loops = [loop for loop in _loops(original) if loop.end is leaf]
-            if not loops and not is_unnoticed(leaf.what, self.scope):
+            if not loops and not only_defines_its_variable(leaf.what, self.scope):
                 return f"line {line_of(leaf)}: what is evaluated may be noticed"
         if self.facts.footprint(original).effects:
             effect = self.facts.footprint(original).effects[0]
@@ -344,9 +344,9 @@ class _Stores:
                 return f"line {line_of(node)}: {symbol.spelled} may be allocated"
         for loop in _loops(original):
             name = loop_variable(loop)
-            if name is None or not is_unseen(name, self.facts):
+            if name is None or not is_local(name, self.facts):
                 return f"line {line_of(loop.head)}: others may see the variable of the loop"
-            if not stays_inside(name, original, self.facts):
+            if not is_dead_after(name, original, self.facts):
                 return f"line {line_of(loop.head)}: {name} is read behind the loop"
         return None
 

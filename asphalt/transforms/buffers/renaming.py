@@ -28,12 +28,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
-from asphalt.analysis.data_flow.temporaries import is_unseen
+from asphalt.analysis.data_flow.temporaries import is_local
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.buffer_flow import BufferFlow
 from asphalt.analysis.messages.full_messages import FullMessages
-from asphalt.analysis.messages.messages import Messages, Stage, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.names.scopes import Symbol
 from asphalt.config.passes import Pass
@@ -176,7 +176,7 @@ def _buffers(facts: UnitFacts, messages: Messages) -> tuple[str, ...]:
         for transfer in library_row(call.procedure).transfers:
             actual = call.args.get(transfer.argument)
             if isinstance(actual, Ref):
-                number = 1 if part_of(call) is Stage.BOTH else -1000
+                number = 1 if stage_of(call) is Stage.BOTH else -1000
                 count[actual.name] = count.get(actual.name, 0) + number
     return tuple(name for name, n in count.items() if n > 1 and is_local_array(name, facts))
 
@@ -184,7 +184,7 @@ def _buffers(facts: UnitFacts, messages: Messages) -> tuple[str, ...]:
 def is_local_array(name: str, facts: UnitFacts) -> bool:
     """Whether a variable is an array of the unit alone, with bounds of its own."""
     symbol = facts.scope.lookup(name)
-    if symbol is None or not is_unseen(name, facts) or name in facts.scope.shadowed:
+    if symbol is None or not is_local(name, facts) or name in facts.scope.shadowed:
         return False
     plain = not symbol.attrs and symbol.initial is None and symbol.type is not None
     explicit = all(dim.kind == "explicit" for dim in symbol.dims or ())

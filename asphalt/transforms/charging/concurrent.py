@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from asphalt.analysis.cost.classes import Counts
-from asphalt.analysis.cost.expressions import LoopAround
+from asphalt.analysis.cost.expressions import EnclosingLoop
 from asphalt.analysis.cost.scalar_replacement import defined_in
 from asphalt.analysis.cost.trip_counts import TripCount, loop_trips
 from asphalt.ir.expr import Arg, OpaqueExpr, Ref
@@ -45,7 +45,7 @@ def concurrent(
     depth = len(state.loops)
     changed = state.also_selectors(defined_in(body)) | set(names)
     kept, estimating = state.loops, state.estimating
-    state.loops = (*kept, *(LoopAround(name, changed) for name in names))
+    state.loops = (*kept, *(EnclosingLoop(name, changed) for name in names))
     state.estimating = True
     mask = state.counter()
     if found.mask is not None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from asphalt.analysis.cost.cache_lines import lost
 from asphalt.analysis.cost.classes import Counts, total
-from asphalt.analysis.cost.expressions import LoopAround
+from asphalt.analysis.cost.expressions import EnclosingLoop
 from asphalt.analysis.cost.recurrences import iteration_latency
 from asphalt.analysis.cost.scalar_replacement import defined_in, kept_in_registers
 from asphalt.analysis.cost.trip_counts import TripCount, is_repeatable, loop_trips
@@ -37,7 +37,7 @@ def charge_loop(state: ChargerState, do: Do, block: Blocks) -> Placed:
         if expr is not None:
             counter.value(expr)
     outside = state.taken(counter, do)
-    state.loops = (*kept, LoopAround(variable, varying))
+    state.loops = (*kept, EnclosingLoop(variable, varying))
     placed = block(do.body)
     turn = [Charge(depth + 1, Counts.of(loop=1)), *_waiting(state, do, placed, variable)]
     fetched = lost(do.body, variable, varying, state.costs.cache, state.around)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from asphalt.analysis.cost.classes import UNKNOWN, CoreCache
-from asphalt.analysis.cost.expressions import LoopAround, OperationCounter
+from asphalt.analysis.cost.expressions import EnclosingLoop, OperationCounter
 from asphalt.analysis.cost.scalar_replacement import expressions
 from asphalt.analysis.cost.trip_counts import is_harmless, is_repeatable
 from asphalt.analysis.cost.types import Surroundings, is_user_function
@@ -79,7 +79,7 @@ class ChargerState:
     header: Headers = lambda text: None
     not_charged: list[NotCharged] = field(default_factory=list)
     estimating: bool = False
-    loops: tuple[LoopAround, ...] = ()
+    loops: tuple[EnclosingLoop, ...] = ()
     floor: int = 0
     selectors: Mapping[str, Expr] = field(default_factory=dict)
     ends_of_loops: frozenset[int] = frozenset()

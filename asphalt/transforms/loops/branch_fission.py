@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.memory.accesses import Access
-from asphalt.analysis.messages.messages import Messages, Stage, Way, envelopes_of, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, Way, envelopes_of, stage_of
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Op, Section
 from asphalt.ir.stmt import ArmHead, Call, Guarded
@@ -121,7 +121,7 @@ def _sends_last(
         reached = number
         for here in range(number + 1, len(found)):
             completes = any(
-                part_of(call) is Stage.COMPLETE for _, call in messages.calls(found[here])
+                stage_of(call) is Stage.COMPLETE for _, call in messages.calls(found[here])
             )
             if completes or order.why_not(found[number], found[here]) is not None:
                 break
@@ -137,7 +137,7 @@ def _cut(body: tuple[Node, ...], messages: Messages) -> int:
 
     While a receive is under way, that is the first wait for a receive.
     """
-    parts = [{part_of(call) for _, call in messages.calls(node)} for node in body]
+    parts = [{stage_of(call) for _, call in messages.calls(node)} for node in body]
     leading = next((n for n, node in enumerate(body) if not messages.only_starts(node)), 0)
     if leading:
         return leading
@@ -163,7 +163,7 @@ def _awaits_another(body: tuple[Node, ...], messages: Messages) -> bool:
         and any(one.way is Way.IN for one in envelopes_of(started.call) or ())
         for node in body
         for leaf, call in messages.calls(node)
-        if part_of(call) is Stage.COMPLETE
+        if stage_of(call) is Stage.COMPLETE
         for started in messages.completed_by(leaf) or ()
     )
 
@@ -179,7 +179,7 @@ def _only_sends(node: Node, messages: Messages) -> bool:
 def _only_ends_sends(node: Node, messages: Messages) -> bool:
     """Whether a statement waits for sends, and does nothing else."""
     call = messages.call(node) if isinstance(node, Leaf) else None
-    if not isinstance(node, Leaf) or call is None or part_of(call) is not Stage.COMPLETE:
+    if not isinstance(node, Leaf) or call is None or stage_of(call) is not Stage.COMPLETE:
         return False
     started = messages.completed_by(node) or ()
     found = [envelope for one in started for envelope in envelopes_of(one.call) or ()]

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.data_flow.constant_conditions import Truth
+from asphalt.analysis.data_flow.constant_conditions import ConstantConditions
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.config.passes import Pass
 from asphalt.ir.source import TriviaKind
@@ -47,7 +47,7 @@ class Decided(Step):
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
     """The branches of a unit that are decided, the outermost first."""
-    truth = Truth(facts.scope, facts.values)
+    truth = ConstantConditions(facts.scope, facts.values)
     found = []
     for path, siblings in _lists(facts.unit.body, ()):
         for number, node in enumerate(siblings):
@@ -96,7 +96,7 @@ def _lists(
                     yield from _lists(arm.body, (*path, number, which))
 
 
-def _left(node: Node, truth: Truth, facts: UnitFacts) -> tuple[Node, ...] | None:
+def _left(node: Node, truth: ConstantConditions, facts: UnitFacts) -> tuple[Node, ...] | None:
     """What is left of a statement; None: it is not decided."""
     match node:
         case Leaf(what=Guarded(condition=condition, action=action, kind="if")):
@@ -111,7 +111,7 @@ def _left(node: Node, truth: Truth, facts: UnitFacts) -> tuple[Node, ...] | None
     return None
 
 
-def _of_if(branch: Branch, truth: Truth, facts: UnitFacts) -> tuple[Node, ...] | None:
+def _of_if(branch: Branch, truth: ConstantConditions, facts: UnitFacts) -> tuple[Node, ...] | None:
     arms: list[Arm] = []
     decided = False
     for arm in branch.arms:
@@ -136,14 +136,14 @@ def _of_if(branch: Branch, truth: Truth, facts: UnitFacts) -> tuple[Node, ...] |
     return (_fewer(branch, arms, truth),)
 
 
-def truth_of_head(arm: Arm, truth: Truth, branch: Branch) -> bool | None:
+def truth_of_head(arm: Arm, truth: ConstantConditions, branch: Branch) -> bool | None:
     """Whether an arm of an IF construct is taken if none before it is."""
     what = arm.head.what
     assert isinstance(what, ArmHead)
     return True if what.kind == "else" else truth.of(what.exprs[0], branch.arms[0].head)
 
 
-def _fewer(branch: Branch, arms: list[Arm], truth: Truth) -> Branch:
+def _fewer(branch: Branch, arms: list[Arm], truth: ConstantConditions) -> Branch:
     """The construct with fewer arms."""
     changed: list[Arm] = []
     for number, arm in enumerate(arms):
@@ -157,7 +157,9 @@ def _fewer(branch: Branch, arms: list[Arm], truth: Truth) -> Branch:
     return replace(branch, arms=tuple(changed))
 
 
-def _of_select(branch: Branch, truth: Truth, facts: UnitFacts) -> tuple[Node, ...] | None:
+def _of_select(
+    branch: Branch, truth: ConstantConditions, facts: UnitFacts
+) -> tuple[Node, ...] | None:
     first, *cases = branch.arms
     assert isinstance(first.head.what, ArmHead)
     value = truth.integer(first.head.what.exprs[0], first.head)

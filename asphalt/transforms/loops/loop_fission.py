@@ -173,8 +173,8 @@ class _Nest:
         self, mine: tuple[Access, ...], node: Node, theirs: tuple[Access, ...], first: bool
     ) -> bool:
         if first:
-            return self.order.meeting(node, self.whole, theirs, mine) is not None
-        return self.order.meeting(self.whole, node, mine, theirs) is not None
+            return self.order.conflict(node, self.whole, theirs, mine) is not None
+        return self.order.conflict(self.whole, node, mine, theirs) is not None
 
     def _found(self, parts: StatementOrder, group: frozenset[int], first: bool) -> Found:
         where = self.facts.at(self.nest.head)

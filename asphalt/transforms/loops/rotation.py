@@ -33,7 +33,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.control_flow.loop_continuation import continuation_condition, if_condition
-from asphalt.analysis.data_flow.temporaries import is_unseen
+from asphalt.analysis.data_flow.temporaries import is_local
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.dependence.permutable_loops import region_of
@@ -206,7 +206,7 @@ def _can_be_rotated(loop: Do, places: tuple[int, ...], facts: UnitFacts) -> bool
         return False
     if loop.head.name is not None or loop.head.label is not None:
         return False
-    if not is_unseen(variable, facts) or not has_plain_bounds(loop, facts):
+    if not is_local(variable, facts) or not has_plain_bounds(loop, facts):
         return False
     region = region_of(loop, facts)
     for bound in (head.first, head.last):

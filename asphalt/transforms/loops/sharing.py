@@ -35,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.data_flow.temporaries import is_unseen, stays_inside
+from asphalt.analysis.data_flow.temporaries import is_dead_after, is_local
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.dependence.permutable_loops import region_of
@@ -151,7 +151,7 @@ def _can_be_cut(nest: Do, facts: UnitFacts) -> bool:
     if long or why_not_repeated(nest, facts) is not None:
         return False
     storage = facts.names.storage(variable)
-    if not (is_unseen(storage, facts) and stays_inside(storage, nest, facts)):
+    if not (is_local(storage, facts) and is_dead_after(storage, nest, facts)):
         return False
     return all(region_of(nest, facts).value(bound, ()) is not None for bound in _bounds(nest))
 

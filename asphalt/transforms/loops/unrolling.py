@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.call_graph.call_sites import UnitKey, unit_key
-from asphalt.analysis.data_flow.constant_conditions import Truth
+from asphalt.analysis.data_flow.constant_conditions import ConstantConditions
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.exchange.site import statements
@@ -145,7 +145,7 @@ def _conditional(nodes: tuple[Node, ...]) -> Iterator[What]:
 
 def _values(facts: UnitFacts, loop: Do, head: DoHead) -> list[int] | None:
     """The values of the variable, and that after the last iteration (F2018 11.1.7.4)."""
-    truth = Truth(facts.scope, facts.values)
+    truth = ConstantConditions(facts.scope, facts.values)
     parts = (head.first, head.last, head.step or Lit("integer", "1"))
     known = [None if part is None else truth.integer(part, loop.head) for part in parts]
     first, last, step = known

@@ -39,7 +39,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
-from asphalt.analysis.messages.messages import Messages, Stage, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.config.passes import Pass
 from asphalt.ir.stmt import ArmHead, Call
 from asphalt.ir.tree import Arm, Branch, Leaf, Node, Unit
@@ -97,7 +97,7 @@ def _directions(leaf: Leaf, messages: Messages) -> Iterator[int]:
     call = messages.call(leaf)
     if call is None or not isinstance(leaf.what, Call) or call.queue is not None:
         return
-    part = part_of(call)
+    part = stage_of(call)
     if part is Stage.COMPLETE and len(messages.completed_by(leaf) or ()) > 0:
         yield +1
     if part is Stage.START and messages.completion(leaf):

@@ -31,7 +31,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
-from asphalt.analysis.messages.messages import Messages, Stage, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import names_in
@@ -235,7 +235,7 @@ class _Window:
         other again and again, and the work in one is taken from the window of the other."""
         inside = {id(leaf) for leaf, _ in self.messages.calls(node)}
         return any(
-            part_of(call) is Stage.COMPLETE
+            stage_of(call) is Stage.COMPLETE
             and any(id(m.leaf) not in inside for m in self.messages.completed_by(leaf) or ())
             for leaf, call in self.messages.calls(node)
         )
@@ -281,7 +281,7 @@ class _Window:
 
     def _waits(self, node: Node) -> bool:
         """Whether a statement completes something."""
-        parts = (part_of(call) for _, call in self.messages.calls(node))
+        parts = (stage_of(call) for _, call in self.messages.calls(node))
         return any(part not in (Stage.START, Stage.NOTHING) for part in parts)
 
     def _is_work(self, node: Node) -> bool:

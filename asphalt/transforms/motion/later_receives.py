@@ -36,7 +36,7 @@ from dataclasses import replace
 from asphalt.analysis.control_flow.loop_continuation import continuation_condition, if_condition
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
-from asphalt.analysis.messages.messages import Messages, Stage, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.config.passes import Pass
 from asphalt.ir.tree import Do, Node, Unit, leaves
@@ -107,7 +107,7 @@ def posts_or_sends(node: Node, messages: Messages) -> bool:
 
 
 def _takes(call: MpiCall) -> bool:
-    return call.queue is not None and part_of(call) is not Stage.START
+    return call.queue is not None and stage_of(call) is not Stage.START
 
 
 def _target(loop: Do, messages: Messages, order: Independence) -> int | None:

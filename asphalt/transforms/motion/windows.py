@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from asphalt.analysis.cost.array_work import ArrayWork
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.messages.messages import Messages, Stage, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
@@ -37,7 +37,7 @@ def windows_of(siblings: tuple[Node, ...], messages: Messages) -> Iterator[Overl
     place = {id(leaf): n for n, node in enumerate(siblings) for leaf in leaves(node)}
     for first in reversed(range(len(siblings))):
         for leaf, call in messages.calls(siblings[first]):
-            if part_of(call) is not Stage.START:
+            if stage_of(call) is not Stage.START:
                 continue
             completions = messages.completion(leaf) or ()
             places = {place.get(id(other), -1) for other in completions}

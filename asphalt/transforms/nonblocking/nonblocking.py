@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.data_flow.error_codes import SUCCESS
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
-from asphalt.analysis.messages.messages import Messages, Stage, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.runtime_module import IN_PLACE
 from asphalt.analysis.verdicts.verdict import Refused
@@ -86,7 +86,7 @@ def splits(facts: UnitFacts) -> tuple[Split | Refused, ...]:
     found: list[Split | Refused] = []
     for leaf, call in messages.own_calls():
         own = call.binding == "runtime"
-        whole = call.procedure.collective or part_of(call) is Stage.BOTH
+        whole = call.procedure.collective or stage_of(call) is Stage.BOTH
         sides = sides_of(call, facts.scope) if whole and not own else ()
         if whole and not own and not sides and starts_nothing(call):
             found.append(rules.never(leaf, call))

@@ -20,7 +20,7 @@ from asphalt.analysis.conditions.site import BINDING, NOT_GIVEN, SKIP, marked
 from asphalt.analysis.control_flow.paths import path_witness
 from asphalt.analysis.data_flow.default_integers import is_default_integer
 from asphalt.analysis.data_flow.error_codes import ErrorCodes
-from asphalt.analysis.data_flow.temporaries import is_left, is_own, is_unseen
+from asphalt.analysis.data_flow.temporaries import is_live_on_exit, is_local, is_local_until_return
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
@@ -190,7 +190,7 @@ def why_types_are_lost(call: MpiCall, facts: UnitFacts) -> str | None:
 
 def _are_predefined(types: Expr, facts: UnitFacts) -> bool:
     """Whether nothing but names of predefined types is ever assigned to an array."""
-    if not isinstance(types, Ref) or not is_unseen(types.name, facts):
+    if not isinstance(types, Ref) or not is_local(types.name, facts):
         return False
     storage = storage_of(types.name, facts.scope)
     for node in facts.unit.body:
@@ -284,14 +284,14 @@ def is_read(expr: Expr, leaf: Leaf, facts: UnitFacts) -> bool:
         return False
     if not isinstance(expr, Ref):
         return True
-    if not is_own(expr.name, facts):
+    if not is_local_until_return(expr.name, facts):
         return True
     storage, reaching = storage_of(expr.name, facts.scope), facts.reaching
     point = reaching.graph.action(leaf)
     if point is None:
         return True
     given = [d for d in reaching.definitions(storage) if d.point == point]
-    return not given or any(is_left(one, facts) or reaching.def_use(one) for one in given)
+    return not given or any(is_live_on_exit(one, facts) or reaching.def_use(one) for one in given)
 
 
 def is_code_read(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> bool:

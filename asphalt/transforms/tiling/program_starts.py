@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.data_flow.error_codes import ErrorCodes
-from asphalt.analysis.data_flow.temporaries import is_unseen
+from asphalt.analysis.data_flow.temporaries import is_local
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
-from asphalt.analysis.messages.messages import Messages, Stage, Way, envelopes_of, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, Way, envelopes_of, stage_of
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.names.references import named_by
 from asphalt.analysis.verdicts.verdict import Refused
@@ -86,7 +86,7 @@ class OwnStarts:
 
     def _is_own(self, call: MpiCall) -> bool:
         """Whether a call of the program starts one message between two ranks."""
-        if call.binding == "runtime" or part_of(call) is not Stage.START:
+        if call.binding == "runtime" or stage_of(call) is not Stage.START:
             return False
         return len(envelopes_of(call) or ()) == 1 and "request" in call.args
 
@@ -98,7 +98,7 @@ class OwnStarts:
         if isinstance(judged, Refused):
             return judged.message
         request = self._named(call.args["request"])
-        if request is None or not is_unseen(request.name, self.facts):
+        if request is None or not is_local(request.name, self.facts):
             return f"line {line_of(start)}: its request is no local variable that no others see"
         if _told(start, call, self.facts):
             return f"line {line_of(start)}: its error code is read"
@@ -134,7 +134,7 @@ class OwnStarts:
             where = f"line {line_of(leaf)}"
             if call is None and self._is_null(leaf):
                 continue
-            part = Stage.OTHER if call is None else part_of(call)
+            part = Stage.OTHER if call is None else stage_of(call)
             own = None if call is None else self._named(call.args.get("request", Ref("", "")))
             if part not in (Stage.START, Stage.COMPLETE) or _times(request.name, leaf, call) != 1:
                 return f"{where} may use its request"

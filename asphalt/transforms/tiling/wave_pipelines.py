@@ -14,7 +14,7 @@ from asphalt.analysis.dependence.permutable_loops import region_of
 from asphalt.analysis.dependence.vector_rounding import why_other_digits
 from asphalt.analysis.memory.accesses import Access, EffectKind, Mode
 from asphalt.analysis.memory.invariant_frame import loop_variable
-from asphalt.analysis.messages.messages import Messages, Stage, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.messages.sole_pair import SolePair
 from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.names.constants import constant, is_size, type_bytes
@@ -286,7 +286,7 @@ class Finder:
         what is sent before it has got that, so that no wait comes in front of it."""
         behind = siblings[send.start_position + 1 : send.end_position + 1]
         calls = (call for node in behind for _, call in self.messages.calls(node))
-        if any(part_of(call) not in (Stage.COMPLETE, Stage.NOTHING) for call in calls):
+        if any(stage_of(call) not in (Stage.COMPLETE, Stage.NOTHING) for call in calls):
             return True
         others = (x for n in behind for x in leaves(n) if self.messages.call(x) is None)
         return any(e.kind in _TOGETHER for x in others for e in self.facts.footprint(x).effects)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.messages.messages import Messages, Stage, Way, envelopes_of, part_of
+from asphalt.analysis.messages.messages import Messages, Stage, Way, envelopes_of, stage_of
 from asphalt.ir.tree import Branch, Leaf, Node, leaves
 from asphalt.transforms.motion.windows import OverlapWindow, windows_of
 from asphalt.transforms.nonblocking import nonblocking
@@ -50,7 +50,7 @@ def _window(
     wait = messages.call(end)
     if wait is None or wait.binding != "runtime" or "status" in wait.args:
         return None
-    if len(messages.completed_by(end) or ()) != 1 or part_of(wait) is not Stage.COMPLETE:
+    if len(messages.completed_by(end) or ()) != 1 or stage_of(wait) is not Stage.COMPLETE:
         return None
     envelopes = envelopes_of(call) or ()
     if len(envelopes) != 1:

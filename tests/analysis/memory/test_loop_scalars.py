@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from asphalt.analysis.exchange.site import statements
-from asphalt.analysis.memory.loop_scalars import exposed, is_copy, live_after, surely_defines
+from asphalt.analysis.memory.loop_scalars import is_copy, live_after, surely_defines, upward_exposed
 from asphalt.ir.tree import Do, Node
 from support.analysed import Analysed
 
@@ -26,7 +26,7 @@ def never(node: Node, storage: str) -> bool:
 
 def is_exposed(body: str, name: str = "x") -> bool:
     unit = Analysed(UNIT.format(body=body))
-    return exposed(unit.body, name, unit.names, never)
+    return upward_exposed(unit.body, name, unit.names, never)
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_a_loop_defines_its_variable() -> None:
 
 def test_arrays_by_what_covers_them() -> None:
     unit = Analysed(UNIT.format(body="do i = 1, n\n  a(i) = 0\nend do\ny = a(2)"))
-    assert exposed(unit.body, "a", unit.names, never)
-    assert not exposed(unit.body, "a", unit.names, lambda node, name: isinstance(node, Do))
+    assert upward_exposed(unit.body, "a", unit.names, never)
+    assert not upward_exposed(unit.body, "a", unit.names, lambda node, name: isinstance(node, Do))
 
 
 @pytest.mark.parametrize(("last", "partly"), [("elsewhere", False), ("elsewhere (b < 0)", True)])
@@ -182,5 +182,5 @@ end subroutine unit
 )
 def test_a_size_that_an_assignment_may_change(name: str, body: str, expected: bool) -> None:
     unit = Analysed(SIZED.format(body=body))
-    assert exposed(unit.body, name, unit.names, never) is expected
+    assert upward_exposed(unit.body, name, unit.names, never) is expected
     assert not (surely_defines(unit.body, name, unit.names) and expected)
