@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from asphalt.analysis.call_graph.call_sites import unit_key
-from asphalt.analysis.memory.shapes import size_in_caller
+from asphalt.analysis.effects.element_arguments import size_in_caller
 from asphalt.analysis.names.references import actions, bind, expressions_of, references
 from asphalt.analysis.names.resolve import specific_named
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol

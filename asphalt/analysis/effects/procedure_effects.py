@@ -14,6 +14,7 @@ from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.effects.array_flow import ArrayFlow, Flow, same_flow
 from asphalt.analysis.effects.assumed_calls import assumed_effect
 from asphalt.analysis.effects.callee import ArgumentPart, Callee, SharedPart, same_elements
+from asphalt.analysis.effects.element_arguments import section_of_element
 from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.effects.known_libraries import library_procedure
 from asphalt.analysis.effects.shared_storage import SharedVariable, is_exact, storages_in
@@ -33,7 +34,7 @@ from asphalt.analysis.memory.accesses import (
 )
 from asphalt.analysis.memory.forward_substitution import Values, constants_in
 from asphalt.analysis.memory.invariant_frame import Frame
-from asphalt.analysis.memory.shapes import run_as_section, shape_of
+from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.memory.storage import component_storage, name_kind, storage_of
 from asphalt.analysis.mpi.call import mpi_call, mpi_function
@@ -305,7 +306,7 @@ class Effects:
             return given
         if callee.scope is None or not same_elements(own, other, callee.scope, scope):
             return None
-        return run_as_section(
+        return section_of_element(
             actual,
             own,
             bound,

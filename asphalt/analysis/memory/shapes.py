@@ -1,14 +1,12 @@
-"""The shapes of arrays as polynomials, and sections that sequence association passes."""
+"""The shapes of arrays as polynomials."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.module_arrays import shaped_here_alone
-from asphalt.analysis.memory.never_written import WritesArgument, never_written
 from asphalt.analysis.memory.storage import name_kind, storage_of
 from asphalt.analysis.names.constants import is_size
 from asphalt.analysis.names.designators import designator, designator_name, symbol_named
@@ -16,7 +14,7 @@ from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol, constant
 from asphalt.analysis.names.symbol import NameLookup
-from asphalt.analysis.symbolic.polynomials import Poly, poly, product
+from asphalt.analysis.symbolic.polynomials import Poly, product
 from asphalt.ir.expr import (
     AltReturn,
     Arg,
@@ -35,7 +33,6 @@ from asphalt.ir.stmt import IO, Allocation, Assign, Call, Dim, Guarded, UnitHead
 from asphalt.ir.tree import Leaf
 
 if TYPE_CHECKING:
-    from asphalt.analysis.memory.accesses import Subscript
     from asphalt.analysis.memory.forward_substitution import Values
 
 _ONE = Lit("integer", "1")
@@ -149,19 +146,20 @@ def _stated_dims(
         return None
     bounds = [b for dim in symbol.dims for b in (dim.lower, dim.upper) if b is not None]
     if all(_is_constant(bound, symbol) for bound in bounds):
-        if symbol.home is scope or all(_means_the_same(b, symbol.home, scope) for b in bounds):
+        if symbol.home is scope or all(means_the_same(b, symbol.home, scope) for b in bounds):
             return symbol.dims
         return _evaluated(symbol.dims, symbol.home)
     if symbol.home is not scope or symbol.origin not in (Origin.DUMMY, Origin.LOCAL):
         return None
     # evaluated on entry: the same later only if nothing changes them
     names = {n for bound in bounds for n in names_in(bound)}
-    if any(values.written_in_unit(n) for n in names if _is_variable(n, scope)):
+    if any(values.written_in_unit(n) for n in names if is_variable(n, scope)):
         return None
     return symbol.dims
 
 
-def _is_variable(name: str, scope: Scope) -> bool:
+def is_variable(name: str, scope: Scope) -> bool:
+    """Whether the value of a name may change: it is neither a constant nor an intrinsic."""
     symbol = scope.lookup(name)
     return symbol is None or symbol.origin not in (Origin.INTRINSIC, Origin.PARAMETER)
 
@@ -174,7 +172,7 @@ def _is_constant(bound: Expr, symbol: Symbol) -> bool:
     return constant(bound, home) is not None or all(is_size(part, home) for part in parts)
 
 
-def _means_the_same(expr: Expr, home: NameLookup | None, scope: Scope) -> bool:
+def means_the_same(expr: Expr, home: NameLookup | None, scope: Scope) -> bool:
     """Whether the named constants of an expression of ``home`` have the same names in ``scope``.
 
     Asked where values of sizes do not matter; otherwise they are evaluated.
@@ -243,7 +241,7 @@ def _allocated_dims(
             return _dims_of_source(len(symbol.dims or ()), allocation, scope, values)
         dims = tuple(_allocated(arg) for arg in item.args)
         names = {n for arg in item.args for n in names_in(arg)}
-        variables = [n for n in names if _is_variable(n, scope)]
+        variables = [n for n in names if is_variable(n, scope)]
         if values.unchanged_until(variables, allocation):
             return tuple(d for d in dims if d is not None) if None not in dims else None
     return None
@@ -353,107 +351,3 @@ def _allocated(arg: Arg) -> Dim | None:
         case Keyword() | AltReturn():
             return None
     return Dim("explicit", None, arg)
-
-
-def size_in_caller(
-    dummy: Symbol, bound: Mapping[str, Expr], callee: Scope, caller: Scope
-) -> Poly | None:
-    """The number of elements of an explicit-shape dummy in terms of the caller; None: unknown."""
-    size = Poly.constant(1)
-    for dim in dummy.dims or ():
-        if dim.kind != "explicit" or dim.upper is None:
-            return None
-        lower = _in_caller(dim.lower or _ONE, bound, callee, caller)
-        upper = _in_caller(dim.upper, bound, callee, caller)
-        if lower is None or upper is None:
-            return None
-        size = size * (upper - lower + Poly.constant(1))
-    return size if dummy.dims else None
-
-
-def run_as_section(
-    actual: Ref,
-    dummy: Symbol,
-    bound: Mapping[str, Expr],
-    callee: Scope,
-    caller: Scope,
-    writes_argument: WritesArgument,
-) -> tuple[Subscript, ...] | None:
-    """The section that a dummy array is associated with if the actual argument is an element (F2018
-    15.5.2.11).
-
-    ``call f(s(1,1,k), nx, ny)`` with ``real a(nx,ny)`` is ``s(:,:,k)`` if the declared extents of
-    ``s`` are the actual ``nx`` and ``ny``.  None: unknown.
-    """
-    symbol = caller.lookup(actual.name)
-    if symbol is None or not symbol.dims or dummy.dims is None or actual.args is None:
-        return None
-    size = size_in_caller(dummy, bound, callee, caller)
-    if size is None:
-        return None
-    subscripts = [a for a in actual.args if not isinstance(a, Section | Keyword | AltReturn)]
-    if len(subscripts) != len(symbol.dims):
-        return None
-    stride = Poly.constant(1)
-    for dimension, dim in enumerate(symbol.dims):
-        if stride == size:
-            if not _dims_hold(symbol, dimension, caller, writes_argument):
-                return None
-            colon = Section(None, None, None)
-            return (*([colon] * dimension), *subscripts[dimension:])
-        if dim.kind != "explicit" or dim.upper is None:
-            return None
-        lower = _declared(dim.lower or _ONE, caller)
-        if _declared(subscripts[dimension], caller) != lower:
-            return None
-        stride = stride * (_declared(dim.upper, caller) - lower + Poly.constant(1))
-    return None
-
-
-def _dims_hold(symbol: Symbol, leading: int, scope: Scope, writes_argument: WritesArgument) -> bool:
-    """Whether the bounds of the leading dimensions have the same values now as on entry."""
-    if symbol.home is not scope:
-        return False
-    dims = (symbol.dims or ())[:leading]
-    bounds = [b for dim in dims for b in (dim.lower, dim.upper) if b is not None]
-    names = {name for bound in bounds for name in names_in(bound)}
-    return all(
-        never_written(name, scope, writes_argument) for name in names if _is_variable(name, scope)
-    )
-
-
-def _declared(expr: Expr, scope: Scope) -> Poly:
-    def known(part: Expr) -> Expr | None:
-        value = constant(part, scope)
-        return None if value is None else Lit("integer", str(value))
-
-    return poly(expr, known)
-
-
-def _in_caller(expr: Expr, bound: Mapping[str, Expr], callee: Scope, caller: Scope) -> Poly | None:
-    """A bound of a dummy in terms of the caller: dummies replaced, constants evaluated."""
-    unknown = False
-
-    def known(part: Expr) -> Expr | None:
-        nonlocal unknown
-        value = constant(part, callee)
-        if value is not None:
-            return Lit("integer", str(value))
-        return None
-
-    for part in walk(expr):
-        if isinstance(part, Ref) and part.name not in bound and constant(part, callee) is None:
-            unknown = unknown or not _means_the_same(part, callee, caller)
-    if unknown:
-        return None
-    inner = poly(expr, known)
-    total = Poly()
-    for monomial, coefficient in inner.terms:
-        term = Poly.constant(coefficient)
-        for atom in monomial:
-            if not isinstance(atom, Ref) or atom.args is not None:
-                return None
-            actual = bound.get(atom.name, atom)
-            term = term * _declared(actual, caller)
-        total = total + term
-    return total
