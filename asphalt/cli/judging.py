@@ -71,7 +71,7 @@ class JudgeOptions:
         with builder_of(project, paths, self.building, *given, seconds, costs) as builder:
             times = SimulatedTimes(builder, simulators, ranks, project.content)
             with Console(stderr=True).status("simulating steps"):
-                yield times.beside
+                yield times.with_changes
 
     def _refuse_options(self) -> None:
         given = {

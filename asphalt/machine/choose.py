@@ -1,4 +1,4 @@
-"""Which cluster a program is simulated on: one of the built-in ones, or that of a file."""
+"""Chooses the clusters to simulate by name: built-in ones, or those of platform files."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ DEFAULT = "ethernet-10g"
 def chosen(
     texts: Sequence[str], overhead: float | None = None, test: float | None = None
 ) -> tuple[Network | Described, ...]:
-    """The platforms that ``--platform`` names; ``overhead`` and ``test`` are message costs in
-    seconds, which a platform file cannot say.
+    """The platforms that ``--platform`` names.
 
-    Raises ``UsageError`` for a name that is unknown, and for message costs without a file;
-    ``InputError`` for a file that is no platform.
+    ``overhead`` and ``test``: message costs in seconds, which a platform file does not contain.
+
+    Raises ``UsageError`` for an unknown name, and for message costs without a file; ``InputError``
+    for a file that is not a platform file.
     """
     found = tuple(_one(text, overhead, test) for text in dict.fromkeys(texts))
     costs_given = overhead is not None or test is not None

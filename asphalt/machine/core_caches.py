@@ -1,4 +1,4 @@
-"""The caches that a core of this machine has for itself, as Linux describes them in sysfs."""
+"""The private caches of a core of this machine, from Linux's sysfs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _UNITS = {"K": 1024, "M": 1024**2}
 
 
 def own_cache(system: Path = SYSTEM) -> CoreCache:
-    """The size of the second level, and the sets of the first; 0 for what is not known."""
+    """The size of the second level, and the sets of the first; 0 for unknown values."""
     size = ways = way = 0
     for index in sorted(system.glob("index*")):
         level, kind = _text(index, "level"), _text(index, "type")

@@ -1,4 +1,4 @@
-"""Machine files: the time of each class of operations on one core, as calibration measured it."""
+"""Reads machine files: the time of each class of operations on one core."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ LATENCIES = tuple(
     if not name.startswith(("store_", "load_", "loop", "branch"))
     and name not in ("line", "conflict", "page", "call")
 )
-"""The classes whose results others wait for; ``store``: until what it stored can be loaded."""
+"""The classes whose results others wait for; ``store``: until the value can be loaded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
     """One core of a machine, with a compiler and its flags.
 
-    ``seconds``: what an operation of each class costs among others that do not wait for it.
-    ``latency``: how long the next one waits for its result, where it needs it.  ``window``: seconds
-    of the operations that the core overlaps with one that waits; 0 where that is not known.
-    ``cache``: what the core's own caches hold.
+    ``seconds``: the cost of an operation of each class among others that do not wait for it.
+    ``latency``: the time until an operation that needs its result can begin.  ``window``: seconds
+    of the operations that the core overlaps with one that waits; 0: unknown.  ``cache``: the
+    capacity of the core's own caches.
     """
 
     name: str
@@ -51,9 +51,9 @@ class Machine:
 
 
 def load_machine(path: Path | None = None) -> Machine:
-    """The machine that a file describes; None: the one that comes with asphalt.
+    """The machine that a file describes; None: the one in asphalt's data.
 
-    Raises ``InputError``, which names file and key, where the file is not what it should be.
+    Raises ``InputError`` with file and key for an invalid file.
     """
     file = BUILT_IN if path is None else path
     try:
@@ -74,7 +74,7 @@ def _machine(file: Path, table: Mapping[str, object]) -> Machine:
     known = (*_TEXTS, "flags", "window", *_CACHE, *_TABLES)
     for key in table:
         if key not in known:
-            raise InputError(str(file), None, f"{key}: is no key (known: {', '.join(known)})")
+            raise InputError(str(file), None, f"{key}: is not a key (known: {', '.join(known)})")
     for key in (*_TEXTS, "flags", "seconds"):
         if key not in table:
             raise InputError(str(file), None, f"{key}: is missing")
@@ -114,7 +114,7 @@ def _times(file: Path, key: str, table: object, known: tuple[str, ...]) -> dict[
     for name in table:
         if name not in known:
             raise InputError(
-                str(file), None, f"{key}.{name}: is no class (known: {', '.join(known)})"
+                str(file), None, f"{key}.{name}: is not a class (known: {', '.join(known)})"
             )
     return {name: _time(file, f"{key}.{name}", value) for name, value in table.items()}
 

@@ -1,4 +1,4 @@
-"""Clusters that a user describes, in SimGrid's XML."""
+"""Reads clusters from SimGrid's platform files (XML)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from asphalt.machine.platforms import INSTANT, PLAIN, eager_below
 from asphalt.running.simgrid import MessageCosts
 
 _HEAD = "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-_EAGER = 65536  # bytes, from where on SMPI's sends wait for their receive unless it is told other
+_EAGER = 65536  # bytes; by default, larger sends of SMPI wait for their receive
 _CLUSTERS = ("cluster", "cabinet")
 _BANDWIDTHS = ("bandwidth", "bw", "bb_bw", "loopback_bw", "bw_in", "bw_out", "bw_up", "bw_down")
 _LATENCIES = ("latency", "lat", "bb_lat", "loopback_lat")
@@ -21,7 +21,7 @@ _LATENCIES = ("latency", "lat", "bb_lat", "loopback_lat")
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """The cluster of a platform file; hosts keep the speed that they have there."""
+    """The cluster of a platform file; hosts keep their speed."""
 
     path: Path
     hosts: int | None
@@ -30,35 +30,35 @@ class Described:
 
     @property
     def name(self) -> str:
-        """The file's name, for names of other files."""
+        """The file's name without suffix, for names of results."""
         return self.path.stem
 
     @property
     def title(self) -> str:
-        """What a reader sees."""
+        """The title shown to readers."""
         return self.path.name
 
     def settings(self) -> dict[str, str]:
-        """The settings of smpirun beside the platform file."""
+        """The settings of smpirun besides the platform file."""
         costs = MessageCosts(0.0, self.costs.test) if self.free_network else self.costs
         return costs.settings() | PLAIN | eager_below(_EAGER)
 
     def of_sender(self, size: float) -> float:
-        """The processor's time that SMPI charges the sender of a message."""
+        """The processor time that SMPI charges the sender of a message."""
         return 0.0 if self.free_network else self.costs.overhead
 
     def of_receiver(self, size: float) -> float:
-        """The same for the receiver; SMPI charges it where the message was sent eagerly."""
+        """The processor time of the receiver, which SMPI charges for eager messages."""
         return self.of_sender(size) if size < _EAGER else 0.0
 
     def free(self) -> Described:
-        """The same with a network and messages that cost nothing."""
+        """This cluster with a network and messages that cost nothing."""
         return replace(self, free_network=True)
 
     def xml(self, nodes: int, speed: float, at_once: bool = False) -> str:
-        """The file's text, changed where it has to be; ``nodes`` and ``speed`` are the file's own.
+        """The text of the platform file; ``nodes`` and ``speed`` are the file's own.
 
-        Raises ``InputError`` where the file has too few hosts.
+        Raises ``InputError`` if the file has fewer than ``nodes`` hosts.
         """
         if self.hosts is not None and self.hosts < nodes:
             raise InputError(
@@ -78,12 +78,12 @@ class Described:
 def described(path: Path, costs: MessageCosts) -> Described:
     """The cluster that a file describes.
 
-    Raises ``InputError`` for a file that is missing, no XML, or no platform.
+    Raises ``InputError`` for a file that is missing, or not a platform file.
     """
     root = _parsed(path)
     if root.tag != "platform":
         raise InputError(
-            str(path), None, f"is no platform file: it holds a <{root.tag}>, not a <platform>"
+            str(path), None, f"is not a platform file: it holds a <{root.tag}>, not a <platform>"
         )
     known = [_count(element) for element in root.iter()]
     hosts = None if None in known else sum(count for count in known if count is not None)
@@ -104,11 +104,11 @@ def _parsed(path: Path) -> ElementTree.Element:
         ) from None
     except ElementTree.ParseError as error:
         line, column = error.position
-        raise InputError(str(path), line, f"is no XML: {error.msg} (column {column})") from None
+        raise InputError(str(path), line, f"is not XML: {error.msg} (column {column})") from None
 
 
 def _count(element: ElementTree.Element) -> int | None:
-    """The hosts that an element stands for; None: cannot be told."""
+    """The number of hosts that an element stands for; None: unknown."""
     if element.tag == "host":
         return 1
     if element.tag == "peer":
@@ -144,7 +144,7 @@ _SCALE = {prefix: 1000.0**power for power, prefix in enumerate(("", *"kMGTPEZY")
 
 
 def host_speed(platform: Described) -> float | None:
-    """The speed of the first hosts of a file in flop/s; None where it cannot be told."""
+    """The speed of the first hosts of a file in flop/s; None: unknown."""
     for element in _parsed(platform.path).iter():
         if "speed" in element.attrib:
             found = _FLOPS.fullmatch(element.attrib["speed"].split(",")[0].strip())

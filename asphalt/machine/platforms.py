@@ -1,11 +1,11 @@
-"""The clusters that programs are simulated on: networks, and what a message costs a processor.
+"""The built-in clusters for simulations: networks, and the processor time of messages.
 
-A network is one link to and one link from each node, joined by a switch that never is in the way.
-What a message costs the processor at either end is a piecewise linear function of its size: TCP
-copies every byte, a network card with remote direct memory access only wants to be told.
+A network is one link to and one link from each node, joined by a switch without contention.  The
+processor time of a message at either end is a piecewise linear function of its size: TCP copies
+every byte, a network card with remote direct memory access only needs a request.
 
-Each figure has its source beside it.  ``Network.assumed`` names those that no measurement is cited
-for; the platform file of a cluster that was measured is better than any of these.
+Each figure has its source beside it.  ``Network.assumed`` names those without a cited measurement;
+a platform file of a measured cluster is better than any of these.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Platform(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CostSegment:
-    """What messages of at least ``size`` bytes cost: seconds each, and seconds a byte."""
+    """The cost of messages of at least ``size`` bytes: seconds for each, and for each byte."""
 
     size: int
     message: float
@@ -50,12 +50,12 @@ class CostSegment:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A network; bandwidths in bytes a second, latencies and costs in seconds.
+    """A network; bandwidths in bytes per second, latencies and costs in seconds.
 
-    ``latency`` is the time on the way from one node to another, beside what ``sending`` and
-    ``receiving`` cost the processors.  ``eager``: messages of fewer bytes leave
-    before their receive is posted.  ``collectives``: whose algorithms collective operations have.
-    ``assumed``: the figures that are not known from a measurement.
+    ``latency``: the time on the way from one node to another, without the processor times
+    ``sending`` and ``receiving``.  ``eager``: messages of fewer bytes leave before their receive is
+    posted.  ``collectives``: the library whose algorithms collective operations use.  ``assumed``:
+    the figures without a measurement.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Network:
     assumed: tuple[str, ...]
 
     def settings(self) -> dict[str, str]:
-        """The settings of smpirun beside the platform file."""
+        """The settings of smpirun besides the platform file."""
         sending = _pieces(_of_senders(self))
         return PLAIN | {
             "smpi/os": sending,
@@ -98,23 +98,23 @@ class Network:
         ).xml()
 
     def of_sender(self, size: float) -> float:
-        """The processor's time that SMPI charges the sender of a message."""
+        """The processor time that SMPI charges the sender of a message."""
         return _cost(_of_senders(self), size)
 
     def of_receiver(self, size: float) -> float:
-        """The processor's time that SMPI charges the receiver of a message."""
+        """The processor time that SMPI charges the receiver of a message."""
         return _cost(self.receiving, size) if size < self.eager else 0.0
 
     def sending_cost(self, size: float) -> float:
-        """The processor's time that a message of ``size`` bytes costs its sender."""
+        """The processor time that a message of ``size`` bytes costs its sender."""
         return _cost(self.sending, size)
 
     def receiving_cost(self, size: float) -> float:
-        """The same for its receiver."""
+        """The processor time that a message of ``size`` bytes costs its receiver."""
         return _cost(self.receiving, size)
 
     def free(self) -> Network:
-        """The same with a network and messages that cost nothing."""
+        """This cluster with a network and messages that cost nothing."""
         nothing = (CostSegment(0, 0.0),)
         return replace(
             self,
@@ -133,9 +133,11 @@ class Network:
 
 
 def eager_below(size: int) -> dict[str, str]:
-    """The settings with which messages of fewer than ``size`` bytes leave before their receive is
-    posted: the sender goes on, and the data is on its way, which the first of them alone does not
-    make SMPI do."""
+    """The settings with which messages of fewer than ``size`` bytes are eager.
+
+    The first setting lets the sender go on, the second lets the data leave before the receive is
+    posted.
+    """
     return {"smpi/send-is-detached-thresh": str(size), "smpi/async-small-thresh": str(size)}
 
 
@@ -147,7 +149,7 @@ PLAIN = {
     "smpi/simulate-computation": "no",
     "smpi/grow-injected-times": "no",
 }
-"""Settings of every simulation: nothing is timed on the host, and no factor on a platform file."""
+"""Settings of every simulation: no timing on the host, no factors on a platform file."""
 
 
 def _pieces(pieces: tuple[CostSegment, ...]) -> str:
@@ -155,10 +157,10 @@ def _pieces(pieces: tuple[CostSegment, ...]) -> str:
 
 
 def _of_senders(network: Network) -> tuple[CostSegment, ...]:
-    """What SMPI is to charge to senders.
+    """The costs that SMPI charges to senders.
 
-    It charges a receive only where the message was sent eagerly; in an exchange, where each rank
-    sends as much as it receives, the sender of a larger message is charged for both ends.
+    SMPI charges the receiver of eager messages only.  In an exchange, each rank sends as much as it
+    receives, so the sender of a larger message is charged for both ends.
     """
     eager = network.eager
     starts = {piece.size for piece in (*network.sending, *network.receiving) if piece.size > eager}

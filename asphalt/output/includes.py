@@ -1,4 +1,4 @@
-"""Which files a source includes, directly or through others, as far as they are found."""
+"""Finds the files that a source includes, directly or through others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _INCLUDE = re.compile(
 
 
 def included_files(source: Path, include_dirs: Sequence[str]) -> tuple[Path, ...]:
-    """The files, each once, looked for beside the including file and in ``include_dirs``."""
+    """The included files, searched for beside the including file and in ``include_dirs``."""
     found: dict[Path, None] = {}
     waiting = [source]
     while waiting:

@@ -1,8 +1,8 @@
-"""What asphalt has written into an output directory, so that it overwrites nothing else.
+"""The record of what asphalt has written into a directory: it overwrites nothing else.
 
 The ledger is ``.asphalt/written.json`` in the output directory: for each file the hashes of the
-content that asphalt wrote last, and before that.  It is brought up to date before the files are
-written: a run that is killed in between leaves files that the next run still knows.
+content that asphalt wrote last, and before that.  asphalt updates it before it writes the files,
+so that the next run recognises the files of a run that was killed in between.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def fingerprint(data: bytes) -> str:
 
 
 def read_ledger(output: Path) -> Mapping[str, frozenset[str]]:
-    """Paths relative to ``output`` with the fingerprints that are ours; empty if there is none."""
+    """Paths relative to ``output`` with asphalt's fingerprints; empty without a ledger."""
     return {name: frozenset(prints) for name, prints in _entries(output).items()}
 
 
 def add_to_ledger(output: Path, prints: Mapping[str, str]) -> None:
-    """Note what is about to be written; safe when several runs write into one directory."""
+    """Record what is about to be written; several runs may write into one directory."""
     with _locked(output):
         entries = _entries(output)
         for name, new in prints.items():

@@ -1,8 +1,8 @@
-"""The fragment that tells ``make`` what a mirrored tree consists of, for ``asphalt.mk`` to include.
+"""The makefile fragment that lists a mirrored tree with its dependences, for ``asphalt.mk``.
 
-Objects depend on the objects whose modules they use (the runtime's is one) and on the files they
-include (the parameter header is one: an edit of K or D recompiles).  The transformation itself is
-done again when a file changes that a source includes, since proofs read such files too.
+Objects depend on the objects whose modules they use (such as the runtime's) and on the files that
+they include (such as the parameter header: an edit of K or D recompiles).  The transformation
+depends on included files, too, since proofs read them.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _UNFIT = re.compile(r"[\s:;#$%=\\*?\[\]~]")
 def makefile_fragment(
     written: Written, output: Path, originals: Iterable[Path], include_dirs: Sequence[str]
 ) -> str:
-    """The text of the fragment for what was made of ``originals`` and written below ``output``.
+    """The text of the fragment for the tree that was made of ``originals`` below ``output``.
 
-    Defines ASPHALT_FILES (all files below the output directory that a build needs) and
+    It defines ASPHALT_FILES (all files below the output directory that a build needs) and
     ASPHALT_OBJECTS (an object for each Fortran source), in terms of ASPHALT_BUILD and
-    ASPHALT_OBJDIR.  Raises ``UsageError`` for a name that make cannot hold.
+    ASPHALT_OBJDIR.  Raises ``UsageError`` for a file name that make cannot express.
     """
     top = absolute(output)
 
@@ -63,7 +63,7 @@ def makefile_fragment(
 
 
 def _is_needed(path: Path) -> bool:
-    # Other files with names that make cannot hold are mirrored, but no target can name them.
+    # Other files with names that make cannot express are mirrored, but cannot be targets.
     return is_fortran(path) or not _UNFIT.search(path.name)
 
 
@@ -73,5 +73,5 @@ def _variable(name: str, values: list[str]) -> str:
 
 def _name(path: Path) -> str:
     if _UNFIT.search(str(path)):
-        raise UsageError(f"{path}: make cannot hold this name; rename the file or leave it out")
+        raise UsageError(f"{path}: make cannot express this name; rename the file or leave it out")
     return path.as_posix()

@@ -1,4 +1,4 @@
-"""What a mirrored tree consists of, decided before anything is written.
+"""Plans a mirrored tree before anything is written.
 
 A file below the output directory has the path that its source has below the *base*: the directory
 that the user names, else the deepest one that holds every given tree and the files given by name.
@@ -24,8 +24,8 @@ SKIPPED = frozenset({".git", ".hg", ".svn", FOLDER, ".asphalt-cache"})
 class MirroredFile:
     """One file of the mirrored tree.
 
-    ``destination`` and ``source`` are absolute.  ``data`` is the transformed content, None for a
-    copy of the source; ``link`` is the target of a symbolic link to be made instead.
+    ``destination`` and ``source`` are absolute.  ``data``: the transformed content, None for a copy
+    of the source; ``link``: the target, if the mirrored file is a symbolic link.
     """
 
     destination: Path
@@ -41,7 +41,7 @@ class MirroredFile:
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
-    """All files of a mirrored tree, its empty directories, and what could not be mirrored."""
+    """All files and empty directories of a mirrored tree, and what cannot be mirrored."""
 
     base: Path
     output: Path
@@ -51,12 +51,12 @@ class Mirror:
 
 
 def absolute(path: Path) -> Path:
-    """The absolute path, without ``..``; symbolic links stay as they are."""
+    """The absolute path, without ``..``; symbolic links are not resolved."""
     return Path(os.path.abspath(path))
 
 
 def base_of(paths: Sequence[Path]) -> Path:
-    """The deepest directory that holds every tree and the files given by name."""
+    """The deepest directory that holds every given tree and file."""
     folders = [absolute(path) if path.is_dir() else absolute(path).parent for path in paths]
     return Path(os.path.commonpath(folders))
 
@@ -66,7 +66,7 @@ def plan_mirror(
 ) -> Mirror:
     """Plan the tree that ``apply --output`` writes; ``changed`` maps absolute paths to content.
 
-    Raises ``UsageError`` where the output would lie in an input, or a path outside ``root``.
+    Raises ``UsageError`` if the output would lie in an input, or a path outside ``root``.
     """
     base = absolute(root) if root is not None else base_of(paths)
     output = absolute(output)
@@ -90,7 +90,7 @@ def plan_mirror(
                 problems.append(ProblemReport(str(file), None, str(error)))
                 continue
             if os.path.realpath(destination) == os.path.realpath(file) and entry.link is None:
-                raise UsageError(f"{path}: --output would overwrite it; use --in-place for that")
+                raise UsageError(f"{path}: --output would overwrite it; use --in-place to do so")
             entries.setdefault(destination, entry)
     targets = tuple(output / directory.relative_to(base) for directory in directories)
     return Mirror(base, output, tuple(entries.values()), targets, tuple(problems))
@@ -110,7 +110,7 @@ def _refuse_output_in_tree(tree: Path, output: Path) -> None:
 
 
 def _walk(tree: Path, directories: list[Path]) -> Iterator[Path]:
-    """The files of a tree, sorted, symbolic links not followed; notes its directories."""
+    """The files of a tree, sorted, without following links; appends its directories."""
 
     def stop(error: OSError) -> None:
         raise InputError(str(error.filename), None, f"cannot be read: {error.strerror}")
@@ -128,10 +128,10 @@ def _walk(tree: Path, directories: list[Path]) -> Iterator[Path]:
 def _entry(
     file: Path, destination: Path, changed: Mapping[Path, bytes], tree: Path
 ) -> MirroredFile:
-    """How ``file`` is mirrored.
+    """The mirrored file for ``file``.
 
-    A symbolic link to something in the same tree stays a link; one that leads to a file elsewhere
-    becomes a copy, and one to a directory elsewhere, or to nothing, leads where it led.
+    A symbolic link into the same tree is mirrored as a link, and one to a file elsewhere as a copy.
+    A link to a directory elsewhere, or to nothing, keeps its target.
     """
     if file.is_symlink() and file != tree:
         target = os.readlink(file)
@@ -142,5 +142,5 @@ def _entry(
             return MirroredFile(destination, file, 0, link=str(absolute(file.parent / target)))
     status = file.stat()
     if not stat.S_ISREG(status.st_mode):
-        raise _NotAFileError("is no regular file; it was not mirrored")
+        raise _NotAFileError("is not a regular file, so it is not mirrored")
     return MirroredFile(destination, file, stat.S_IMODE(status.st_mode), changed.get(file))

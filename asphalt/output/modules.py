@@ -1,7 +1,7 @@
-"""In which order sources must be compiled: those that define a module before those that use it.
+"""The order in which to compile sources: a module before its users.
 
-Read from the text, line by line, in every preprocessor branch: enough for an order, and it works
-for files that no parser of ours has read.
+Uses are found in the text, line by line, in every preprocessor branch.  That suffices for an order,
+and works for files that asphalt cannot parse.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PARENT = re.compile(r"^[ \t]*submodule[ \t]*\([ \t]*(\w+)", _FLAGS)
 
 
 def is_fortran(path: Path) -> bool:
-    """Whether the file's suffix is one of Fortran's."""
+    """Whether the file has a suffix of Fortran."""
     return _SUFFIX.fullmatch(path.suffix) is not None
 
 
@@ -35,12 +35,12 @@ def used_modules(source: Path) -> frozenset[str]:
 
 
 def _text(source: Path) -> str:
-    """What is in a file, in whatever encoding, behind the mark of UTF-8 that some editors write."""
+    """The text of a file in any encoding, without a byte order mark."""
     return source.read_bytes().removeprefix(codecs.BOM_UTF8).decode("latin-1")
 
 
 def prerequisites(sources: Sequence[Path]) -> Mapping[Path, tuple[Path, ...]]:
-    """For each source the other ones that define a module it uses (or extends)."""
+    """For each source, the other ones that define a module it uses or extends."""
     texts = {source: _text(source) for source in sources}
     home = {
         name.lower(): source for source, text in texts.items() for name in _MODULE.findall(text)
@@ -54,7 +54,7 @@ def prerequisites(sources: Sequence[Path]) -> Mapping[Path, tuple[Path, ...]]:
 
 
 def compile_order(sources: Sequence[Path]) -> tuple[Path, ...]:
-    """The sources, each after those it needs; as given where that cannot be told."""
+    """The sources, each after those it needs; as given if the uses are circular."""
     try:
         return tuple(TopologicalSorter(prerequisites(sources)).static_order())
     except CycleError:

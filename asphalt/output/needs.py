@@ -1,4 +1,4 @@
-"""What a makefile has to learn about files that were written, in sentences for its owner."""
+"""Says what a build must do about the files that asphalt has written."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ _NAMED = 3  # files that a sentence names
 
 
 def needs_of_a_build(written: Written) -> Iterator[str]:
-    """What is new for a build: the run-time module, and the headers; nothing where neither was
-    written."""
+    """A sentence each on the run-time module and the headers, if they were written."""
     if written.runtime is not None and written.runtime in written.rewritten:
         yield (
             f"compile {_here(written.runtime)} before {_listed(written.transformed)}, "
@@ -29,18 +28,18 @@ def needs_of_a_build(written: Written) -> Iterator[str]:
         many = len(including) > 1
         yield (
             f"{_listed(including)} include{'' if many else 's'} {HEADER} (K and D): compile "
-            f"{'them' if many else 'it'} again when you edit that"
+            f"{'them' if many else 'it'} again when you edit it"
         )
 
 
 def _here(path: Path) -> Path:
-    """A path as one would write it in this directory."""
+    """A path relative to the working directory, if it is below it."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _listed(files: Sequence[Path]) -> str:
-    """Names of files, for a sentence."""
+    """The names of some files, or their number, for a sentence."""
     if len(files) > _NAMED:
         return f"the {len(files)} transformed files"
     return " and ".join(file.name for file in files)

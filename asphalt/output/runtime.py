@@ -1,4 +1,4 @@
-"""The run-time modules as one source file: where it is written, and what it holds."""
+"""The runtime as one source file: its place in a tree, and its content."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ _STATUSES = re.compile(rf"^\s*(?:use|module)\s+{STATUSES}\b".encode(), re.IGNORE
 
 
 def runtime_entry(top: Path, directories: Sequence[Path], sources: Iterable[bytes]) -> MirroredFile:
-    """The runtime's place: where it is already, at or above the transformed files but not above
-    ``top``; else the deepest directory that holds them all.
+    """The runtime, with its place and content.
 
-    The module for statuses of ``mpi_f08``, which not every MPI has, is part of it where one of the
-    ``sources`` uses it, or where it was part of it before: other files may use it then.
+    Its place is where a runtime is already, at or above the transformed files but not above
+    ``top``; else the deepest directory that holds all transformed files.  It includes the module
+    for statuses of ``mpi_f08``, which not every MPI has, if one of the ``sources`` uses it, or if
+    the existing runtime includes it, since other files may use it then.
     """
     deepest = Path(os.path.commonpath(directories))
     place = deepest
@@ -40,5 +41,5 @@ def runtime_entry(top: Path, directories: Sequence[Path], sources: Iterable[byte
 
 
 def is_runtime(path: Path) -> bool:
-    """Whether a file is the runtime."""
+    """Whether a file contains the runtime."""
     return _MODULE.search(path.read_bytes()) is not None

@@ -1,7 +1,7 @@
-"""Writing what ``apply`` made: a mirrored tree, or the sources in place.
+"""Writes transformed files: into a mirrored tree, or in place.
 
-Everything that can be refused is refused before the first file is written.  The parameter header
-and the runtime are written before the sources that need them.
+All refusals come before the first file is written.  The parameter header and the runtime are
+written before the sources that need them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from asphalt.unparse.params import HeaderEntry, kept_values, merge_header, updat
 
 
 class TransformedFile(Protocol):
-    """One file that is transformed: its bytes before and after, and its part of the header."""
+    """A transformed file: its bytes before and after, and its entries in the header."""
 
     @property
     def path(self) -> Path: ...
@@ -40,11 +40,11 @@ class TransformedFile(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a run wrote.
+    """The files that a run wrote.
 
-    ``files`` are all mirrored files (in place: the transformed ones), ``transformed`` those with
-    transformed sites, ``rewritten`` all whose content is new on disk, ``headers`` the parameter
-    headers, ``runtime`` the runtime's source (None where nothing needs it).
+    ``files``: all mirrored files (in place: the transformed ones); ``transformed``: those with
+    transformed sites; ``rewritten``: all whose content on disk is new; ``headers``: the parameter
+    headers; ``runtime``: the runtime's source (None: nothing needs it).
     """
 
     files: tuple[Path, ...]
@@ -65,8 +65,8 @@ def write_tree(
 ) -> Written:
     """Mirror the given trees and files below ``output``, with ``changes`` applied.
 
-    Raises ``UsageError`` if a file would be overwritten that asphalt has not written (unless
-    ``force``), and ``InputError`` if a source has changed since it was read.
+    Raises ``UsageError`` if it would overwrite a file that asphalt has not written (unless
+    ``force``), and ``InputError`` if a source has changed since asphalt read it.
     """
     changed = {absolute(change.path): change for change in changes}
     for change in changes:
@@ -77,7 +77,7 @@ def write_tree(
     planned = {entry.source: entry for entry in mirror.entries if entry.link is None}
     mirrored = {os.path.realpath(entry.source) for entry in mirror.entries}
     problems = [
-        ProblemReport(str(path), None, "is reached by a symbolic link only; it was not mirrored")
+        ProblemReport(str(path), None, "is only reached by a symbolic link, so it is not mirrored")
         for path in changed
         if path not in planned and os.path.realpath(path) not in mirrored
     ]
@@ -115,10 +115,10 @@ def write_tree(
 def write_in_place(
     paths: Sequence[Path], changes: Sequence[TransformedFile], *, force: bool = False
 ) -> Written:
-    """Replace the sources that ``changes`` names, after their headers and the runtime.
+    """Write the headers and the runtime, then replace the sources that ``changes`` names.
 
-    Where a source is a symbolic link, the file it leads to is replaced, if the link was named or
-    that file is in a given tree.  Raises as ``write_tree``.
+    If a source is a symbolic link, its target is replaced, provided that the user named the link or
+    the target is in a given tree.  Raises the same errors as ``write_tree``.
     """
     named = {absolute(path) for path in paths}
     trees = [os.path.realpath(path) for path in paths if path.is_dir()]
@@ -129,7 +129,7 @@ def write_in_place(
         _refuse_stale(change)
         real = Path(os.path.realpath(change.path))
         if absolute(change.path) not in named and not any(map(real.is_relative_to, trees)):
-            message = f"is a link to {real}, outside; name the link itself to have that changed"
+            message = f"is a link to {real}, outside; name the link itself to change that file"
             problems.append(ProblemReport(str(change.path), None, message))
             continue
         if not os.access(real.parent, os.W_OK) or not os.access(real, os.W_OK):
@@ -161,8 +161,8 @@ def _refuse_stale(change: TransformedFile) -> None:
 
 
 def _with_headers(mirror: Mirror, transformed: Sequence[MirroredFile]) -> list[MirroredFile]:
-    """The entries to be written.  A parameter header that is there already is merged later, not
-    copied; one that stands beside a transformed source is where a new header starts from."""
+    """The entries to write.  An existing parameter header is merged later, not copied; the header
+    beside a transformed source is the start of a new header."""
     entries = {entry.destination: entry for entry in mirror.entries}
     for entry in transformed:
         header, source = entry.destination.with_name(HEADER), entry.source.with_name(HEADER)
@@ -175,7 +175,7 @@ def _with_headers(mirror: Mirror, transformed: Sequence[MirroredFile]) -> list[M
 
 
 def _refuse_foreign(output: Path, entries: Sequence[MirroredFile], force: bool) -> None:
-    """Raise ``UsageError`` if writing would lose a file of somebody else."""
+    """Raise ``UsageError`` if writing would overwrite a file that asphalt has not written."""
     ledger = read_ledger(output)
     real_output = Path(os.path.realpath(output))
     for entry in entries:
@@ -196,7 +196,7 @@ def _refuse_foreign(output: Path, entries: Sequence[MirroredFile], force: bool) 
 
 
 def _refuse_bad_headers(parameters: Mapping[Path, Sequence[HeaderEntry]]) -> None:
-    """Raise ``InputError`` for a header that somebody has edited into something else."""
+    """Raise ``InputError`` for a header that an edit made unreadable."""
     for directory, entries in parameters.items():
         header = directory / HEADER
         if header.exists():
@@ -204,7 +204,7 @@ def _refuse_bad_headers(parameters: Mapping[Path, Sequence[HeaderEntry]]) -> Non
 
 
 def _kept_values(parameters: Mapping[Path, Sequence[HeaderEntry]]) -> list[ProblemReport]:
-    """Notes about values in headers that stay although others were asked for."""
+    """Notes on values in headers that win over those of the command line."""
     return [
         ProblemReport(str(directory / HEADER), line, message, note=True)
         for directory, entries in parameters.items()
@@ -234,7 +234,7 @@ def _write(entry: MirroredFile) -> bool:
 def _write_all(
     entries: Sequence[MirroredFile], parameters: Mapping[Path, Sequence[HeaderEntry]]
 ) -> tuple[Path, ...]:
-    """Write copies, then headers, then what needs them; the files whose content changed."""
+    """Write copies, then headers, then the rest; returns the files whose content changed."""
     rewritten = [entry.destination for entry in entries if entry.data is None and _write(entry)]
     rewritten += [
         directory / HEADER

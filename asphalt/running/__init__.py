@@ -1,1 +1,1 @@
-"""What runs programs: commands under a time limit, the MPIs of this machine, simulated clusters."""
+"""Runs commands under a time limit, with the MPIs of this machine and SimGrid."""

@@ -1,4 +1,4 @@
-"""What a failing command says, in a line: the compiler's or linker's own error."""
+"""Extracts the first error from the output of compilers, linkers and make."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _ERROR = re.compile(
     re.IGNORECASE,
 )
 _PERHAPS = re.compile("error", re.IGNORECASE)
-# what follows from an error told before, and warnings, in whose text anything may stand
+# consequences of an earlier error; and warnings, whose text may contain anything
 _NOISE = re.compile(
     r"warning:|.*\bwarning: |collect2: |(?:g|c)?make(?:\[\d+\])?: .*\bError \d+$", re.I
 )
 
 
 def essence(output: str, *, only_errors: bool = False) -> str:
-    """The first error in what compilers, linkers and make print, with its place.
+    """The first error in the output of compilers, linkers and make, with its place.
 
-    Source lines that are quoted, warnings, and what make says of a failed command are none.  Where
-    nothing says that it is an error: the first line, or nothing for ``only_errors``.
+    Quoted source lines, warnings, and the message of make on a failed command do not count.
+    Without any error, the first line of the output, or "" with ``only_errors``.
     """
     text = _COLOUR.sub("", output)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
@@ -43,7 +43,7 @@ def essence(output: str, *, only_errors: bool = False) -> str:
 
 
 def _with_place(lines: list[str], number: int) -> str:
-    """The line; after gfortran's place, which stands above the quoted source."""
+    """The line, preceded by gfortran's place, which is above the quoted source."""
     line = lines[number]
     if not _HEADLINE.match(line):
         return line

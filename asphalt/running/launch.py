@@ -1,12 +1,12 @@
-"""What launchers say: that they started nothing, and what is theirs of a program's last words."""
+"""Reads the output of MPI launchers: refusals to start, and the last words of a program."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-# what the launchers of Open MPI (mpirun, prterun), MPICH (Hydra), SMPI and Slurm print instead of
-# starting a program
+# what the launchers of Open MPI (mpirun, prterun), MPICH (Hydra), SMPI and Slurm print if they
+# cannot start a program
 _REFUSALS = re.compile(
     r"was unable to (?:launch|find|start) the specified|not enough slots available"
     r"|^\S*(?:mpirun|mpiexec|orterun|prterun)\S*: .*(?:unknown|unrecognized) (?:option|argument)"
@@ -19,7 +19,7 @@ _NOT_FOUND = re.compile(r"not found|No such file or directory|Permission denied|
 _STATUSES = (126, 127)
 _RULE = re.compile(r"[-=*\s]*$")
 _OWN = re.compile(r"\[(?:proxy|mpiexec)|={3,}|=\s|Primary job|YOUR APPLICATION TERMINATED")
-_TELLING = re.compile(
+_ERROR = re.compile(
     r"Fortran runtime error|MPI_ERR|Fatal error|\bError\b|\bSTOP\b|[Ss]egmentation fault"
     r"|\bsignal\b|\bSIG[A-Z]+"
 )
@@ -27,9 +27,9 @@ _MOST = 300
 
 
 def refusal(status: int | None, stderr: str) -> str | None:
-    """The launcher's words if it (or a command before the program) found nothing to start.
+    """The message of the launcher, or of a command before the program, that it started nothing.
 
-    None where a program seems to have run.
+    None if a program seems to have run.
     """
     if status in (None, 0):
         return None
@@ -42,20 +42,20 @@ def refusal(status: int | None, stderr: str) -> str | None:
 
 
 def last_words(stderr: str) -> str:
-    """The line of a failed program that tells most, "" where there is none.
+    """The most informative line of a failed program; "" without output.
 
-    What the launcher says about the end of its ranks counts only where nothing else is said.
+    Messages of the launcher on the end of its ranks count only if there are no others.
     """
     blocks = list(_blocks(stderr))
     alone = [block[0] for block in blocks if len(block) == 1]
     own = [line for line in alone if not _OWN.match(line)]
     lines = own or [line for block in blocks for line in block]
     default = own[-1:] or lines[:1] or [""]
-    return next((line for line in lines if _TELLING.search(line)), default[0])
+    return next((line for line in lines if _ERROR.search(line)), default[0])
 
 
 def _blocks(stderr: str) -> Iterator[list[str]]:
-    """The lines between rules such as ``-----``; lines outside come one by one."""
+    """The lines between rules such as ``-----`` as blocks; other lines one by one."""
     block: list[str] | None = None
     for line in map(str.strip, stderr.splitlines()):
         if line.startswith("-----"):

@@ -1,4 +1,4 @@
-"""The MPI implementations: how each compiles and starts a program, and how to get it."""
+"""The MPI implementations: how to compile and start a program, and how to install each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Mpi:
 
     @property
     def simulated(self) -> bool:
-        """Whether ranks are simulated (no ``mpi_f08``, sources are rewritten by text)."""
+        """Whether ranks are simulated (no ``mpi_f08``; sources are rewritten as text)."""
         return self.name == "smpi"
 
     def missing(self) -> tuple[str, ...]:
@@ -39,14 +39,14 @@ class Mpi:
         return tuple(tool for tool in tools if shutil.which(tool) is None)
 
     def require(self) -> None:
-        """Raises ``UsageError``, which says what is missing and how to get it."""
+        """Raise ``UsageError`` if programs are missing, with how to install them."""
         if missing := self.missing():
             raise UsageError(
-                f"{self.title} is not there: no {', '.join(missing)}; {self.installation()}"
+                f"{self.title} is not installed: no {', '.join(missing)}; {self.installation()}"
             )
 
     def installation(self) -> str:
-        """How to get it."""
+        """How to install it."""
         return f"on Debian it comes with 'apt-get install {' '.join(self.packages)}'"
 
     def compiler(self, source: Path) -> str:
@@ -56,7 +56,7 @@ class Mpi:
         return self.fixed if source.suffix.lower() in _FIXED else self.free
 
     def command(self, ranks: int, program: Path | str) -> list[str]:
-        """Starts ``program`` on this machine; a simulated MPI needs ``simgrid.command``."""
+        """The command that starts ``program``; for a simulated MPI see ``simgrid.command``."""
         return [self.launcher, "-np", str(ranks), str(program)]
 
 
@@ -93,15 +93,15 @@ _ANY = ("mpif90", "mpifort", "mpif77", "mpicc", "mpirun", "mpiexec")
 
 
 def how_to_get(program: str) -> str | None:
-    """How to get a program that an MPI would bring; None for other programs."""
+    """How to install a program that belongs to an MPI; None for other programs."""
     for mpi in MPIS:
         if program in (mpi.free, mpi.fixed, mpi.c, mpi.launcher):
             return mpi.installation()
     return OPENMPI.installation() if program in _ANY else None
 
 
-# Open MPI refuses to run as root, and more ranks than cores, unless it is told; waiting ranks give
-# their core to others; containers that forbid the single-copy mechanism make it complain.
+# By default, Open MPI refuses to run as root, or more ranks than cores; waiting ranks should yield
+# their core; and it complains in containers that forbid its single-copy mechanism.
 _SETTINGS = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -113,5 +113,5 @@ _SETTINGS = {
 
 
 def environment() -> Mapping[str, str]:
-    """The environment of every run: the user's, and what lets any MPI run here."""
+    """The environment of every run: the user's, and variables that let any MPI run here."""
     return _SETTINGS | dict(os.environ)

@@ -1,4 +1,4 @@
-"""Commands of the user: filled in, started without a shell, and stopped when they hang."""
+"""Runs commands of the user: fills them in, starts them without a shell, stops them on a hang."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _GRACE = 5.0  # seconds that a launcher has to stop its ranks
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """How a command ended; ``status`` None: it hangs, and ``hang`` says how that was seen."""
+    """How a command ended; ``status`` None: it hangs, and ``hang`` says in which way."""
 
     status: int | None
     stdout: bytes
@@ -32,9 +32,9 @@ class CommandResult:
 
 
 def fill(template: str, values: Mapping[str, str | Sequence[str]]) -> list[str]:
-    """The words of a command line with ``{name}`` replaced; a sequence becomes several words.
+    """The words of a command line with each ``{name}`` replaced; a sequence becomes several words.
 
-    Raises ``UsageError`` for a place that nothing fills, and for quotes that do not match.
+    Raises ``UsageError`` for a placeholder without a value, and for unmatched quotes.
     """
     try:
         words = shlex.split(template)
@@ -50,43 +50,43 @@ def fill(template: str, values: Mapping[str, str | Sequence[str]]) -> list[str]:
         else:
             filled.append(_PLACE.sub(lambda place: _text(values[place[1]]), word))
     if not filled:
-        raise UsageError("an empty command line; write the command that is to be run")
+        raise UsageError("the command line is empty; write the command to run")
     return filled
 
 
 class StoppedError(Exception):
-    """All commands are to end: none is started any more."""
+    """All commands were ended, and none may start."""
 
 
 class Running:
-    """The commands that run now, in whatever threads."""
+    """The commands that are running, in all threads."""
 
     def __init__(self) -> None:
         self._processes: set[subprocess.Popen[bytes]] = set()
         self._stopped = False
 
     def started(self, process: subprocess.Popen[bytes]) -> None:
-        """One more; it ends at once if all are to."""
+        """Register a command; end it at once after ``stop``."""
         self._processes.add(process)
         if self._stopped:
             process.terminate()
 
     def ended(self, process: subprocess.Popen[bytes]) -> None:
-        """One less."""
+        """Remove a command that has ended."""
         self._processes.discard(process)
 
     def stop(self) -> None:
-        """End all; ``run`` raises ``StoppedError`` from now on."""
+        """End all commands; from now on ``run`` raises ``StoppedError``."""
         self._stopped = True
         for process in tuple(self._processes):
             process.terminate()
 
     def allow(self) -> None:
-        """Commands may be started again."""
+        """Allow commands to start again."""
         self._stopped = False
 
     def check(self) -> None:
-        """Raises ``StoppedError`` after ``stop``."""
+        """Raise ``StoppedError`` after ``stop``."""
         if self._stopped:
             raise StoppedError("all commands were ended")
 
@@ -95,11 +95,11 @@ running = Running()
 
 
 def refuse_other_places(template: str, known: Collection[str]) -> None:
-    """Raises ``UsageError`` for a ``{name}`` in a command line that is not ``known``."""
+    """Raise ``UsageError`` for a ``{name}`` in a command line that is not ``known``."""
     for name in _PLACE.findall(template):
         if name not in known:
             places = " ".join(f"{{{one}}}" for one in known)
-            raise UsageError(f"{template}: {{{name}}} means nothing here; there are {places}")
+            raise UsageError(f"{template}: {{{name}}} is not a placeholder here; use {places}")
 
 
 def run(
@@ -113,8 +113,8 @@ def run(
 ) -> CommandResult:
     """Run a command in ``directory`` for at most ``timeout`` seconds.
 
-    ``settings`` are more environment variables, ``stdin`` is what it reads (nothing by default).
-    ``at_timeout`` is called with the leader of the command's session before that is stopped.
+    ``settings``: additional environment variables; ``stdin``: its input (none by default).
+    ``at_timeout`` is called with the leader of the command's session before the session is stopped.
     Raises ``UsageError`` if the command cannot be started.
     """
     running.check()
@@ -158,7 +158,7 @@ def _text(value: str | Sequence[str]) -> str:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End the command and all that is left of its session: launchers put ranks in other groups."""
+    """End the command and its whole session: launchers put ranks in other process groups."""
     if process.poll() is None:
         process.terminate()
         try:
@@ -175,7 +175,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def session(leader: int) -> list[int]:
-    """The processes of the session that ``leader`` started, launched ranks among them."""
+    """The processes in the session of ``leader``, including launched ranks."""
     members = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:

@@ -19,13 +19,13 @@ _CLUSTER = """<?xml version='1.0'?>
 
 @dataclass(frozen=True, slots=True)
 class MessageCosts:
-    """Processor time in seconds: of each message at either end, and of each MPI_Test."""
+    """Processor time in seconds of each message at either end, and of each MPI_Test."""
 
     overhead: float = 1e-6
     test: float = 1e-7
 
     def settings(self) -> dict[str, str]:
-        """The settings of smpirun that charge them; nothing is timed on the host."""
+        """The settings of smpirun that charge these costs; nothing is timed on the host."""
         cost = f"0:{self.overhead:g}:0"
         return {
             "smpi/simulate-computation": "no",
@@ -39,9 +39,9 @@ class MessageCosts:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A simulated cluster: one link a node, no contention between nodes; units as in SimGrid.
+    """A simulated cluster: one link for each node, no contention between nodes; SimGrid's units.
 
-    The loopback is what a message to oneself costs: a copy in memory.
+    A message of a rank to itself costs a copy in memory (the loopback).
     """
 
     nodes: int = 64
@@ -71,10 +71,10 @@ def command(
     costs: MessageCosts,
     extra: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """Starts ``program`` on the cluster that the file ``platform`` describes.
+    """The command that starts ``program`` on the cluster of the file ``platform``.
 
-    Nothing is timed on the host, so that a run gives the same simulated time every time.
-    ``extra``: more settings of smpirun (``--cfg``).
+    Nothing is timed on the host, so that every run gives the same simulated time.  ``extra``:
+    additional settings of smpirun (``--cfg``).
     """
     words = options(platform, costs, extra)
     return [SMPI.launcher, "-np", str(ranks), *words, str(program)]
@@ -83,7 +83,7 @@ def command(
 def options(
     platform: Path, costs: MessageCosts, extra: Mapping[str, str] | None = None
 ) -> list[str]:
-    """What tells smpirun the cluster and all settings, as in ``command``."""
+    """The options of smpirun for the cluster and all settings, as in ``command``."""
     settings = costs.settings() | dict(extra or {})
     return [
         "-platform",

@@ -1,1 +1,1 @@
-"""Programs on simulated clusters: what their computation costs, and how long they run."""
+"""Runs programs on simulated clusters: calibrated costs, charged computation, times."""

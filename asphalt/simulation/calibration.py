@@ -1,12 +1,12 @@
 """Calibration: the time of each class of operations, from loops that are timed on this machine.
 
 Each loop of ``data/calibration.f90`` gives an equation: its counts times the seconds of their
-classes are the time that was measured.  The seconds are the non-negative least-squares solution of
-all equations, each divided by its time, so that relative errors count.  Latencies follow in the
-same way from the loops that wait for one result after the other, and the time of a line that the
-cache has lost from loops over an array that does not fit into it, or not into its sets.  What the
-first touch of a page takes is measured as such.  (The PGAS paper, section 6.1, measures operations
-that loops are then made of in the same spirit.)
+classes are the measured time.  The seconds are the non-negative least-squares solution of all
+equations, each divided by its time, so that relative errors count.  Latencies follow in the same
+way from loops in which each operation waits for the result of the one before.  The time of a cache
+miss follows from loops over an array that exceeds the cache, or its sets.  The first touch of a
+page is measured directly.  (The PGAS paper, section 6.1, also measures the operations that loops
+consist of.)
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ _BOUNDS = {
     **{"n": LENGTH, "side": SIDE, "four": 4, "two": 2},
     **{"rows": ROWS, "columns": COLUMNS, "crossed": CROSSED},
 }
-_ROUNDS = 10  # until it is known what each loop takes longest for
+_ROUNDS = 10  # until the longest resource of each loop is known
 _WINDOWS = tuple(round(10 ** (-9 + step / 20), 11) for step in range(61))
 """Windows that are tried: from one nanosecond to one microsecond."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop of the calibration and its time in seconds.
+    """A loop of the calibration and its measured time in seconds.
 
-    ``fitted``: what the machine file says about it.
+    ``fitted``: its time by the machine file.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A machine, and how well it explains the loops that it was made from."""
+    """A machine, and how well it explains the loops that it was fitted to."""
 
     machine: Machine
     loops: tuple[Loop, ...]
@@ -77,12 +77,12 @@ def calibrate(
     repeats: int = 50,
     advance: Callable[[], None] = lambda: None,
 ) -> Calibration:
-    """Times the loops with a compiler and its flags, and fits a machine to them.
+    """Time the loops with a compiler and its flags, and fit a machine to them.
 
     ``advance`` is called after each of ``steps(repeats)`` steps.  Raises ``UsageError`` if scipy
-    is not there, or if a loop does not compile or run.
+    is missing, or if a loop does not compile or run.
     """
-    if find_spec("scipy") is None:  # told before anything is timed
+    if find_spec("scipy") is None:  # before anything is timed
         raise UsageError("calibration needs scipy; get it with 'pip install asphalt[calibrate]'")
     times = measure(compiler, flags, repeats, advance)
     page = times.pop(PAGE)
@@ -97,7 +97,7 @@ def calibrate(
     lost: dict[str, _Unit] = {}
     for kind in ("line", "conflict"):
         own = {n: u for n, u in units.items() if n.startswith(f"{kind}_")}
-        seconds[kind] = _beside(kind, own, times, Costs(seconds, latency, window), cache)
+        seconds[kind] = _miss_time(kind, own, times, Costs(seconds, latency, window), cache)
         lost |= own
     seconds["page"] = page
     machine = Machine(name, compiler, tuple(flags), seconds, latency, window, cache)
@@ -119,7 +119,7 @@ class _Unit:
     scope: Scope
 
     def charges(self, costs: Costs) -> tuple[Charge, ...]:
-        """What it is charged."""
+        """The charges of the loop."""
         charger = Charger(self.scope, costs, lambda call, scope: False, Form.FREE, "\n")
         return charger.estimate(self.located.unit.body)
 
@@ -145,7 +145,7 @@ def _counts(unit: _Unit, cache: CoreCache = UNKNOWN) -> dict[str, float]:
 
 
 def _chain(unit: _Unit) -> dict[str, float]:
-    """The results by class that a loop waits for, one after the other."""
+    """The number of results by class that a loop waits for, one after the other."""
     found = {}
     for name in LATENCIES:
         charges = unit.charges(Costs({}, {name: 1.0}))
@@ -154,7 +154,7 @@ def _chain(unit: _Unit) -> dict[str, float]:
 
 
 def _time(unit: _Unit, costs: Costs) -> float:
-    """What a machine with these costs is charged for a loop, in seconds."""
+    """The charge for a loop on a machine with these costs, in seconds."""
     return sum(
         (charge.counts.seconds(costs.seconds) + charge.waiting) * _times(charge.trips)
         for charge in together(unit.charges(costs))
@@ -167,7 +167,7 @@ def _window(
     seconds: Mapping[str, float],
     latency: Mapping[str, float],
 ) -> float:
-    """The window, in seconds of operations, that explains the times of loops best."""
+    """The window, in seconds of operations, that best explains the times of loops."""
 
     def error(window: float) -> float:
         costs = Costs(seconds, latency, window)
@@ -176,15 +176,17 @@ def _window(
     return min(_WINDOWS, key=error)
 
 
-def _beside(
+def _miss_time(
     kind: str,
     loops: Mapping[str, _Unit],
     times: Mapping[str, float],
     costs: Costs,
     cache: CoreCache,
 ) -> float:
-    """Seconds of what a cache has lost, a line or a conflict: what loops take beside all else,
-    least squares of relative errors; 0 where they lose none."""
+    """Seconds of a cache miss, by capacity or by conflict: the time of loops beyond all else.
+
+    Least squares of relative errors; 0 if the loops have no such miss.
+    """
     found = weight = 0.0
     for name, unit in loops.items():
         lines = _counts(unit, cache).get(kind, 0.0) / times[name]
@@ -203,7 +205,7 @@ def _times(trips: tuple[TripCount, ...]) -> float:
 
 
 def _known(expr: Expr) -> Expr | None:
-    """What is known here of the bounds of loops, and of the extents of the arrays in plane.inc."""
+    """The known value of a bound of a loop, or of an extent of the arrays in plane.inc."""
     match expr:
         case Ref(name=name, args=None) if name in _BOUNDS:
             return Lit("integer", str(_BOUNDS[name]))
@@ -222,7 +224,7 @@ def _known(expr: Expr) -> Expr | None:
 def _longest(
     rows: Mapping[str, Mapping[str, float]], times: Mapping[str, float]
 ) -> dict[str, float]:
-    """Seconds of each class, where what is done beside each other takes as long as the longest."""
+    """Seconds of each class; operations that overlap take as long as the longest."""
     parts = {name: Counts.from_mapping(row).parts() for name, row in rows.items()}
     longest = {name: next(filter(None, reversed(own))) for name, own in parts.items()}
     for _ in range(_ROUNDS):
@@ -238,7 +240,7 @@ def _longest(
 def _fitted(
     rows: Mapping[str, Mapping[str, float]], times: Mapping[str, float], classes: Sequence[str]
 ) -> dict[str, float]:
-    """Non-negative seconds of each class that explain the times best."""
+    """The non-negative seconds of each class that best explain the times."""
     import numpy
     from scipy.optimize import nnls
 

@@ -17,7 +17,7 @@ LENGTH, SIDE, ROWS, COLUMNS, CROSSED = 1000, 31, 64, 33000, 128
 DATA = Path(__file__).resolve().parent.parent / "data"
 FILES = ("calibration.f90", "arguments.inc", "plane.inc")
 PAGE = "first_touch"
-"""What is timed by itself, as no loop."""
+"""The first touch of a page, which is timed separately."""
 _END = re.compile(
     r"(?<=\n)(?=\n(?:  !.*\n)*(?:  (?:subroutine|real\(real64\) function) |end module))"
 )
@@ -28,7 +28,7 @@ _ORDERS = 5  # of the procedures in the file
 
 
 def steps(repeats: int) -> int:
-    """How many steps a calibration has: it compiles each order, times in several runs, and fits."""
+    """The number of steps of a calibration: compile each order, time it in several runs, fit."""
     return _orders(repeats) + len(_portions(repeats)) + 1
 
 
@@ -40,9 +40,8 @@ def measure(
 ) -> dict[str, float]:
     """The processor time of each loop in seconds, and of the first touch of a page.
 
-    Loops take longer where the compiler places them badly, which depends on the procedures before
-    them.  So these are compiled in several orders, which share the repeats; ``usual`` says what
-    counts.
+    A loop takes longer if the compiler aligns it badly, which depends on the procedures before it.
+    So the procedures are compiled in several orders, which share the repeats; see ``usual``.
     """
     text = (DATA / FILES[0]).read_text(encoding="ascii")
     names = re.findall(r"^  subroutine (\w+)", text, re.MULTILINE)
@@ -61,19 +60,19 @@ def measure(
         for turn, portion in enumerate(_portions(repeats)):
             number = turn % len(found)
             place, least = places[number], found[number]
-            told = _checked([str(place / "calibration"), str(portion)], place)
-            for name, seconds in _LINE.findall(told):
+            output = _checked([str(place / "calibration"), str(portion)], place)
+            for name, seconds in _LINE.findall(output):
                 least[name] = min(float(seconds), least.get(name, inf))
             advance()
     return usual(found)
 
 
 def usual(orders: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """The time of each loop that most programs meet: the median of those in several orders.
+    """The typical time of each loop: the median over several orders.
 
-    A loop that is placed badly may take twice its time.  The mean would be right for no program.
-    What makes most loops of an order longer is no matter of places, but that it was run at a busier
-    time: it is taken out, so that loops which are the same in all orders have their least time.
+    A badly aligned loop may take twice its time, so the mean would be right for no program.  A
+    factor that most loops of an order share is not due to alignment but to a busy machine.  It is
+    divided out, so that a loop which is equal in all orders has its minimum.
     """
     least = {name: min(order[name] for order in orders) for name in orders[0]}
     known = [name for name, seconds in least.items() if seconds > 0]
@@ -85,7 +84,7 @@ def usual(orders: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def reordered(text: str, number: int) -> str:
-    """The module with its procedures in one of many orders; 0: as they are."""
+    """The module with its procedures in one of many orders; 0: the given order."""
     head, contains, rest = text.partition("\ncontains\n")
     *procedures, end = _END.split(rest)
     if number:
@@ -99,7 +98,7 @@ def _portions(repeats: int) -> list[int]:
 
 
 def _orders(repeats: int) -> int:
-    """In how many orders the loops are compiled: each is run."""
+    """The number of orders in which the loops are compiled and run."""
     return min(_ORDERS, len(_portions(repeats)))
 
 
@@ -112,8 +111,10 @@ def _checked(command: list[str], place: Path) -> str:
 
 
 def _driver(names: Iterable[str]) -> str:
-    """The main program that times all loops as often as its argument says; they are called through
-    pointers, so that none is compiled into it."""
+    """The main program that times all loops, as often as its argument says.
+
+    It passes them as procedures, so that the compiler inlines none.
+    """
     calls = "\n".join(f"  call timed('{name}', {name})" for name in names)
     return _DRIVER.format(calls=calls, length=LENGTH, side=SIDE, pages=PAGE)
 

@@ -1,4 +1,4 @@
-"""Charged trees: a mirror of a source tree whose computation takes simulated time."""
+"""Charged trees: mirrors of source trees whose computation takes simulated time."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ from asphalt.transforms.charging.pure import is_pure, may_lose_purity, without_p
 from asphalt.unparse.unparse import unparse
 
 RUNTIME_UNITS = RUNTIME_MODULES | {CHARGE, FLUSH, PAGES, ALLOCATED, TOUCHED, TOUCHED_STATIC}
-"""What asphalt brings along: its own time is the messages', and only its copies are charged."""
+"""The modules of asphalt's runtime: messages account for its time, only copies are charged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Charged:
     """A charged tree.
 
-    ``files`` are all files below ``root``, ``changed`` those with charges in them, ``runtime`` the
-    source that has to be compiled and linked with them.  ``not_charged``: computation that takes no
-    simulated time, with file and line and the reason.
+    ``files``: all files below ``root``; ``changed``: those with charges; ``runtime``: the source to
+    compile and link with them.  ``not_charged``: computation that takes no simulated time, with
+    file, line and reason.
     """
 
     root: Path
@@ -59,9 +59,9 @@ class Charged:
 def charge_tree(
     source: Path, out: Path, machine: Machine, settings: Settings | None = None
 ) -> Charged:
-    """Mirrors the tree ``source`` (or one file) below ``out``, its computation charged.
+    """Mirror the tree ``source`` (or one file) below ``out``, with charges for its computation.
 
-    Raises ``UsageError`` where ``out`` lies in ``source``.
+    Raises ``UsageError`` if ``out`` lies in ``source``.
     """
     tree = load_tree((source,), settings or Settings())
     try:
@@ -88,12 +88,12 @@ def charge_tree(
 
 
 def charged_files(tree: Tree, machine: Machine) -> tuple[dict[str, bytes], tuple[NotCharged, ...]]:
-    """The files of a tree that are changed, by path, and what is not charged."""
+    """The changed files of a tree by path, and what is not charged."""
     scopes = Scopes(tree)
     costs = Costs(machine.seconds, machine.latency, machine.window, machine.cache)
     by_file = {entry.path: tree.units_of(entry.path) for entry in tree.files}
     not_charged = [
-        NotCharged(path, 1, "this file cannot be read, so nothing in it is charged")
+        NotCharged(path, 1, "the file cannot be read, so its computation is not charged")
         for path, units in by_file.items()
         if not units and tree.outline(path).units
     ]
@@ -132,7 +132,7 @@ def _charged_unit(
         unit = without_purity(unit, file.width) if unit.name in impure else None
         if unit is None:
             line = located.unit.head.span.first if _spanned(located.unit) else 1  # type: ignore[union-attr]
-            message = f"{located.unit.name} has to stay pure, and what is pure cannot be charged"
+            message = f"{located.unit.name} must be pure, and a pure procedure cannot be charged"
             not_charged.append(NotCharged(located.path, line, message))
             return None
     scope = scopes.of(located)
@@ -158,7 +158,7 @@ def _with_units(file: File, new: dict[int, Unit]) -> File:
 
 
 def _waits(call: Call, scope: Scope) -> bool:
-    """Whether a call may communicate and is none of a procedure that is charged itself."""
+    """Whether a call may communicate, and does not call a charged procedure."""
     if mpi_call(call, scope) is not None:
         return True
     if not isinstance(call.procedure, Ref):

@@ -1,7 +1,7 @@
-"""Where the ranks of a simulated program stand that wait for each other for ever.
+"""Finds where the ranks of a simulated program are blocked in a deadlock.
 
-SimGrid notices a deadlock and says which ranks are blocked; smpirun ends with status 0 all the
-same.  Where they are blocked is asked of the debugger gdb, in a second run that it stops there.
+SimGrid detects a deadlock and names the blocked ranks, but smpirun still ends with status 0.  A
+second run under the debugger gdb shows where they are blocked.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from asphalt.verify.stacks import (
     simulation_script,
 )
 
-TELL_BLOCKED = "--log=ker_engine.thresh:info"
-"""Makes SimGrid name the ranks that are blocked in a deadlock; it says nothing else."""
+NAME_BLOCKED = "--log=ker_engine.thresh:info"
+"""Makes SimGrid name the ranks that are blocked in a deadlock, and print nothing else."""
 _SIGN = "Deadlock detected"
 _BLOCKED = re.compile(r"Actor \d+ \((\d+)@.*?\): waiting for")
 _THREADS = "--cfg=contexts/factory:thread"  # gdb cannot see the usual contexts of ranks
@@ -29,19 +29,19 @@ _MAIN = "user_main"  # what smpif90 makes of a main program
 _LINE = re.compile(r":\d+\)$")
 
 
-def is_deadlock(told: str) -> bool:
-    """Whether a run whose stderr is ``told`` ended in a deadlock."""
-    return _SIGN in told
+def is_deadlock(stderr: str) -> bool:
+    """Whether a run with this ``stderr`` ended in a deadlock."""
+    return _SIGN in stderr
 
 
-def ranks_text(told: str) -> str:
-    """Which ranks SimGrid calls blocked (with ``TELL_BLOCKED``), as a clause."""
-    ranks = {int(rank) for rank in _BLOCKED.findall(told)}
+def ranks_text(stderr: str) -> str:
+    """Which ranks SimGrid calls blocked (with ``NAME_BLOCKED``), as a clause."""
+    ranks = {int(rank) for rank in _BLOCKED.findall(stderr)}
     return f"{_ranks(ranks)} for ever" if ranks else "ranks wait for ever"
 
 
 def deadlock_text(
-    told: str,
+    stderr: str,
     launcher: Sequence[str],
     program: Sequence[str],
     place: Path,
@@ -50,8 +50,8 @@ def deadlock_text(
 ) -> str:
     """Which ranks wait, and where, as a clause.
 
-    ``told`` is what the run said on stderr; ``launcher`` and ``program`` are the command that
-    started it, and ``place`` a fresh copy of the directory that it ran in.
+    ``stderr``: that of the run; ``launcher`` and ``program``: the command that started it;
+    ``place``: a fresh copy of the directory that it ran in.
     """
     stacks: tuple[Stack, ...] = ()
     if shutil.which("gdb") is not None:
@@ -64,7 +64,7 @@ def deadlock_text(
     if stacks:
         return "; ".join(_stack_text(stack) for stack in stacks)
     missing = shutil.which("gdb") is None
-    return f"{ranks_text(told)} ({GDB_IS_MISSING})" if missing else ranks_text(told)
+    return f"{ranks_text(stderr)} ({GDB_IS_MISSING})" if missing else ranks_text(stderr)
 
 
 def _stack_text(stack: Stack) -> str:
@@ -75,7 +75,7 @@ def _stack_text(stack: Stack) -> str:
 
 
 def _procedure(frame: str) -> str:
-    """A frame without its line, which is one of the source with charges in it."""
+    """A frame without its line number, which counts lines of the charged source."""
     name = _LINE.sub(")", frame)
     if name.partition(" ")[0] == _MAIN:
         return f"the main program{name.removeprefix(_MAIN)}"

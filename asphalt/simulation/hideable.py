@@ -1,10 +1,10 @@
-"""How much of an exchange's communication computation can hide, from a run of the original.
+"""How much communication of the exchanges computation can hide, from a run of the original.
 
-Prepushing overlaps an exchange with the computation that produces its data, which lies between the
-last call before it that waits for other ranks and the exchange.  So what can be hidden of one
-exchange is the smaller one of that computation and of the time from the last rank's arrival to the
-last rank's return; what the program computes elsewhere, from the results above all, is no part of
-it.  Not all of that computation need belong to the producer, so this is an upper bound.
+Prepushing overlaps an exchange with the computation that produces its data.  That computation lies
+between the exchange and the last call before it that waits for other ranks.  The part of an
+exchange that can be hidden is the minimum of that computation and of the time from the last rank's
+arrival to the last rank's return.  Computation elsewhere, such as on the results, does not count.
+Not all computation before the exchange belongs to the producer, so this is an upper bound.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from asphalt.simulation.timeline import Doing, Lane, Timeline
 class Hideable:
     """Sums over all exchanges, in seconds.
 
-    ``computation`` before them, on the rank that computes longest; ``communication``, from the last
-    rank's arrival to the last one's return; ``seconds``, the smaller one of each pair.
+    ``computation``: before them, on the rank that computes longest; ``communication``: from the
+    last rank's arrival to the last one's return; ``seconds``: the minimum of each pair.
     """
 
     exchanges: int
@@ -38,9 +38,9 @@ class _Exchange:
 
 
 def hideable(original: Timeline, operations: Collection[str]) -> Hideable | None:
-    """What could be hidden of the calls of ``operations`` (MPI names in lower case).
+    """How much of the calls of ``operations`` (MPI names in lower case) can be hidden.
 
-    None where it cannot be told: the ranks do not all call them equally often.
+    None if the ranks do not all call them equally often.
     """
     lanes = [tuple(_exchanges(lane, operations)) for lane in original.lanes]
     if not lanes or len({len(lane) for lane in lanes}) != 1:

@@ -1,4 +1,4 @@
-"""A judge of steps that simulates: the whole program is built with them, and runs on a cluster."""
+"""Judges steps by simulation: builds the whole program with them, and runs it on a cluster."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ _Text = tuple[tuple[str, bytes], ...]
 class SimulatedTimes:
     """The simulated seconds of the whole program, on each platform with each number of ranks.
 
-    ``content``: the bytes of a file as the user gave it; None: no file of the project.
-    ``changed``: what has become of files so far, with its entries in the header.  What was
-    simulated once is remembered.
+    ``content``: the original bytes of a file; None: not a file of the project.  ``changed``: the
+    files that were transformed so far, with their entries in the header.  Results are cached.
     """
 
     builder: Builder
@@ -44,20 +43,20 @@ class SimulatedTimes:
 
     @property
     def executes(self) -> bool:
-        """The program runs."""
+        """Whether the judge executes the program: it does."""
         return True
 
-    def beside(self, changed: tuple[Change, ...]) -> SimulatedTimes:
-        """The same where files have been changed so far."""
+    def with_changes(self, changed: tuple[Change, ...]) -> SimulatedTimes:
+        """This judge, for a program of which ``changed`` files are already transformed."""
         return replace(self, changed=changed)
 
     def price(self, tree: Tree, located: Located) -> Price:
-        """What the program takes with a tree for its sources, whichever unit is asked for.
+        """The time of the whole program with the sources of ``tree``, whatever ``located`` is.
 
-        Raises ``UsageError`` if that does not build, and ``SimulationError`` if it does not run.
+        Raises ``UsageError`` if it does not build, and ``SimulationError`` if it does not run.
         """
         if () not in self._known:
-            self._known[()] = self._simulated(())  # what is wrong with it is told of the original
+            self._known[()] = self._simulated(())  # its errors are the original's
         changes = self._changes(tree)
         text = tuple((str(change.path), change.after) for change in changes)
         if text not in self._known:
@@ -65,7 +64,7 @@ class SimulatedTimes:
         return self._known[text]
 
     def _changes(self, tree: Tree) -> tuple[Change, ...]:
-        """The files of a tree that are not as the user gave them."""
+        """The files of a tree that differ from the original."""
         known = {str(change.path): change for change in self.changed}
         found: list[Change] = []
         for entry in tree.files:

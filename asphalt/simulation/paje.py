@@ -1,10 +1,13 @@
-"""Reads the traces that SMPI writes, in the Paje format.
+"""Reads the traces of SMPI, in the Paje format: the states of the ranks, and the messages.
 
-The head of a trace says which number each kind of event has and which fields; here events are
-known by name, fields by their names.  Read are the states of the ranks and the messages.  The time
-in a call that returns whatever other ranks do is what messages cost the processor; so is, in a call
-that waits, what the platform charges for a message, right after its start at the sender and right
-after its end at the receiver.  (A large MPI_SEND that blocks is shown so, too; SMPI lets it wait.)
+The head of a trace gives the number and the fields of each kind of event; here events and fields
+have names.  The processor handles messages in two cases:
+
+- for the whole time of a call that returns whatever other ranks do;
+- in a call that waits, for the time that the platform charges for a message: right after its start
+  at the sender, and right after its end at the receiver.
+
+(A large MPI_SEND that blocks appears as the first case, although SMPI lets it wait.)
 """
 
 from __future__ import annotations
@@ -35,14 +38,14 @@ _COMPUTING = "computing"
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Messages from one rank to another with one tag; ranks as the trace counts them."""
+    """Messages from one rank to another with one tag; ranks as in the trace."""
 
     source: int
     target: int
     tag: int
 
 
-_Told = tuple[_Pair, float, float | None]
+_Message = tuple[_Pair, float, float | None]
 
 
 @dataclass(slots=True)
@@ -51,11 +54,11 @@ class _Rank:
     since: float = 0.0
     intervals: list[Interval] = field(default_factory=list)
     calls: list[TimedCall] = field(default_factory=list)
-    told: list[_Told] = field(default_factory=list)
+    own_messages: list[_Message] = field(default_factory=list)
 
 
 class Charges(Protocol):
-    """The processor's time in seconds that a message of ``size`` bytes costs in a simulation."""
+    """The processor time in seconds that the simulation charges for a message of ``size`` bytes."""
 
     def of_sender(self, size: float) -> float: ...
     def of_receiver(self, size: float) -> float: ...
@@ -69,9 +72,9 @@ def read_trace(
 ) -> Timeline:
     """The timeline of a run that took ``seconds``.
 
-    ``not_waiting``: MPI procedures (in lower case) that return whatever other ranks do; calls of
-    these are not kept.  ``charges``: of the platform; None: messages cost nothing.  Raises
-    ``ValueError`` for what is no such trace.
+    ``not_waiting``: MPI procedures (in lower case) that return whatever other ranks do; their calls
+    are not kept.  ``charges``: of the platform; None: messages cost nothing.  Raises ``ValueError``
+    for a text that is not such a trace.
     """
     return _Reader(seconds, frozenset(not_waiting), charges).read(lines)
 
@@ -138,13 +141,13 @@ class _Reader:
             if rank.stack:
                 state, start = rank.stack.pop()
                 if not rank.stack:
-                    self._count_told(rank, _call(state))
+                    self._count_own(rank, _call(state))
                 if _is_call(state) and _folded(state) not in self._not_waiting:
                     rank.calls.append(TimedCall(_call(state), start, time))
 
     def _advance(self, rank: _Rank, time: float) -> None:
         if time > rank.since:
-            # time that passes outside of every state passes in calls that are not traced
+            # time outside of all states belongs to calls that are not traced
             states = [state for state, _ in rank.stack] or [""]
             call = next((_call(state) for state in states if _is_call(state)), "")
             rank.intervals.append(Interval(rank.since, time, self._doing(call, states[-1]), call))
@@ -169,24 +172,26 @@ class _Reader:
         number, rank = self._ranks[container]
         source, target, tag = (int(word) for word in found.groups())
         pair = _Pair(source, target, tag)
-        told = (pair, float(event["Time"]), size)
+        message = (pair, float(event["Time"]), size)
         if tag < 0 or not rank.stack:
-            self._count(*told)
+            self._count(*message)
         else:
-            rank.told.append(told)
+            rank.own_messages.append(message)
         self._numbers[target if size is None else source] = number
 
-    def _count_told(self, rank: _Rank, call: str) -> None:
-        """Counts the messages of a call of the program's own: those with tags that are not
-        negative.  Such a call tells of each twice, first from within; but tests tell once."""
-        by_pair: dict[tuple[_Pair, bool], list[_Told]] = defaultdict(list)
-        for told in rank.told:
-            by_pair[told[0], told[2] is None].append(told)
+    def _count_own(self, rank: _Rank, call: str) -> None:
+        """Count the messages of a call in the program: those with non-negative tags.
+
+        The trace has each of them twice, first from inside the call; of tests, only once.
+        """
+        by_pair: dict[tuple[_Pair, bool], list[_Message]] = defaultdict(list)
+        for message in rank.own_messages:
+            by_pair[message[0], message[2] is None].append(message)
         for found in by_pair.values():
             once = call.startswith("MPI_Test")
-            for told in found if once else found[: (len(found) + 1) // 2]:
-                self._count(*told)
-        rank.told.clear()
+            for message in found if once else found[: (len(found) + 1) // 2]:
+                self._count(*message)
+        rank.own_messages.clear()
 
     def _count(self, pair: _Pair, time: float, size: float | None) -> None:
         if size is None:
@@ -204,7 +209,7 @@ class _Reader:
                 yield pair, size, start, end
 
     def _busy(self) -> dict[int, list[tuple[float, float]]]:
-        """For each rank when its processor handles messages: starts and ends, in order."""
+        """For each rank, the starts and ends of message handling, in order."""
         found: dict[int, list[tuple[float, float]]] = defaultdict(list)
         if self._charges is not None:
             for pair, size, start, end in self._messages():
@@ -216,7 +221,7 @@ class _Reader:
         return {number: sorted(spans) for number, spans in found.items()}
 
     def _underway(self) -> dict[int, tuple[tuple[float, float], ...]]:
-        """For each rank the bytes that are under way from it, over time."""
+        """For each rank, the bytes under way from it, over time."""
         changes: dict[int, dict[float, float]] = defaultdict(lambda: defaultdict(float))
         for pair, size, start, end in self._messages():
             change = changes[self._numbers[pair.source]]

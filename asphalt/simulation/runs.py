@@ -1,4 +1,4 @@
-"""Runs of a program on a simulated cluster: as it is, or its computation or communication alone."""
+"""Runs a program on a simulated cluster: whole, or its computation or communication alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from asphalt.config.errors import AsphaltError
 from asphalt.machine.platforms import Platform
 from asphalt.running.mpi import SMPI
 from asphalt.running.process import CommandResult, run
-from asphalt.simulation.deadlock import TELL_BLOCKED, deadlock_text, is_deadlock, ranks_text
+from asphalt.simulation.deadlock import NAME_BLOCKED, deadlock_text, is_deadlock, ranks_text
 from asphalt.simulation.paje import read_trace
 from asphalt.simulation.timeline import Timeline
 from asphalt.verify.compare import Difference, text_difference
@@ -29,7 +29,7 @@ from asphalt.verify.files import (
 
 _MARK = "asphalt-simulated"
 _TIME = re.compile(rf"^{_MARK}=([0-9.]+)=Simulated time", re.MULTILINE)
-# Where the clock stands at the end, to 12 digits after the point; all other remarks are off.
+# The clock at the end, to 12 digits after the point; all other messages are off.
 _CLOCK = (
     "--cfg=smpi/display-timing:yes",
     "--log=root.thresh:error",
@@ -43,7 +43,7 @@ _TRACING = {
     "tracing/platform/topology": "no",  # which SimGrid 3.32 cannot draw of a <cluster>
     "tracing/precision": "12",
 }
-# ranks share the units of Fortran's run-time library unless each gets its own copy of it
+# ranks share the units of Fortran's run-time library unless each has its own copy of it
 _OWN_UNITS = {"smpi/privatize-libs": "libgfortran.so.5"}
 
 
@@ -51,11 +51,11 @@ _STANDARD_OUTPUT = Outputs()
 
 
 class SimulationError(AsphaltError):
-    """A run that ended otherwise than it should."""
+    """A run that failed."""
 
 
 class TimedPart(Enum):
-    """Which part of a program takes time."""
+    """Which part of a program takes simulated time."""
 
     WHOLE = "whole"
     COMPUTATION = "computation alone"
@@ -64,7 +64,7 @@ class TimedPart(Enum):
 
 @dataclass(frozen=True, slots=True)
 class BuiltProgram:
-    """A program that is built: it runs in its directory, with these arguments."""
+    """A built program; it runs in its directory, with these arguments."""
 
     directory: Path
     executable: str
@@ -73,8 +73,10 @@ class BuiltProgram:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What a run took on the simulated clock, in seconds, what it printed, and the files that are
-    compared; ``written``: the patterns of those that it wrote."""
+    """The simulated seconds of a run, what it printed, and the files to compare.
+
+    ``written``: the patterns of the files that it wrote.
+    """
 
     seconds: float
     stdout: bytes
@@ -86,7 +88,7 @@ class Simulation:
 def output_difference(
     original: Simulation, transformed: Simulation, compared: Outputs
 ) -> Difference | None:
-    """The first difference in what both printed, or in the files that are compared."""
+    """The first difference in standard output, or in the files to compare."""
     found = text_difference(original.stdout, transformed.stdout, compared.standard)
     return found or files_difference(original.files, transformed.files)
 
@@ -95,8 +97,8 @@ def output_difference(
 class Simulator:
     """Runs programs on one platform.
 
-    ``speed`` of its hosts in flop/s; ``timeout`` in seconds of this machine; ``compared``: what is
-    kept of a run's outputs.
+    ``speed``: of its hosts, in flop/s; ``timeout``: in seconds of this machine; ``compared``: the
+    outputs of a run that are kept.
     """
 
     platform: Platform
@@ -111,7 +113,7 @@ class Simulator:
         platform = self.platform.free() if part is TimedPart.COMPUTATION else self.platform
         text = platform.xml(ranks, self.speed, at_once=part is TimedPart.COMMUNICATION)
         settings = platform.settings()
-        if not program.arguments:  # of which a copy of the library knows nothing
+        if not program.arguments:  # which a copy of the library cannot read
             settings |= _OWN_UNITS
         with TemporaryDirectory(prefix="asphalt-run-") as scratch:
             place, cluster = Path(scratch) / "run", Path(scratch) / "cluster.xml"
@@ -119,19 +121,19 @@ class Simulator:
             fresh_copy(program.directory, place)  # runs are not to see each other's files
             cluster.write_text(text, encoding="utf-8")
             launcher = [SMPI.launcher, "-np", str(ranks), "-platform", str(cluster)]
-            launcher += [*_cfg(settings), *_CLOCK, TELL_BLOCKED]
+            launcher += [*_cfg(settings), *_CLOCK, NAME_BLOCKED]
             tracing = ["-trace", "-trace-file", str(paje), *_cfg(_TRACING)] if trace else []
             words = [program.executable, *program.arguments]
             # smpirun copies libraries to the temporary directory, under names of all runs
             variables = {"TMPDIR": scratch}
             before = stamps(place, self.compared)
             outcome = run([*launcher, *tracing, *words], place, self.timeout, settings=variables)
-            told = outcome.stderr.decode("utf-8", "backslashreplace")
-            if is_deadlock(told):
+            stderr = outcome.stderr.decode("utf-8", "backslashreplace")
+            if is_deadlock(stderr):
                 fresh_copy(program.directory, place)
-                blocked = ranks_text(told)
+                blocked = ranks_text(stderr)
                 if part is TimedPart.WHOLE:  # the parts stand where the whole stands
-                    blocked = deadlock_text(told, launcher, words, place, self.timeout, variables)
+                    blocked = deadlock_text(stderr, launcher, words, place, self.timeout, variables)
                 raise SimulationError(f"it ends in a deadlock: {blocked}")
             seconds = self._seconds(outcome)
             files, patterns = written(place, self.compared, before)
@@ -139,15 +141,15 @@ class Simulator:
         return Simulation(seconds, outcome.stdout, files, patterns, timeline)
 
     def _seconds(self, outcome: CommandResult) -> float:
-        told = outcome.stderr.decode("utf-8", "backslashreplace")
+        stderr = outcome.stderr.decode("utf-8", "backslashreplace")
         if outcome.status is None:
             raise SimulationError(
                 f"it did not end within {self.timeout:g} s of this machine's time: it hangs, or "
                 "needs a longer --timeout"
             )
-        found = _TIME.search(told)
+        found = _TIME.search(stderr)
         if outcome.status != 0 or found is None:
-            raise SimulationError(_reason(told) or f"it ended with status {outcome.status}")
+            raise SimulationError(_reason(stderr) or f"it ended with status {outcome.status}")
         return float(found[1])
 
 
@@ -166,14 +168,14 @@ _UNKNOWN = re.compile(r"Not yet implemented: P?(MPI_\w+)")
 _NOISE = ("Execution failed with code", "smpirun", "./", "Backtrace", "->")
 
 
-def _reason(told: str) -> str:
-    """Why a run failed, in a line."""
-    if found := _UNKNOWN.search(told):
+def _reason(stderr: str) -> str:
+    """Why a run failed, in one line."""
+    if found := _UNKNOWN.search(stderr):
         return f"SMPI does not have {found[1]}, which the program calls"
-    if found := _CRITICAL.search(told):
+    if found := _CRITICAL.search(stderr):
         return found[1].strip()
-    if "Segmentation fault" in told or "SIGSEGV" in told:
+    if "Segmentation fault" in stderr or "SIGSEGV" in stderr:
         return "it ended with a segmentation fault"
-    lines = [line.strip() for line in told.splitlines() if line.strip()]
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     own = [line for line in lines if not line.startswith(_NOISE) and _MARK not in line]
     return own[0] if own else ""

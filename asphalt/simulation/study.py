@@ -1,4 +1,4 @@
-"""What a transformation would gain: both versions simulated, their times taken apart, compared."""
+"""Simulates both versions of a program, and compares their times and overlap."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from asphalt.verify.setups import setups
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """How versions are built: the trees, the command, and the machine whose costs are charged.
+    """Builds versions of a program from its trees, with a machine's costs charged.
 
     ``machine`` None: the program charges its computation itself.
     """
@@ -49,7 +49,7 @@ class Builder:
     def build(
         self, name: str, changes: Sequence[Change]
     ) -> tuple[BuiltProgram, tuple[NotCharged, ...]]:
-        """Build one version, and tell what of its computation takes no time.
+        """Build one version; also returns the computation that takes no simulated time.
 
         Raises ``UsageError`` with the compiler's first error.
         """
@@ -71,7 +71,7 @@ class Builder:
         return BuiltProgram(built.directory, built.executable, self.arguments), not_charged
 
     def _runtime(self, source: Path) -> Path:
-        """A library of what charged programs call, for builds that do not compile all sources."""
+        """A library of the charging runtime, for builds that do not compile all sources."""
         library = self.work / "libasphalt_charge.a"
         member = self.work / "asphalt_charge.o"
         for command in (
@@ -80,8 +80,8 @@ class Builder:
         ):
             outcome = run(command, self.work, 60.0)
             if outcome.status != 0:
-                told = outcome.stderr.decode("utf-8", "backslashreplace")
-                raise UsageError(f"'{' '.join(command)}' does not work here: {essence(told)}")
+                stderr = outcome.stderr.decode("utf-8", "backslashreplace")
+                raise UsageError(f"'{' '.join(command)}' fails here: {essence(stderr)}")
         return library
 
 
@@ -106,7 +106,7 @@ class Study:
 
     @property
     def exposed(self) -> tuple[float, float | None]:
-        """What is left of communication in either version: its time beyond computation alone."""
+        """The exposed communication of each version: its time beyond computation alone."""
         after = None if self.transformed is None else self.transformed - self.computation
         return self.original - self.computation, after
 
@@ -119,7 +119,7 @@ class Study:
 
     @property
     def efficiency(self) -> float | None:
-        """The part of what can be hidden that is; None where nothing can, or nothing was tried."""
+        """The part hidden of what can be hidden; None if nothing can be, or was tried."""
         if self.transformed is None or self.to_hide <= 0:
             return None
         return (self.original - self.transformed) / self.to_hide

@@ -1,4 +1,4 @@
-"""One program at many K and D on one platform and number of ranks."""
+"""Simulates one program with many K and D, on one platform and number of ranks."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from asphalt.simulation.runs import (
 )
 
 Tiling = tuple[int, int]
-"""K and D; K = 0: chosen on entry."""
+"""K and D; K = 0: chosen at run time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Simulated times in seconds: of the original, of its computation alone, and of the transformed
-    program for each K and D.  ``differences``: how an output differs from the original's;
-    ``failures``: why there is no time; ``written``: the patterns of compared files that a run
-    wrote."""
+    """Simulated seconds of the original, of its computation alone, and for each K and D.
+
+    ``differences``: how an output differs from the original's; ``failures``: why there is no time;
+    ``written``: the patterns of compared files that a run wrote.
+    """
 
     ranks: int
     original: float
@@ -41,7 +42,7 @@ class Sweep:
 
     @property
     def best_on_entry(self) -> Tiling | None:
-        """The same for K chosen on entry."""
+        """The D of the shortest time with K chosen at run time and the original's output."""
         return self._best(lambda tile: tile == 0)
 
     def _best(self, wanted: Callable[[int], bool]) -> Tiling | None:

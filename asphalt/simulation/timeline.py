@@ -1,4 +1,4 @@
-"""What each rank of a simulated run did when, and how much of its data was under way."""
+"""Timelines of simulated runs: the activities of each rank, and its data under way."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 
 
 class Doing(Enum):
-    """What a rank does; the values are what a reader sees."""
+    """The activity of a rank; the values are shown to readers."""
 
     COMPUTING = "computing"
     MESSAGING = "handling messages (the processor starts, copies and tests them)"
@@ -17,8 +17,10 @@ class Doing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Seconds of the simulated clock; ``call`` is the MPI call around it, in the standard's
-    spelling, empty in the program's own code."""
+    """An interval in simulated seconds.
+
+    ``call``: the enclosing MPI call in the standard's spelling, empty in the program's own code.
+    """
 
     start: float
     end: float
@@ -37,10 +39,10 @@ class TimedCall:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One rank: what it did, in order, and the calls that may wait for others.
+    """One rank: its activities in order, and its calls that may wait for other ranks.
 
-    ``underway`` are the bytes that it has sent to other ranks and that these have not yet
-    received: pairs of time and bytes, each until the next.
+    ``underway``: the bytes that it has sent and other ranks have not yet received, as pairs of
+    time and bytes, each valid until the next.
     """
 
     rank: int
@@ -60,9 +62,9 @@ class Timeline:
 def without_busy(
     intervals: Sequence[Interval], busy: Sequence[tuple[float, float]]
 ) -> tuple[Interval, ...]:
-    """The intervals, with what is waiting in them cut where the processor handles messages.
+    """The intervals, with waiting replaced by message handling while the processor is busy.
 
-    ``busy`` are the starts and ends of that, in seconds; both are in the order of time.
+    ``busy``: the starts and ends of message handling in seconds; both in the order of time.
     """
     found: list[Interval] = []
     place = 0
@@ -89,7 +91,7 @@ def without_busy(
 
 
 def merged(intervals: Sequence[Interval]) -> tuple[Interval, ...]:
-    """The intervals with neighbours joined that are of the same kind and call."""
+    """The intervals, with neighbours of the same activity and call joined."""
     joined: list[Interval] = []
     for one in intervals:
         last = joined[-1] if joined else None
@@ -107,7 +109,7 @@ def merged(intervals: Sequence[Interval]) -> tuple[Interval, ...]:
 def means(steps: Sequence[tuple[float, float]], end: float, bins: int) -> tuple[float, ...]:
     """The mean of a quantity in each of ``bins`` equal parts of the time from 0 to ``end``.
 
-    ``steps`` are pairs of time and value in the order of time, each until the next.
+    ``steps``: pairs of time and value in the order of time, each valid until the next.
     """
     sums = [0.0] * bins
     width = end / bins

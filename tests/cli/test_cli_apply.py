@@ -70,7 +70,7 @@ def test_apply_mirrors_the_tree(here: Path, capsys: pytest.CaptureFixture[str]) 
         "asphalt: 1 file transformed, 6 files written in out",
         f"asphalt: to build: compile out/{RUNTIME} before transposes.f90, and link its object, too",
         f"asphalt: to build: transposes.f90 includes {HEADER} (K and D): compile it again when you "
-        "edit that",
+        "edit it",
     ]
 
 

@@ -276,6 +276,6 @@ def test_without_smpi(
     monkeypatch.setenv("PATH", "/nonexistent")
     assert simulate("src") == 2
     told = capsys.readouterr().err
-    assert "SimGrid's SMPI is not there: no smpif90" in told
+    assert "SimGrid's SMPI is not installed: no smpif90" in told
     assert "apt-get install libsimgrid-dev gfortran" in told
     assert shutil.which("smpirun") is None

@@ -195,8 +195,8 @@ def test_hosts_of_a_file(tmp_path: Path) -> None:
             r"no platform 'ib-hdx' \(did you mean 'ib-hdr'\?\); there are ethernet-1g",
         ),
         ("none.xml", None, "none.xml: No such file or directory; 'asphalt simulate --list-"),
-        ("bad.xml", "<platform>\n<host", r"bad\.xml:2: is no XML"),
-        ("other.xml", "<project/>", "is no platform file: it holds a <project>"),
+        ("bad.xml", "<platform>\n<host", r"bad\.xml:2: is not XML"),
+        ("other.xml", "<project/>", "is not a platform file: it holds a <project>"),
         ("empty.xml", "<platform version='4.1'/>", "describes no hosts"),
     ],
 )

@@ -17,7 +17,7 @@ from asphalt.cli.main import main
 from asphalt.machine.core_caches import own_cache
 from asphalt.machine.machine import LATENCIES, Machine, load_machine
 from asphalt.machine.machine_file import machine_text
-from asphalt.simulation.calibration import _beside, _counts, _time, _units
+from asphalt.simulation.calibration import _counts, _miss_time, _time, _units
 from asphalt.simulation.calibration_runs import COLUMNS, DATA, FILES, reordered, steps, usual
 from asphalt.transforms.charging.program import Costs
 from support.mpi_run import SMPI, installed
@@ -115,8 +115,8 @@ def test_the_time_of_a_lost_line_is_found_again() -> None:
     small, large = CoreCache(COLUMNS * LINE // 2), CoreCache(COLUMNS * LINE * 4)
     times = {n: _time(u, costs) + 3e-9 * _counts(u, small)["line"] for n, u in lines.items()}
     assert len(times) == 2
-    assert _beside("line", lines, times, costs, small) == pytest.approx(3e-9)
-    assert _beside("line", lines, times, costs, large) == 0  # which loses none
+    assert _miss_time("line", lines, times, costs, small) == pytest.approx(3e-9)
+    assert _miss_time("line", lines, times, costs, large) == 0  # which loses none
 
 
 def test_the_time_of_a_conflict_is_found_again() -> None:
@@ -127,8 +127,8 @@ def test_the_time_of_a_conflict_is_found_again() -> None:
     found = {name: _counts(unit, cache)["conflict"] for name, unit in loops.items()}
     assert sorted(found.values()) == [64 * (64 - 8)] * 2 + [64 * (128 - 8)] * 2
     times = {n: _time(u, costs) + 3e-9 * found[n] for n, u in loops.items()}
-    assert _beside("conflict", loops, times, costs, cache) == pytest.approx(3e-9)
-    assert _beside("conflict", loops, times, costs, CoreCache(ways=128, way=4096)) == 0
+    assert _miss_time("conflict", loops, times, costs, cache) == pytest.approx(3e-9)
+    assert _miss_time("conflict", loops, times, costs, CoreCache(ways=128, way=4096)) == 0
 
 
 def test_nothing_is_timed_for_a_file_that_cannot_be_written(

@@ -46,7 +46,7 @@ def test_places_are_filled() -> None:
 
 @pytest.mark.parametrize(
     ("template", "message"),
-    [("cc {source}", "means nothing here"), ("cc 'a", "No closing quotation"), (" ", "empty")],
+    [("cc {source}", "is not a placeholder"), ("cc 'a", "No closing quotation"), (" ", "empty")],
 )
 def test_bad_templates(template: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):

@@ -298,7 +298,7 @@ def test_a_wrong_machine_file_is_told_with_its_key(tmp_path: Path) -> None:
     file = tmp_path / "machine.toml"
     good = BUILT_IN.read_text()
     for text, message in (
-        (good.replace("[latency]", "[latency]\nbranch = 1e-9"), "latency.branch: is no class"),
+        (good.replace("[latency]", "[latency]\nbranch = 1e-9"), "latency.branch: is not a class"),
         (re.sub(r"(?m)^sqrt = .*\n", "", good, count=1), "seconds.sqrt: is missing"),
         (re.sub(r"(?m)^add = .*", "add = -1.0", good, count=1), "seconds.add: must be a time"),
         (good.replace('flags = ["-O2"]', 'flags = "-O2"'), "flags: must be a list"),
