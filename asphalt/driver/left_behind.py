@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from asphalt.analysis.call_graph.call_sites import MANY_UNITS, is_bound_to_c
-from asphalt.analysis.effects.invoked import invoked
+from asphalt.analysis.effects.invoked import invoked, specific_names
 from asphalt.analysis.names.openmp_sentinels import hidden_statements
 from asphalt.analysis.names.references import actions, named_by
 from asphalt.analysis.names.resolve import procedure_named
@@ -148,7 +148,7 @@ class _Uses:
                     yield from (i.local for i in leaf.what.items if i.name == self.name)
         for block in self._blocks("interface") if self._may_mean_it() else ():
             generic = _generic(block)
-            if generic.isidentifier() and self.name in _specifics(block):
+            if generic.isidentifier() and self.name in specific_names(block):
                 yield generic
 
     def calls(self) -> Iterator[Leaf]:
@@ -160,7 +160,7 @@ class _Uses:
             match node:
                 case Block(kind="interface"):
                     if _generic(node) and not _generic(node).isidentifier():
-                        yield from (node.head for name in _specifics(node) if name == self.name)
+                        yield from (node.head for name in specific_names(node) if name == self.name)
                 case Block(kind="type", body=body):
                     inside = (leaf for child in body for leaf in leaves(child))
                     yield from (leaf for leaf in inside if self._is_bound_by(leaf.what))
@@ -262,13 +262,3 @@ class _Uses:
 def _generic(block: Block) -> str:
     """The generic name of an interface, or its operator; '' where there is none."""
     return block.head.what.name if isinstance(block.head.what, UnitHead) else ""
-
-
-def _specifics(block: Block) -> Iterator[str]:
-    """The names of the specific procedures of an interface."""
-    for node in block.body:
-        match node:
-            case Unit(name=name):
-                yield name
-            case Leaf(what=Decl(kind="procedure", entities=entities)):
-                yield from (entity.name for entity in entities)

@@ -66,7 +66,7 @@ def _specifics(name: str, scope: Scope, depth: int) -> Iterator[tuple[str, Scope
             if isinstance(node, Block) and node.kind == "interface":
                 head = node.head.what
                 if isinstance(head, UnitHead) and head.name == name:
-                    yield from ((specific, here) for specific in _listed(node))
+                    yield from ((specific, here) for specific in specific_names(node))
         for use in here.declared.uses:
             module = scope.scopes.module(use.module)
             original = next((i.name for i in use.items if i.local == name), name)
@@ -83,7 +83,8 @@ def _in(items: tuple[object, ...], name: str) -> bool:
     return any(getattr(item, "local", None) == name for item in items)
 
 
-def _listed(block: Block) -> Iterator[str]:
+def specific_names(block: Block) -> Iterator[str]:
+    """The names of the specific procedures of an interface."""
     for node in block.body:
         match node:
             case Unit(name=name):
