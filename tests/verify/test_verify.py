@@ -61,9 +61,7 @@ def test_a_value_stays_one_word(value: str) -> None:
 
 @pytest.mark.parametrize("name", ["launcher", "foo", ""])
 def test_places_that_a_build_does_not_have(name: str) -> None:
-    with pytest.raises(
-        UsageError, match=r"use \{fc\} \{f77\} \{cc\} \{mpi\} \{sources\} \{exe\}$"
-    ):
+    with pytest.raises(UsageError, match=r"use \{fc\} \{f77\} \{cc\} \{mpi\} \{sources\} \{exe\}$"):
         Commands(f"make {{{name}}}", "{launcher} {exe}", 1.0)
 
 
