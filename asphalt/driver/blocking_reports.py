@@ -97,7 +97,7 @@ def kept_stores(analyses: Analyses) -> tuple[SiteReport, ...]:
 
 def _of_stores(refused: Refused) -> Refused:
     """The refusal of stores, which do not stand where the transfer does."""
-    return replace(refused, message=f"what is stored here stays: {refused.message}")
+    return replace(refused, message=f"these stores are not dropped: {refused.message}")
 
 
 def _kept(

@@ -66,7 +66,7 @@ def overlap_reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
             store_before(cleared.operation),
             found.unit,
             "applied",
-            message=f"what was stored to {cleared.buffer} before the receive is left out",
+            message=f"the stores to {cleared.buffer} before the receive are dropped",
             passes=passes,
             evidence=tuple(step.does for step in found.steps),
             marks=marks_at(given, SourceLine(cleared.path, cleared.line), "the store"),

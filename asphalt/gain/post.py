@@ -14,7 +14,7 @@ from asphalt.gain.transfers import Letter, PricedTransfer
 from asphalt.machine.platforms import GB, US, Network
 
 COPY_BANDWIDTH = 10 * GB
-"""Of one core, in bytes a second: assumed, as for the copies of ``simulation.platforms``."""
+"""Of one core, in bytes a second: assumed, as for the copies of ``machine.platforms``."""
 QUEUED = 0.2 * US
 """What a queue does for a message (memory, the size of its type): assumed."""
 GROUP = 16

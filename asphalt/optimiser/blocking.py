@@ -125,7 +125,7 @@ def _idle(
     options: Options,
     tried: Tried,
 ) -> Refused:
-    """The refusal of a transfer that no work comes beside, with what would have brought some."""
+    """The refusal of a transfer without computation to overlap, and what might give it some."""
     if found.not_whole is not None:
         message = f"it could be decomposed, but not made non-blocking: {found.not_whole}"
         if more is None:
@@ -135,8 +135,8 @@ def _idle(
     told = [why for why in (window.why, *calls) if why is not None]
     code, why = _of_nests(window, tried)
     told += why
-    if window.beside is not None:
-        told.append(_could(window.beside, options, tried))
+    if window.free is not None:
+        told.append(_could(window.free, options, tried))
     if not told and window.alone_in is not None:
         told = [f"{window.alone_in} contains none"]
     message += f": {'; '.join(told)}" if told else " that is worth it"
@@ -149,7 +149,7 @@ def _idle(
         return Refused(code, message, found.leaf.span, marks=marks)
     # a nest that needs the whole message, and is no wave, has more to do with it than tiles
     basic = bool(why) and code is not ORDER
-    if more.code is PARTS and (basic or window.beside is not None):
+    if more.code is PARTS and (basic or window.free is not None):
         more = replace(more, code=code)
     return replace(more, message=f"{message}; {more.message}", marks=(*more.marks, *marks))
 
@@ -170,10 +170,10 @@ def _of_nests(window: EmptyWindow, tried: Tried) -> tuple[Code, list[str]]:
     return code, told
 
 
-def _could(beside: Node, options: Options, tried: Tried) -> str:
-    """Why work that nothing keeps from coming beside a transfer does not."""
-    where = f"line {line_of(next(leaves(beside)))}"
-    what = f"the loop of {where}" if isinstance(beside, Do) else where
+def _could(free: Node, options: Options, tried: Tried) -> str:
+    """Why computation that nothing keeps from overlapping does not overlap."""
+    where = f"line {line_of(next(leaves(free)))}"
+    what = f"the loop of {where}" if isinstance(free, Do) else where
     lacking = [name for name in (Pass.FISSION, Pass.MOTION) if not options.asks_for(name)]
     if lacking:
         return f"{what} might be overlapped with --passes {','.join(lacking)}"

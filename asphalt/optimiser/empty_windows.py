@@ -1,9 +1,8 @@
-"""What keeps the window of a transfer empty: the statements that it would have to pass.
+"""Why the overlap window of a blocking transfer stays empty: what its start and wait cannot pass.
 
-Asked of a unit as it was given, for a blocking transfer that could be non-blocking: its wait would
-go down, its start up (``motion``), and out of branches (``fission``), until work stands between
-them.  The first statement on either way that it may not pass is told with the reason, in the lines
-of the user.
+The wait would move down and the start up (``code_motion``), and out of branches
+(``branch_fission``), until there is computation between them.  The refusal names the first
+statement on either way that they cannot move past, and why, in the lines of the user's source.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from asphalt.transforms.rewriting.make import var
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A statement or construct that a start or a wait may not pass, and why, in a clause."""
+    """A statement or construct that a start or a wait cannot move past, and why, in a clause."""
 
     node: Node
     why: str
@@ -47,19 +46,19 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class EmptyWindow:
-    """What stops the wait of a transfer, and what stops its start; None: there is nothing more on
-    that way.  ``beside``: work that nothing keeps from coming beside it.  ``alone_in``: the
-    procedure, if it is called from elsewhere."""
+    """What stops the wait of a transfer (``behind`` it) and what stops its start (``before`` it);
+    None: nothing does up to the end of the way.  ``free``: computation that nothing keeps from
+    overlapping.  ``alone_in``: the procedure, if it is called from elsewhere and has none."""
 
     behind: Stop | None
     before: Stop | None
-    beside: Node | None
+    free: Node | None
     alone_in: str | None = None
 
     @property
     def why(self) -> str | None:
-        """The same in words; None: nothing stands in the way."""
-        if self.beside is not None:
+        """Both in words; None: nothing stands in the way."""
+        if self.free is not None:
             return None
         told = []
         if self.behind is not None:
@@ -84,9 +83,9 @@ class EmptyWindows:
         """What keeps the window of a transfer empty that could be split."""
         for buffers in self._buffers(split):
             ways = [self._way(split, buffers, forwards) for forwards in (True, False)]
-            beside = next((way for way in ways if not isinstance(way, Stop | None)), None)
-            if beside is not None:
-                return EmptyWindow(None, None, beside)
+            free = next((way for way in ways if not isinstance(way, Stop | None)), None)
+            if free is not None:
+                return EmptyWindow(None, None, free)
             behind, before = (way if isinstance(way, Stop) else None for way in ways)
             if behind is not None or before is not None:
                 return EmptyWindow(behind, before, None)  # of what is received, if it is that

@@ -1,27 +1,46 @@
-"""The optimiser: transformations of transfers between two ranks, applied until none finds a step.
+"""The optimiser: transformations of one program unit, until none of them finds another step.
 
-Danalis et al., ICS 2009, figure 2.  After every step the file is unparsed, read again and analysed
-anew, so that each step is proved for the text that will stand there.  First loops that only
-communicate are unrolled, procedures that exchange messages are inlined and branches of constants
-decided, which is kept only if it brings more transfers beside work.  Then four kinds of steps:
-the receives of a loop that works on what they bring are posted before it, other blocking transfers
-become non-blocking, branches are split behind what starts a transfer, and code motion fills the
-overlap windows that come of it.  The second and the third gain nothing by themselves: a transfer
-whose window stays empty is left blocking, and everything is done again without it; branches are
-split only if windows get more work by it.  Then, waits for several operations are split into waits
-for one each, and nests behind a wait into interior and edges, one after the other; a split is kept
-if code motion then finds more work for a window.  What a branch keeps back goes into its arms, one
-copy for each path, if one of them has work to pass.  Waits leave loops, with what needs them, where
-each iteration has a request and buffers of its own.  Then an interior is shared by the windows that
-it could stand in.  Last, sends leave from copies.  All of it is tried with loops that begin behind
-their first work, too, where they end with receives; and what is made of it, where they end with
-what takes messages that were posted ahead.
-And all of that again, with what came of it, until nothing more is found.
+After Danalis et al., ICS 2009, figure 2.  ``phases`` is the table of all transformations, phase by
+phase; each is a module of ``transforms`` that shows the Fortran before and after.  asphalt unparses
+the unit after every step, reads it again and analyses it anew, so each step is proved for the text
+that will stand there.  What it searches for one unit is this, from the outside in:
 
-Nothing of that is kept that loses: ``gain`` says what a unit costs on a fast and on a slow network,
-and what a renamed buffer, messages that are received or sent through copies, split nests, and
-all of it together may not cost more than the unit did without it.  (Danalis et al.
-report that their greedy order once cloned a buffer at a loss, section 6.)
+``rounds``: all of the following, again and again with what came of it, until a round changes
+    nothing.
+
+``preparation.Driver.best``:
+
+    1. *preparation*: unroll loops that only communicate, inline procedures that exchange messages,
+       decide constant branches.  Compare what the phases below make of the unit with and without
+       that, and keep it if more transfers overlap and more time is saved.
+    2. *buffers*: rename a buffer, or expand it in a loop, one step at a time.  Keep the step if
+       what the phases below make of it gains.
+    3. *starts* to *departures*, all in ``overlap.Overlap.of`` (below).
+    4. *iterations*: rotate loops that end with receives, inline procedures that compute, take
+       messages from queues behind the first work of the next iteration.  Keep what gains.
+    5. *tiles*: cut nests with their messages (``waves``), then messages between two nests
+       (``segmenting``), one after the other, each if it gains.
+
+``overlap.Overlap.of``, with collective operations whole and in blocks; the better one is kept:
+
+    3a. *starts*: make all blocking operations non-blocking, drop redundant stores, post the
+        receives of a loop before it.
+    3b. *windows*: split branches behind what starts a transfer, and move code into the overlap
+        windows.  Branches stay whole unless windows get more work by the split.
+    3c. *division*: one transformation after the other divides waits, nests and loops.  Each step is
+        followed by *windows* and kept if a window gets more work and the unit is no slower.
+    3d. *sharing*: share the interior of a nest among the windows that it could stand in.
+    3e. A transfer whose window is empty now remains blocking: go back to 3a without it.
+    3f. *departures*: send what is still blocking from copies, where that gains.
+
+A step gains if the unit takes less time on one network and more on none (``gain``): so a fast and a
+slow network both limit copies, split nests and all steps together.  (Danalis et al., section 6,
+report that their greedy order once cloned a buffer at a loss.)  With ``--judge simulation``, a
+simulated run of the whole program decides instead.
+
+The search ends when no transformation finds a step, when a round leads back to an earlier text, or
+after ``phases.MOST_STEPS`` steps; ``Optimised.ended`` says which.  It also says what was tried and
+why that was not kept.
 """
 
 from __future__ import annotations

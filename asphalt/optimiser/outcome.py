@@ -12,7 +12,7 @@ from asphalt.optimiser.origins import SourceLine
 
 FIXPOINT = "no transformation finds another step"
 UNGAINED = "these passes gain nothing by themselves"
-LOSING = "the unit would lose by all of it together"
+LOSING = "all steps together would make the procedure slower"
 """Why a unit stays as it was although steps were found."""
 
 

@@ -1,7 +1,8 @@
-"""Transfers of a unit overlapped with work: all that can be split are, and windows are filled.
+"""The inner phases of the search for one unit: from starts to departures.
 
-The inner part of figure 2 of Danalis et al., ICS 2009: what is in front of it (``driver``) changes
-the unit so that more is found here.
+All blocking operations become non-blocking, the overlap windows are filled, and an operation whose
+window stays empty becomes blocking again.  ``preparation`` changes the unit so that more is found
+here; ``optimise`` has the order.
 """
 
 from __future__ import annotations
@@ -291,7 +292,7 @@ class Overlap:
     def _marks(self, state: UnitState, lines: Iterable[int]) -> tuple[tuple[SourceLine, str], ...]:
         """Where work in windows stands in what was given."""
         places = (self.shop.given(self.shop.place(state.tree, line)) for line in lines)
-        return tuple((place, "comes beside it") for place in dict.fromkeys(places))
+        return tuple((place, "overlaps with it") for place in dict.fromkeys(places))
 
     def _own(self, begin: UnitState, state: UnitState) -> Iterator[Transfer]:
         """The operations that the program itself starts, and that have other work beside them."""
@@ -302,7 +303,7 @@ class Overlap:
                 beside = tuple(dict.fromkeys(now.beside))
                 ends = (self.shop.given(self.shop.place(begin.tree, n)) for n in before.ends)
                 marks = (
-                    *((place, "what completes it") for place in dict.fromkeys(ends)),
+                    *((place, "completes it") for place in dict.fromkeys(ends)),
                     *self._marks(state, now.lines),
                 )
                 one = Transfer(before.line, before.operation, 1, beside=beside, marks=marks)

@@ -1,6 +1,6 @@
-"""The order of things for one unit: what prepares it is tried, and kept where it brings more.
+"""The outer phases of the search for one unit: preparation, buffers, iterations, tiles.
 
-Figure 2 of Danalis et al., ICS 2009; what is asked of each way is what ``overlap`` makes of it.
+Each way to prepare the unit is judged by what ``overlap`` makes of it; ``optimise`` has the order.
 """
 
 from __future__ import annotations

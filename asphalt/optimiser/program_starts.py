@@ -1,7 +1,7 @@
-"""The operations that the program starts itself and that get no more work beside them, and why.
+"""The operations that the program starts itself and that overlap with no more work, and why.
 
-Asked of a unit as it is when all is done: what its waits meet on their way down then, what keeps
-that from being split, and what was tried with it and not kept.
+For a unit that has been optimised, the reasons are what stops its waits and starts in the new text,
+what keeps that statement from being split, and the steps with it that were tried and not kept.
 """
 
 from __future__ import annotations

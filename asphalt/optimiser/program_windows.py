@@ -1,9 +1,9 @@
-"""Operations that the program starts itself: what keeps more work from coming beside them.
+"""Operations that the program starts itself: what stops their waits and starts.
 
-The wait would go down and the start up, past work that neither has to do with (``motion``).  The
-first statement on either way that it may not pass is told with the reason; where that is a nest,
-also what keeps it from being split into a part that needs the message and one that does not
-(``splitting``, ``peeling``).
+The wait would move down and the start up, past computation that is independent of them
+(``code_motion``).  The answer names the first statement on either way that they cannot move past,
+and why.  If that is a nest, it also says what keeps the nest from being split into a part that
+needs the message and one that does not (``splitting``, ``peeling``).
 """
 
 from __future__ import annotations

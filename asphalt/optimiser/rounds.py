@@ -1,8 +1,8 @@
-"""The driver, again and again, each time with what it has made, until it finds no further step.
+"""Rounds of the search: all phases again with what they have made, until a round finds no step.
 
-The order of the transformations is one: what a later one has done may be what an earlier one was
-waiting for.  A send that leaves from a copy no longer keeps the branch that it stands in whole;
-one transfer that is split lets the start of the next pass.
+A transformation of a later phase may enable one of an earlier phase.  For example, a branch can be
+split once the send in it leaves from a copy, and a start can move past a transfer that has become
+non-blocking.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from asphalt.optimiser.phases import MOST_STEPS
 from asphalt.optimiser.preparation import Driver
 from asphalt.optimiser.unit_state import Workshop
 
-REPEATED = "further steps lead back to a text that others have left"
+REPEATED = "further steps lead back to an earlier text"
 
 
 def optimised(shop: Workshop) -> Optimised:

@@ -1,7 +1,7 @@
 """Messages of a unit cut into segments at both ends, one after the other, each if that gains.
 
-The last of all steps: what a message overlaps with as a whole is known then, and what segments gain
-beyond that is asked of the model (``gain.segments``).
+This comes last: what the whole message overlaps with is known then, and the model
+(``gain.segments``) says what segments gain beyond that.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from asphalt.transforms.tiling.pipelining import LEAST_WORK
 from asphalt.transforms.tiling.segment_tiles import SegmentEnd
 from asphalt.transforms.tiling.segmented_sides import Segmented
 
-IN_SEGMENTS = "messages leave and come in segments without it"
+IN_SEGMENTS = "messages are cut into segments without it"
 
 
 class Segmenting:

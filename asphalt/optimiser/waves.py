@@ -1,7 +1,8 @@
 """What a unit costs with a nest and the messages around it in tiles.
 
-The next rank begins earlier by that, which the price of a unit, of ranks that are all at the same
-statement, cannot show: what a wave saves is asked of ``gain.waves``; of executions, these tell it.
+With tiles, the next rank begins earlier.  The price of a unit cannot show that, since the model
+takes all ranks to be at the same statement; so ``gain.waves`` says what a wavefront saves.  A judge
+that executes the program measures it.
 """
 
 from __future__ import annotations

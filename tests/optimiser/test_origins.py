@@ -88,7 +88,7 @@ def test_steps_tell_the_lines_that_the_user_wrote(tmp_path: Path) -> None:
     files = {"halo.f90": HALO, "main.f90": MAIN.format(more="")}
     halo = tmp_path / "halo.f90"
     assert _does(tmp_path, files, SETTINGS.passes) == [
-        "halo (halo.f90) comes to the place of its call in line 18",
+        "halo (halo.f90) is inlined at its call in line 18",
         f"MPI_Send of {halo}:7 becomes a start and a wait",
         f"MPI_Recv of {halo}:8 becomes a start and a wait",
         f"the wait of {halo}:8 goes behind line 19",

@@ -1,4 +1,4 @@
-"""Hoisting: an array that every iteration of a loop allocates is allocated once, before the loop.
+"""Allocation hoisting: an array is allocated once before a loop, not in each iteration.
 
 Before::
 
@@ -16,8 +16,8 @@ After::
     end do
     deallocate (scale)
 
-Inlining writes such pairs for automatic arrays of the procedure.  What an allocation may do, others
-can see, so that nothing moves past it; outside of the loop it is in nobody's way.
+Inlining writes such pairs for the automatic arrays of a procedure.  Others may see the effects of
+an ALLOCATE statement, so nothing moves past it; outside of the loop it stops nothing.
 """
 
 from __future__ import annotations

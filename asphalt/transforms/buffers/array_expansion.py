@@ -18,11 +18,11 @@ After::
       ...
     end do
 
-The receive of an iteration can then be started before what the one before has received is used
-(Danalis et al., ICS 2009, section 5, variable cloning and array expansion): waits may leave the
-loop (``draining``).  No value may go from one iteration to another in the buffer, or out of the
-loop; what a receive leaves as it was counts as a value (``full_messages``).  By itself this gains
-nothing.
+The receive of an iteration can then start before the previous message is used, so waits may leave
+the loop (``waits_behind_loop``; Danalis et al., ICS 2009, section 5, variable cloning and array
+expansion).  No value may pass in the buffer from one iteration to another, or out of the loop; an
+element that a receive leaves unchanged counts as such a value (``full_messages``).  By itself this
+gains nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sends from copies: the other half of expansion, for the ranks that others receive from.
+"""Buffered sends: a blocking send leaves from a copy of its buffer.
 
 Before::
 
@@ -14,10 +14,11 @@ After::
       call asphalt_send(strip, n, MPI_REAL, p - 1, 1, comm)
     end do
 
-The run-time module has a copy of the buffer for each message that is on its way, so that the buffer
-can be filled again while it leaves.  A standard send may be buffered by MPI (MPI-4.0 section 3.4);
-here it is whether or not MPI does it.  A copy is waited for when its memory is needed, or in
-MPI_FINALIZE, which may be behind the procedure: the work of its callers overlaps, too.
+The run-time module has a copy of the buffer for each message in progress, so that the program can
+fill the buffer again at once.  This is the counterpart of ``receive_queues``, for the ranks that
+send.  MPI may buffer a standard send (MPI-4.0 section 3.4); with this it is buffered whether MPI
+does so or not.  The run-time module waits for a copy when it needs its memory, or in MPI_FINALIZE.
+That may be after the procedure returns, so that the work of its callers overlaps, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Expansion: each receive of a loop gets a buffer of its own, and all are posted before the loop.
+"""Receive queues: the receives of a loop are posted before it, each into a copy of the buffer.
 
 Before::
 
@@ -17,12 +17,12 @@ After::
       total(:) = total(:) + strip(:)
     end do
 
-Variable cloning, array expansion and loop fission in one (Danalis et al., ICS 2009, section 5): the
-queue has a copy of the buffer for each message.  What has arrived, and nothing else, is copied to
-where the receive would have put it: a message may be shorter than the count, and then the program
-reads behind its end what an earlier one has left there (MPI-4.0 section 3.2.4).  So the text of the
-loop stays as it is, and sums keep their order.  Copies are bounded: what does not fit is received
-where it is taken, as before.
+This is variable cloning, array expansion and loop fission in one (Danalis et al., ICS 2009, section
+5): the queue has a copy of the buffer for each message.  ``asphalt_take`` copies what has arrived,
+and nothing else, to where the receive would have put it: a message may be shorter than the count,
+and then the program reads behind its end what an earlier one has left there (MPI-4.0 section
+3.2.4).  So the text of the loop remains as it is, and sums keep their order.  The memory for copies
+is limited; a message without a copy is received where it is taken, as before.
 """
 
 from __future__ import annotations

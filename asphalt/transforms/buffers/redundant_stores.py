@@ -1,4 +1,4 @@
-"""Redundant stores: what is stored to a receive buffer and received over before it is read goes.
+"""Redundant store elimination: stores to a receive buffer that the receive overwrites are dropped.
 
 Before::
 
@@ -11,12 +11,14 @@ After::
 
     call MPI_Irecv(incoming(1, west), n, MPI_REAL, ...)
 
-(Danalis et al., ICS 2009, section 5, "preliminary transformations".)  The stores keep the receive
-from being posted earlier, and take time.  Every element that they define has to be defined by the
-receive: no message may be shorter than its count, and none come from MPI_PROC_NULL, which leaves
-the buffer as it was (``full_messages``).  Between both, nothing reads these elements; MPI forbids
-that anything does until the receive is complete (MPI-4.0 section 3.7.2), and what sends them before
-forbids the stores.
+The stores take time, and keep the receive from being posted earlier (Danalis et al., ICS 2009,
+section 5, "preliminary transformations").  Conditions:
+
+- The receive defines every element that they define: no message is shorter than its count, and none
+  comes from MPI_PROC_NULL, which leaves the buffer as it was (``full_messages``).
+- Nothing reads these elements between the stores and the receive.  MPI forbids accesses until the
+  receive is complete (MPI-4.0 section 3.7.2), and stores while a send of these elements is in
+  progress.
 """
 
 from __future__ import annotations
@@ -358,7 +360,7 @@ class _Stores:
         where = f"{call.procedure.spelled} in {self.facts.at(leaf)}"
         return Stored(
             line_of(first),
-            f"the stores to {buffer} in {self.facts.at(first)} are left out",
+            f"the stores to {buffer} in {self.facts.at(first)} are dropped",
             (
                 f"{where} defines all that they define: no message can be shorter",
                 "nothing reads it between, and nothing is called to evaluate it",

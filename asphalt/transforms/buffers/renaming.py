@@ -14,10 +14,10 @@ After::
     call MPI_Recv(asphalt_line_1, n, MPI_REAL, west, 2, comm, status, ierr)
     g(0, :) = asphalt_line_1
 
-The second receive can be started before the first one is complete (Danalis et al., ICS 2009,
-section 5, "variable cloning").  A live range begins where a list of statements needs no element
-that was defined before it, and ends where the next one begins; each is renamed by itself.  A
-receive defines what it has a count for only if no message can be shorter (``full_messages``).
+The second receive can then start before the first one is complete (Danalis et al., ICS 2009,
+section 5, "variable cloning").  A live range begins where the statements of a list need no element
+that was defined before, and ends where the next one begins; each is renamed on its own.  A receive
+defines the elements of its count only if no message can be shorter (``full_messages``).
 """
 
 from __future__ import annotations

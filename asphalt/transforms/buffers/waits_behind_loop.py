@@ -1,4 +1,4 @@
-"""Waits leave a loop: what its iterations start is complete behind it.
+"""Waits behind a loop: what the iterations of a loop start is completed behind it.
 
 Before::
 
@@ -26,13 +26,13 @@ After::
       end if
     end do
 
-The program's own starts and waits go in the same way: a scalar request becomes an array.  This is
-fission of the loop with a request for each iteration (Danalis et al., ICS 2009, section 5, variable
-cloning and loop fission; figure 1, c to e): the work of all later iterations comes beside the
-transfer.  It needs that no iteration touches what the waits of earlier ones complete, and what goes
-with them (``analysis.distribution``); ``expanded_buffers`` gives each iteration a buffer of its
-own.  Loops have bounds that are constant, and at most ``few_iterations.MOST`` iterations, for so
-many operations are under way at a time.
+The program's own starts and waits move in the same way: a scalar request becomes an array.  This is
+loop fission with a request for each iteration (Danalis et al., ICS 2009, section 5, variable
+cloning and loop fission; figure 1, c to e), so that the work of all later iterations overlaps with
+the transfer.  No iteration may access what the waits of earlier ones complete, or what moves with
+these waits (``loop_distribution``); ``array_expansion`` gives each iteration a buffer of its own.
+The loop has constant bounds and at most ``few_iterations.MOST`` iterations, since as many
+operations are in progress at a time.
 """
 
 from __future__ import annotations

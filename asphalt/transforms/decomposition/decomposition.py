@@ -1,4 +1,4 @@
-"""Decomposition: a collective operation becomes messages, one for each block.
+"""Collective decomposition: a collective operation becomes messages, one for each block.
 
 Before::
 
@@ -17,24 +17,24 @@ After::
     end do
     call asphalt_finish_blocks(asphalt_blocks_1, s, r)
 
-So the work on one block overlaps with the messages of the others (Danalis et al., ICS 2009, section
-5, "collective decomposition"), where the non-blocking form of the operation overlaps only with work
-that uses no block at all.  A loop in front of the call that fills one block in each iteration sends
-it from there.  Where all ranks work on blocks, each begins with another one, lest all wait for the
-same rank: the iterations have to be independent.  Those of a root keep their order.
+The work on one block then overlaps with the messages of the others (Danalis et al., ICS 2009,
+section 5, "collective decomposition").  The non-blocking form of the operation overlaps only with
+work that uses no block at all.  A loop before the call that fills one block in each iteration sends
+the block there.  Where all ranks work on blocks, each begins with another block, so that not all
+wait for the same rank; that requires independent iterations.  The loop of a root keeps its order.
 
-The blocks of a broadcast are the planes of its buffer: each rank sends on what it has received, to
-the next rank or to those behind it in a binomial tree, whatever the run-time module finds to take
-less time, and the work on the first planes overlaps with the messages of the others.
+The blocks of a broadcast are the planes of its buffer.  Each rank sends on what it has received, to
+the next rank or along a binomial tree, whichever the run-time module finds faster; the work on the
+first planes overlaps with the messages of the others.
 
 The blocks of ``MPI_Alltoallw`` have displacements in bytes and datatypes that only the run knows.
 So its loops fill and use planes, too: the run-time module sends a block when all planes that it
-touches are filled, and waits for all blocks that touch a plane.  Where it is not to be one
-non-blocking operation, it becomes messages for the sake of work beside it that uses no block, too.
+touches are filled, and waits for all blocks that touch a plane.  Where the operation cannot become
+one non-blocking operation, it becomes messages to overlap with work that uses no block, too.
 
-All ranks come to the call together, which ``nonblocking`` has proved, and nothing between the start
-and the end waits for another message: then all messages are received, however late.  That their
-protocol is right is checked before (``analysis.protocol_blocks``).
+All ranks come to the call together, which ``nonblocking`` has proved, and nothing between start and
+end waits for another message; so all messages are received, however late.
+``schedule.check_blocks`` checks their protocol first.
 """
 
 from __future__ import annotations

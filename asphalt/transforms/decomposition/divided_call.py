@@ -1,9 +1,9 @@
-"""Collective operations whose blocks are filled before the call, or used behind it, one by one.
+"""Collective operations whose blocks a loop fills before the call, or uses behind it, one by one.
 
-All operations are meant that have a buffer with one block for each rank; and MPI_BCAST, whose
-blocks are the planes of its buffer.  Those of MPI_ALLTOALLW have displacements in bytes and
-datatypes of their own, so that only the run knows where they are: what is filled and used are the
-planes of its buffers, and the run-time module finds out which blocks touch one.
+These are all operations with a buffer that has one block for each rank, and MPI_BCAST, whose blocks
+are the planes of its buffer.  The blocks of MPI_ALLTOALLW have displacements in bytes and datatypes
+of their own, so that only the run knows where they are.  There loops fill and use planes of the
+buffers, and the run-time module finds out which blocks touch a plane.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Inlining: the body of a procedure that communicates comes to the place of its call.
+"""Inlining: a procedure that communicates is expanded at its call.
 
 Before::
 
@@ -11,10 +11,10 @@ After::
       if (north /= -1) call MPI_Recv(dum, 5*n, ..., north, 1, comm, status, ierr)
       ...
 
-so that the other transformations see the exchange beside the computation (Danalis et al., ICS
+The other transformations then see exchange and computation in one procedure (Danalis et al., ICS
 2009, section 6: the kernels had "the communication calls inlined at the same level with the
-computation").  Only procedures that send or receive messages themselves, or through others, are
-candidates.  What must hold stands in ``asphalt/analysis/inlining``.
+computation").  Only procedures that send or receive messages, themselves or through others, are
+candidates.  ``asphalt/analysis/inlining`` has the conditions.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def inlined(facts: UnitFacts, plan: Inlining) -> Inline | Refused:
     ]
     if plan.before:
         evidence.append("what is computed for the call is computed once, before")
-    does = f"{name} ({_origin(plan)}) comes to the place of its call in {facts.at(plan.call)}"
+    does = f"{name} ({_origin(plan)}) is inlined at its call in {facts.at(plan.call)}"
     return Inline(line_of(plan.call), does, tuple(evidence), plan, nodes)
 
 

@@ -1,4 +1,4 @@
-"""Opening: a procedure that computes a nest comes to the place of its call, behind a transfer.
+"""Inlining of computation: a procedure that computes a nest is expanded behind a transfer.
 
 Before::
 
@@ -13,10 +13,10 @@ After::
       v(i) = u(i-1) + u(i)
     end do
 
-A call needs all that its procedure needs; of a nest, index-set splitting can take what needs no
-message into the window of the transfer.  It is inlining, of procedures that do not communicate, and
-makes the caller longer, so that the optimiser keeps it only where it gains (Danalis et al., ICS
-2009, section 6: communication and computation "at the same level").
+A call needs everything that its procedure accesses; of a nest, index-set splitting can move the
+part that needs no message into the overlap window.  These procedures do not communicate, and they
+make the caller longer, so the optimiser keeps this only where it gains (Danalis et al., ICS 2009,
+section 6: communication and computation "at the same level").
 """
 
 from __future__ import annotations

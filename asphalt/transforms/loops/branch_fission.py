@@ -1,4 +1,4 @@
-"""Fission of a branch: what starts transfers is separated from what waits for them.
+"""Branch fission: what starts transfers is separated from what waits for them.
 
 Before::
 
@@ -16,11 +16,11 @@ After::
       g(:, 0) = north
     end if
 
-What comes before the start, a loop that fills the buffer of a send, say, stays in front of it.  The
-order of all statements stays; conditions are evaluated twice, so that nothing that they read
-may be written by the first part, and they may call nothing.  By itself this gains nothing; both
-halves can now be moved (Danalis et al., ICS 2009, section 5, "loop fission"; and section 4,
-footnote 2, for calls on some paths only).
+Statements before the start, such as a loop that fills the buffer of a send, stay in front of it.
+All statements keep their order.  The conditions are evaluated twice, so the first part may write
+nothing that they read, and they may call nothing.  By itself this gains nothing; both halves can
+now move (Danalis et al., ICS 2009, section 5, "loop fission"; section 4, footnote 2, for calls on
+some paths only).
 """
 
 from __future__ import annotations

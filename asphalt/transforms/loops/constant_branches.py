@@ -1,4 +1,4 @@
-"""Branches whose condition is constant: what is never executed goes, what always is stays.
+"""Constant branches: a branch whose condition is constant is replaced by the arm that is executed.
 
 Before::
 
@@ -13,9 +13,9 @@ After::
     call MPI_Send(...)
 
 Inlining and unrolling put constants where conditions had variables (Danalis et al., ICS 2009,
-section 5, "preliminary transformations").  A condition counts as constant if it is made of literal
-constants and of variables that are equal to such (``Values``); where sizes may be any, named
-constants are none, because they may be edited.
+section 5, "preliminary transformations").  A condition is constant if it consists of literal
+constants and of variables equal to such (``Values``).  Where sizes may change, named constants do
+not count, because somebody may edit them.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Nests whose interior can pass other statements, which only their edges have to do with.
+"""Index-set splitting of perfect nests into their interior and their edges.
 
-Index-set splitting: of perfectly nested loops the first and the last iterations are told apart from
-the interior (``edge_iterations``).  All iterations may be executed in any order, which
-``free_order`` proves, and each is executed once, however few there are: of a loop from ``a`` to
-``b``, whose first ``m`` and last ``n`` iterations are edges, the interior is from ``a+m`` to
-``b-n``, the edges are from ``a`` to ``min(a+m-1, b)`` and from ``max(b-n+1, a+m)`` to ``b``.
+The edges are the first and last iterations that access what other statements access
+(``edge_iterations``); the interior can move past these statements.  ``permutable_loops`` proves that
+the iterations may be executed in any order.  Each is executed once, however few there are: of a
+loop from ``a`` to ``b``, whose first ``m`` and last ``n`` iterations are edges, the interior is from
+``a+m`` to ``b-n``, the edges are from ``a`` to ``min(a+m-1, b)`` and from ``max(b-n+1, a+m)`` to
+``b``.
 """
 
 from __future__ import annotations

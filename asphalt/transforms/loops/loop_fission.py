@@ -1,4 +1,4 @@
-"""Loop fission: the statements of a nest that a message has to do with get a nest of their own.
+"""Loop fission: the statements of a nest that a message concerns get a nest of their own.
 
 Before::
 
@@ -18,10 +18,11 @@ After::
       a(i) = a(i) + r(n + 1 - i)
     end do
 
-The nest of the others can come into the window of the transfer.  In front of a start, the nest that
-defines what is sent comes first, and the other one can go behind the start (Danalis et al., ICS
-2009, section 5, "loop fission"; figure 1, a to d).  All statements of an iteration stay in their
-order within each of the two; ``analysis.statement_order`` proves that nothing is needed across.
+The nest of the other statements can then move into the overlap window.  In front of a start, the
+nest that defines what is sent comes first, and the other one can move below the start (Danalis et
+al., ICS 2009, section 5, "loop fission"; figure 1, a to d).  The statements of an iteration keep
+their order within each nest; ``statement_order`` proves that neither nest needs what the other one
+would compute too late.
 """
 
 from __future__ import annotations

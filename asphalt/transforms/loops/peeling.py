@@ -1,4 +1,4 @@
-"""Peeling: the iterations of a nest that define what is sent are executed first.
+"""Loop peeling: the iterations of a nest that define what is sent are executed first.
 
 Before::
 
@@ -29,11 +29,10 @@ After::
     call asphalt_isend(row, ..., asphalt_request_1)
     call asphalt_wait(asphalt_request_1, row)
 
-What is left has nothing to do with what stands between the nest and the start, so that code motion
-can bring it behind the start, into the window of the transfer.  Where the last iterations are those
-that the message needs, they come first as well: since the iterations may be executed in any order,
-that is what peeling a reversed loop would give (Danalis et al., ICS 2009, section 5, "loop
-peeling").
+The remaining nest is independent of the statements between it and the start, so that code motion
+can move it below the start, into the overlap window.  If the message needs the last iterations,
+these come first as well: the iterations may be executed in any order, so this is what peeling the
+reversed loop would give (Danalis et al., ICS 2009, section 5, "loop peeling").
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rotation: the work that begins an iteration is done at the end of the one before.
+"""Loop rotation: the work that begins an iteration is done at the end of the one before.
 
 Before::
 
@@ -19,13 +19,13 @@ After::
       if (step < steps) call smooth(step + 1, r, u)
     end do
 
-All is executed in the same order; what changes is where an iteration ends.  So the transfers at the
-end of an iteration have the work of the next one behind them, which can come into their windows
-(Danalis et al., ICS 2009, section 5, "loop peeling"; software pipelining, Lam, PLDI 1988, with one
-stage).  By itself this gains nothing.
+All statements are executed in the same order; only the border between iterations moves.  The
+transfers at the end of an iteration then have the work of the next one below them, which can move
+into their windows (Danalis et al., ICS 2009, section 5, "loop peeling"; software pipelining with
+one stage, Lam, PLDI 1988).  By itself this gains nothing.
 
-Where messages that were posted ahead are taken at the end of an iteration, work may come behind it
-in the same way, before which receives are posted: it is independent of these.
+An iteration that ends with messages taken from a queue is rotated in the same way, although the
+next iteration posts receives before its work: the work is independent of these.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fission of a branch behind all that it sends, where it takes messages from a queue, too.
+"""Sends first: a branch that also takes messages from a queue is split behind all that it sends.
 
 Before::
 
@@ -23,8 +23,9 @@ After::
       end do
     end if
 
-As in ``fission``, the order of all statements stays, and conditions are evaluated twice.  What is
-taken can then be taken later (``taking``), while nobody waits longer for what is sent.
+As for ``branch_fission``, all statements keep their order, and the conditions are evaluated twice.
+The messages can then be taken later (``later_receives``), and no rank waits longer for what is
+sent.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sharing: a nest in the window of one transfer is divided among the windows that follow.
+"""Interior sharing: a nest in one overlap window is divided among that window and later ones.
 
 Before::
 
@@ -23,11 +23,11 @@ After::
     end do
     if (cut(3)) call finish(3, u)
 
-Transfers that follow each other (axes of a halo, whose corners go from one to the next) have one
-nest that could stand in each of their windows, and one window is soon full (Danalis et al., ICS
-2009, section 5, "loop fission" and "overlap window expansion").  The nest is cut into parts of the
-same length along its outermost loop.  The order of its iterations stays, so that it is enough that
-the whole nest could pass what its later parts pass.
+Transfers that follow each other, such as the axes of a halo, whose corners pass from one to the
+next, have one nest that could stand in each of their windows, and the first window soon has enough
+(Danalis et al., ICS 2009, section 5, "loop fission" and "overlap window expansion").  The outermost
+loop of the nest is cut into parts of the same length.  The iterations keep their order, so it
+suffices that the whole nest could pass what its later parts pass.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ After::
       ...
     end do
 
-The interior touches nothing that stands between the wait and the nest, nor what the wait releases,
-so that code motion can bring it into the window of the transfer (Danalis et al., ICS 2009, section
+The interior accesses nothing that the statements between the wait and the nest access, nor what the
+wait releases; so code motion can move it into the overlap window (Danalis et al., ICS 2009, section
 5, "loop fission", where the dependence is that of the received halo only).
 """
 

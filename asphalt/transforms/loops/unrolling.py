@@ -1,4 +1,4 @@
-"""Unrolling: a short loop that only communicates becomes its iterations, one after the other.
+"""Loop unrolling: a loop that only communicates becomes its iterations.
 
 Before::
 
@@ -17,10 +17,13 @@ After::
     end if
     axis = 3
 
-so that the transfers can be told apart (Danalis et al., ICS 2009, section 5, "preliminary
-transformations").  All bounds are constants, there are at most eight iterations, and the body has
-nothing but calls of MPI and of procedures that communicate, scalar assignments, and IFs: no
-computation is written twice, not in what is called, either, but for copies from and to buffers.
+Transfers of different iterations can then move apart (Danalis et al., ICS 2009, section 5,
+"preliminary transformations").  Conditions:
+
+- All bounds are constants, and there are at most eight iterations.
+- The body only calls MPI and procedures that communicate, assigns scalars, and branches by IF.
+- No computation is written twice, not in called procedures either, except copies from and to
+  buffers.
 """
 
 from __future__ import annotations

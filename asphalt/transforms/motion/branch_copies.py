@@ -1,4 +1,4 @@
-"""Copies on paths: what a branch keeps back goes on in each of its arms, as far as it may there.
+"""Copies in arms: a wait or start that a branch stops moves on in each of its arms.
 
 Before::
 
@@ -23,13 +23,12 @@ After::
       call asphalt_wait(asphalt_request_1, north)
     end if
 
-The arms of a branch are N paths that together post-dominate what stands in front of the branch, and
-dominate what stands behind it, so that one call on each of them is executed as often as the one
-that they replace (Danalis et al., ICS 2009, section 4, footnote 2).  A wait goes down into the arms
-of a branch behind it, a start goes up into those of a branch in front of it; an IF gets an ELSE for
-the path that has none.  Each copy passes only what the call itself could pass
-(``independence``), and the conditions, which are evaluated before the wait then, may have nothing
-to do with what it releases.
+The arms are paths that together post-dominate the statement in front of the branch and dominate the
+one behind it, so that one call on each path is executed as often as the call that they replace
+(Danalis et al., ICS 2009, section 4, footnote 2).  A wait moves down into the arms of the branch
+behind it, a start moves up into those of the branch in front of it; an IF without ELSE gets one for
+the path that has no arm.  Each copy passes only what the call itself could pass (``commutation``).
+The conditions are then evaluated before the wait, so they may not access what it releases.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Code motion: what stands outside of the overlap window of a transfer comes into it.
+"""Code motion: starts move up, waits move down, and computation moves between them.
 
 Before::
 
@@ -16,12 +16,12 @@ After::
     end do
     call asphalt_wait(asphalt_request_1, north)
 
-Three moves, each a chain of exchanges of neighbours that ``independence`` allows: the start goes
-up, the wait goes down, and work beyond a statement that neither can pass is itself moved into the
-window, from behind the wait or from before the start (Danalis et al., ICS 2009, section 5, "overlap
-window expansion", footnote 3).  A move is a step only if the window gains work by it: a loop, a
-call, or a statement for whole arrays (``analysis.array_work``).  All of it stays in one statement
-list: every statement is executed as often as before.
+Each move is a chain of exchanges of neighbouring statements that ``commutation`` proves
+independent.  The start moves up; the wait moves down; and computation beyond a statement that
+neither can pass moves into the window itself, from below the wait or from above the start (Danalis
+et al., ICS 2009, section 5, "overlap window expansion", footnote 3).  A move is a step only if the
+window gets more work by it: a loop, a call, or a statement for whole arrays (``array_work``).
+Statements remain in their statement list, so that each is executed as often as before.
 """
 
 from __future__ import annotations

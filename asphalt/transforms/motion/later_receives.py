@@ -1,4 +1,4 @@
-"""Taking later: what begins the next iteration comes before messages are taken from a queue.
+"""Later receives: the work of the next iteration comes before messages are taken from a queue.
 
 Before::
 
@@ -23,10 +23,10 @@ After::
           call asphalt_take(asphalt_queue_1, row)
           ...
 
-The messages have that work beside them, too, on the rank that nobody waits for: all that it sends
-to others in an iteration is under way before (``sends_first``).  ``rotation`` has brought the work
-to the end of the iteration.  It communicates with nobody, so that each rank posts, sends and takes
-all messages in the order in which it did; nothing needs a buffer for more than one iteration.
+The messages then overlap with that work, too, on the rank that nobody waits for: all that it sends
+in an iteration has left before (``sends_first``).  ``rotation`` has moved the work to the end of
+the iteration.  The work does not communicate, so that each rank posts, sends and takes all messages
+in the same order as before, and no buffer has to last longer than one iteration.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ GOES_ON = "asphalt: the nest goes on, beside the next transfer"
 NEXT = "asphalt: what begins the next iteration"
 """The comment at the work of the next iteration (``rotation``)."""
 BESIDE_TAKEN = f"{NEXT}, beside messages that are taken behind it"
-"""The same in front of what takes messages (``taking``)."""
+"""The same in front of what takes messages (``later_receives``)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ After::
     call asphalt_wait(asphalt_request_1, north, status)
 
 A blocking call is equivalent to its non-blocking form followed by the wait (Danalis et al., ICS
-2009, section 4, "function equivalence rules"; MPI-4.0 section 3.7); the status goes to the wait.
-The buffered and the ready mode keep their calls: the one returns at once as it is, the other
-depends on the order of calls on two ranks.  Collective operations become their non-blocking forms
-(MPI-4.0 section 6.12) where all ranks enter them from the same call.  By itself this gains nothing;
-it lets other code move between.
+2009, section 4, "function equivalence rules"; MPI-4.0 section 3.7); the wait returns the status.
+Sends in buffered and in ready mode remain: the first returns at once as it is, the second depends
+on the order of calls on two ranks.  Collective operations become their non-blocking forms (MPI-4.0
+section 6.12) where all ranks enter them from the same call.  By itself this gains nothing; it lets
+other code move between start and wait.
 """
 
 from __future__ import annotations

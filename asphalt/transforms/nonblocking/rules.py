@@ -1,7 +1,7 @@
-"""Whether a blocking call may become a start and a wait: the rules for one call.
+"""Whether a blocking call may become a start and a wait.
 
-Those for messages are of Danalis et al., ICS 2009, section 4; ``collectives`` has those for
-operations of all ranks.
+The rules for messages are those of Danalis et al., ICS 2009, section 4; ``messages.collectives``
+has the rules for collective operations.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Waits for several operations become waits for one each, so that each can go its own way.
+"""Single waits: a wait for several operations becomes one wait for each.
 
 Before::
 
@@ -15,9 +15,9 @@ After::
       ...
     end do
 
-All of them are complete behind the last one, as before (MPI-4.0 section 3.7.5); the order does not
-matter, since each operation goes on whoever is waited for.  By itself this gains nothing: code
-motion then brings the second wait behind the loop (Danalis et al., ICS 2009, section 5).
+All operations are complete behind the last wait, as before (MPI-4.0 section 3.7.5).  The order does
+not matter, since each operation progresses whichever is waited for.  By itself this gains nothing;
+code motion can then move the second wait below the loop (Danalis et al., ICS 2009, section 5).
 """
 
 from __future__ import annotations

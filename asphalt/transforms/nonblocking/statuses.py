@@ -1,6 +1,6 @@
-"""The status of a receive that is read: whether the wait can give it instead of the call.
+"""Whether the wait can return the status of a receive that the program reads.
 
-An array of the older modules, or a variable of type ``MPI_Status`` of ``mpi_f08``.
+A status is an array of the older interfaces, or a variable of type ``MPI_Status`` of ``mpi_f08``.
 """
 
 from __future__ import annotations

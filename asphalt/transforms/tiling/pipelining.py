@@ -1,4 +1,4 @@
-"""Communication and computation tiling and pipelining of transfers between two ranks.
+"""Wavefront pipelining: a nest between a receive and a send is cut into tiles, with both messages.
 
 Before::
 
@@ -28,13 +28,13 @@ After, the nest and the messages are cut into tiles of K iterations::
       call asphalt_isend(east(lo), hi - lo + 1, ..., requests_2(lo))
     end do
 
-so that the next rank begins when the first tile is there (Danalis et al., ICS 2009, section 5,
+The next rank can begin when the first tile has arrived (Danalis et al., ICS 2009, section 5,
 "CCTP": loop tiling, segmentation of the messages, fusion, and waits that are D tiles behind).
 
-The messages of this send and this receive meet no others of the program, so that all ranks cut them
-alike.  It stays free of deadlock: a rank that waited in its send did so until the receive was
-posted, and now all parts of a receive are posted where it was; a wait for a part needs what the
-sender has done before its own send was complete.
+The messages of this send and this receive match no others of the program, so that all ranks cut
+them alike.  The program remains free of deadlock: a rank that waited in its send did so until the
+receive was posted, and now all parts of a receive are posted at that place; a wait for a part needs
+only what the sender has done before its own send was complete.
 """
 
 from __future__ import annotations

@@ -1,14 +1,16 @@
-"""The messages that the program starts itself, and what completes each.
+"""Messages that the program starts and completes itself.
 
 Before::
 
     call MPI_Isend(east, m*n, MPI_DOUBLE_PRECISION, right, 1, comm, request, ierr)
     call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
 
-Instead of the two, what a blocking call became before can be written, ``asphalt_isend`` and
-``asphalt_wait``: if the request is a variable that no others see, if one wait for it alone always
-completes the message, and if nobody reads what that wait tells.  What they start and complete is
-the same (MPI-4.0 section 3.7).
+asphalt can write ``asphalt_isend`` and ``asphalt_wait`` instead, which start and complete the same
+operation (MPI-4.0 section 3.7), as for a blocking call.  Conditions:
+
+- The request is a variable that nothing else accesses.
+- Exactly one wait always completes the message, and nothing else.
+- The program does not read the status of that wait.
 """
 
 from __future__ import annotations

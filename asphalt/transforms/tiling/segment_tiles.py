@@ -1,8 +1,8 @@
-"""Statements for a message that leaves in segments, and the one that comes in the same segments.
+"""Statements that send a message in segments, and receive it in the same segments.
 
-Beside what a pipeline has (``message_tiles``), the tiles of the nest that fills the message and of
-the nest that uses it are loops of their own, which may stand in different statement lists; either
-may be missing.
+In contrast to a wavefront (``message_tiles``), the tiles of the nest that fills the message and of
+the nest that uses it are loops of their own.  They may stand in different statement lists, and
+either may be missing.
 """
 
 from __future__ import annotations

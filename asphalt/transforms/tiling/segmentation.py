@@ -1,4 +1,4 @@
-"""Communication and computation tiling and pipelining of a message between its two ends.
+"""Message segmentation: a message is cut into segments, and the nests at its ends into tiles.
 
 Before::
 
@@ -39,16 +39,17 @@ each tile of the second one waits for its own::
       call asphalt_wait(requests_2(lo), east)
     end do
 
-(Danalis et al., ICS 2009, section 5, "CCTP", and figure 3.)  One of the nests may be missing: its
-end starts all segments, or waits for all, where the whole message was.  Both ends may stand in
-different statement lists, under conditions that choose ranks.  Calls of the program itself
-(``MPI_Irecv``, ``MPI_Isend``, and an ``MPI_Wait`` for each) are replaced alike (``own_starts``).
+(Danalis et al., ICS 2009, section 5, "CCTP", and figure 3.)  One of the nests may be missing: that
+end starts all segments, or waits for all, where it sent or received the whole message.  Both ends
+may stand in different statement lists, under conditions that choose ranks.  The program's own calls
+(``MPI_Irecv``, ``MPI_Isend``, and an ``MPI_Wait`` for each) are replaced in the same way
+(``program_starts``).
 
-The message meets no other of the program, so that both ends cut it alike: the n-th message that a
+The message matches no other of the program, so that both ends cut it alike: the n-th message that a
 rank sends to another is the n-th one that the other receives from it, and so are their segments.
-It stays free of deadlock: all segments of a receive are posted where it was; those of a send start
-before it would have, are waited for where it was, and in front of that only where nothing else is
-started before: a rank that waited in its send waited for the same receive.
+The program remains free of deadlock: all segments of a receive are posted where it was.  Those of a
+send start earlier than the send did and are waited for where it was, or before that only where
+nothing else is started in between: a rank that waited in its send waited for the same receive.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
-"""Which messages leave in segments while the nest that fills them is still executed, or come in
-segments that the nest behind the receive uses one by one.
+"""Which messages can be cut into segments, at the send, at the receive, or at both.
+
+The nest that fills the message sends each segment while it is still executed; the nest behind the
+receive uses the segments one by one.
 """
 
 from __future__ import annotations

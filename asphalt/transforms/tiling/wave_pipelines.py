@@ -333,9 +333,9 @@ class Finder:
     @staticmethod
     def _refused(code: Code, receive: MessageSpan, send: MessageSpan, reason: str) -> Refused:
         lines = line_of(receive.start), line_of(send.start)
-        message = f"the messages of lines {lines[0]} and {lines[1]} stay whole: {reason}"
+        message = f"the messages of lines {lines[0]} and {lines[1]} are not cut: {reason}"
         if receive.start is send.start:
-            message = f"the message of line {lines[0]} stays whole: {reason}"
+            message = f"the message of line {lines[0]} is not cut: {reason}"
         return Refused(code, message, receive.start.span)
 
 

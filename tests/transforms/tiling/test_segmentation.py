@@ -348,7 +348,7 @@ def test_why_messages_stay_whole_is_told(name: str, tmp_path: Path) -> None:
     settings = replace(Settings(cache=False, jobs=1), passes=("transfers",))
     told, *_ = Project(tmp_path, settings=settings).not_overlapped(())
     assert (told.operation, told.code) == ("MPI_Sendrecv", code.id)
-    assert f"; the message of line {told.line} stays whole: " in told.message
+    assert f"; the message of line {told.line} is not cut: " in told.message
 
 
 def test_why_messages_of_two_calls_stay_whole_is_told(tmp_path: Path) -> None:
@@ -358,7 +358,7 @@ def test_why_messages_of_two_calls_stay_whole_is_told(tmp_path: Path) -> None:
     send, receive = Project(tmp_path, settings=settings).not_overlapped(())
     assert [send.operation, receive.operation] == ["MPI_Send", "MPI_Recv"]
     assert send.code == receive.code == NEEDED.id
-    lines = f"; the messages of lines {receive.line} and {send.line} stay whole: "
+    lines = f"; the messages of lines {receive.line} and {send.line} are not cut: "
     assert lines in send.message
     assert lines in receive.message
 
