@@ -131,7 +131,7 @@ class _Asked:
             marks: list[tuple[SourceLine, Role, str]] = [
                 (self.place(stop.head), "offending", stop.why) for stop in one.stops
             ]
-            marks += [(self.place(end), "path", "what completes it") for end in one.ends]
+            marks += [(self.place(end), "path", "completes it") for end in one.ends]
             yield Staying(self.place(one.start), one.operation, one.code, message, tuple(marks))
 
     def _reasons(self, one: OwnStart, windows: OwnWindows) -> Iterator[str]:

@@ -1,11 +1,11 @@
 """Index-set splitting of perfect nests into their interior and their edges.
 
 The edges are the first and last iterations that access what other statements access
-(``edge_iterations``); the interior can move past these statements.  ``permutable_loops`` proves that
-the iterations may be executed in any order.  Each is executed once, however few there are: of a
-loop from ``a`` to ``b``, whose first ``m`` and last ``n`` iterations are edges, the interior is from
-``a+m`` to ``b-n``, the edges are from ``a`` to ``min(a+m-1, b)`` and from ``max(b-n+1, a+m)`` to
-``b``.
+(``edge_iterations``), so that the interior can move past these statements.  The iterations may be
+executed in any order (``permutable_loops``), and each is executed once, however few there are: of a
+loop from ``a`` to ``b``, whose first ``m`` and last ``n`` iterations are edges, the interior is
+from ``a+m`` to ``b-n``, the edges are from ``a`` to ``min(a+m-1, b)`` and from ``max(b-n+1, a+m)``
+to ``b``.
 """
 
 from __future__ import annotations
