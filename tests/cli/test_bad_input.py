@@ -130,12 +130,12 @@ end subroutine halo
 
 def test_an_id_alone(here: Path, refused: Callable[..., None]) -> None:
     (here / "src/halo.f90").write_text(MATCHES.format(first="s", last=""))
-    refused("src/halo.f90:8: match(s) stands here alone")
+    refused("src/halo.f90:8: match(s) occurs only here")
 
 
 def test_an_id_of_two_starts(here: Path, refused: Callable[..., None]) -> None:
     (here / "src/halo.f90").write_text(MATCHES.format(first="n", last=""))
-    refused("src/halo.f90:8: match(n): src/halo.f90:6 starts a communication with this id")
+    refused("src/halo.f90:8: match(n): src/halo.f90:6 already starts an operation with this id")
 
 
 def test_ids_that_match(here: Path) -> None:

@@ -1,4 +1,4 @@
-"""Recognition of exchanges among all ranks: the call or its open-coded form, wrapper and producer.
+"""Recognition of exchanges: the call or its open-coded form, its wrappers and its producer.
 
 Whether an exchange may be prepushed belongs in ``conditions``.
 """

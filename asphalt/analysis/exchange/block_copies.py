@@ -34,14 +34,14 @@ class BlockCopy:
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """An index that runs over ``trips`` values, by steps of so many elements in both arrays."""
+    """An index with ``trips`` values, and its stride in elements in both arrays."""
 
     trips: Poly
     steps: tuple[Poly, Poly]
 
 
 def block_copy(node: Node, scope: Scope, values: Values) -> BlockCopy | None:
-    """The copy that a statement, or a nest around one assignment, is; None: it is none."""
+    """The copy that a statement, or a nest around one assignment, makes; None: it makes none."""
     loops: list[Do] = []
     while isinstance(node, Do) and len(node.body) == 1:
         loops.append(node)
@@ -112,7 +112,7 @@ def _place(
 
 
 def _together(axes: list[_Axis]) -> Poly | None:
-    """The number of elements if all indices together run through one block; None: they do not."""
+    """The number of elements if all indices together cover one contiguous block; else None."""
     left, done = list(axes), _ONE
     while left:
         following = next((axis for axis in left if axis.steps == (done, done)), None)

@@ -1,8 +1,8 @@
-"""The buffers of an exchange: which array, from which of its elements on, under which shape.
+"""The buffers of an exchange: the array, its first element, and its shape.
 
 A buffer argument passes an address (MPI-4.0 section 2.5.7): ``s``, ``s(1,1,2)``, ``work(1,1,1,k)``
-and ``work(:,:,:,k)`` are buffers that begin at some element.  Seen with its leading dimensions
-alone, ``work(:,:,:,k)`` is an array like any other; the *tail* are the subscripts that stay.
+and ``work(:,:,:,k)`` are buffers that begin at some element.  A view of ``work(:,:,:,k)`` has the
+leading dimensions only; the *tail* is the subscripts of the others.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Buffer:
 
     @property
     def spelled(self) -> str:
-        """The designator for people."""
+        """The designator as reports spell it."""
         return spelled_designator(self.array)
 
 
@@ -58,12 +58,12 @@ class View:
 
     @property
     def room(self) -> Poly | None:
-        """How many steps of its last dimension lie before what does not belong to the view."""
+        """The extent of the view in its last dimension."""
         return self.shape.extent[-1] if self.tail else None
 
 
 def buffer_of(exchange: Exchange, argument: str | None) -> Buffer | None:
-    """The array that a buffer argument passes; None: it passes anything else, or gaps."""
+    """The array that a buffer argument passes; None: it is no array, or may have gaps."""
     actual = exchange.call.args.get(argument or "")
     name = None if actual is None else designator_name(actual)
     if name is None or not isinstance(actual, Ref | Component):
@@ -116,7 +116,7 @@ def _origin(args: tuple[object, ...], shape: Shape, exchange: Exchange) -> tuple
 
 
 def _is_subscript(subscript: Expr, exchange: Exchange) -> bool:
-    """Whether a subscript is one number (an array of numbers would gather elements)."""
+    """Whether a subscript is a scalar (a vector subscript would gather elements)."""
     if isinstance(subscript, Component):
         name = designator_name(subscript)
         symbol = None if name is None else symbol_named(name, exchange.scope)
@@ -125,7 +125,7 @@ def _is_subscript(subscript: Expr, exchange: Exchange) -> bool:
 
 
 def views(exchange: Exchange, buffer: Buffer, at: Leaf) -> Iterator[View]:
-    """The shapes under which a buffer can be seen, that with the most dimensions first."""
+    """The views of a buffer, that with the most dimensions first."""
     shape = shape_of(buffer.name, exchange.scope, exchange.values, at)
     if shape is None:
         return

@@ -1,7 +1,7 @@
-"""Whether a group of statements completes all messages that it starts, and leaves nothing else.
+"""Whether a group of statements completes all messages that it starts, with no other effects.
 
-What the exchange of blocks is replaced by defines neither requests nor statuses, counters or loop
-variables: nothing may read them afterwards.
+The emitted exchange defines neither requests nor statuses, counters or loop variables: nothing may
+read them afterwards.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ def why_incomplete(
     settings: Sequence[Leaf],
     needed: frozenset[str],
 ) -> Reason | None:
-    """Why not all ends with the group, with the statement that shows it; None: it does.
+    """Why a group may leave messages or other effects, with the statement; None: it does not.
 
-    ``exchange``: in the unit where one call stands in the place of the group, ``nodes``.
-    ``needed``: the names in what is known about the blocks before the group.
+    ``exchange``: in the unit in which one call replaces the group, ``nodes``.  ``needed``: the
+    names in the block extents, which the run evaluates before the group.
     """
     arrays = {_root(m.request): m.leaf for m in messages if m.request is not None}
     waiting = [_root(call.args.get("array_of_requests")) for _, call in waits]
     for root, leaf in arrays.items():
         if root is None:
-            return "it is not known which request the call gets", leaf
+            return "the request of the call is not known", leaf
         if waiting.count(root) != 1:
             return f"not one call waits for all of {root}", leaf
     for root, (leaf, call) in zip(waiting, waits, strict=True):
         if root not in arrays:
-            return "the call waits for other operations, too", leaf
+            return "the call also waits for other operations", leaf
         own = [m for m in messages if _root(m.request) == root]
         reason = _why_not_all(exchange, root or "", own, call, settings)
         if reason is not None:
@@ -70,7 +70,7 @@ def _why_not_all(
     call: MpiCall,
     settings: Sequence[Leaf],
 ) -> str | None:
-    """Why a call does not wait for exactly the requests of these messages."""
+    """Why a call may not wait for exactly the requests of these messages."""
     done = library_row(call.procedure).completion
     count, array = call.args.get("count"), call.args.get("array_of_requests")
     if done is None or not done.certain or done.quantity is not Quantity.ALL or count is None:
@@ -98,7 +98,7 @@ def _why_not_all(
 def _why_not_counted(
     counters: set[str | None], count: Expr, settings: Sequence[Leaf]
 ) -> str | None:
-    """Why a variable that begins with 0 and is counted up for each message is not the count."""
+    """Why a counter of the messages may not be their number."""
     if len(counters) != 1 or not isinstance(count, Ref) or count.name not in counters:
         return "the number of requests is not that of the messages"
     initial = [leaf for leaf in settings if _sets(leaf, count.name, None)]
@@ -108,7 +108,7 @@ def _why_not_counted(
 
 
 def _why_not_filled(root: str, messages: list[LoopMessage], count: Poly) -> str | None:
-    """Why the messages do not get the requests 1 to ``count``, one each."""
+    """Why the messages may not get the requests 1 to ``count``, one each."""
     ends: list[tuple[Poly, Poly]] = []
     for message in messages:
         head = message.loop.head.what

@@ -1,5 +1,7 @@
-"""Whether the directives of a unit make sense: names that it knows, no contradictions, ids that
-match something.  Everything that does not is an error of the user, with file and line."""
+"""Checks of the directives of a unit: known names, no contradictions, ids that match something.
+
+Each violation is an InputError with file and line.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ _STARTS = frozenset({Timing.NONBLOCKING, Timing.STARTING})
 def check_directives(scope: Scope) -> None:
     """Check the directives of one unit, without those of the units that it contains.
 
-    Raises InputError for the first that makes no sense.
+    Raises InputError for the first violation.
     """
     found = directives(scope.unit)
     for _, group in groupby(found, key=lambda d: None if d.leaf is None else id(d.leaf)):
@@ -84,7 +86,7 @@ def _names(unit: Unit) -> Iterator[str]:
 
 
 def _called(unit: Unit) -> Iterator[str]:
-    """Every name that may be called in a unit; of one that has not been read, all its names."""
+    """Every name that may be called in a unit; of an unread statement, all its names."""
     for what in _whats(unit):
         if isinstance(what, Call) and isinstance(what.procedure, Ref):
             yield what.procedure.name
@@ -98,7 +100,7 @@ def _called(unit: Unit) -> Iterator[str]:
 
 
 def _check_matches(found: tuple[Directive, ...], scope: Scope) -> None:
-    """An id names one start and at least one statement besides."""
+    """Check that each id names one start and at least one other statement."""
     ids: dict[str, list[tuple[Directive, MpiCall]]] = {}
     for directive in found:
         if not isinstance(directive.clause, Match) or directive.leaf is None:
@@ -110,14 +112,14 @@ def _check_matches(found: tuple[Directive, ...], scope: Scope) -> None:
     for name, members in ids.items():
         if len(members) == 1:
             raise members[0][0].error(
-                f"match({name}) stands here alone; give what it matches the same id"
+                f"match({name}) occurs only here; give what it matches the same id"
             )
         starts = [d for d, call in members if call.procedure.timing in _STARTS]
         if len(starts) > 1:
             first = starts[0]
             raise starts[1].error(
-                f"match({name}): {first.file}:{first.line} starts a communication with this id "
-                "already; give each its own"
+                f"match({name}): {first.file}:{first.line} already starts an operation with "
+                "this id; give each its own"
             )
 
 

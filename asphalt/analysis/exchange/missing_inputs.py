@@ -1,5 +1,4 @@
-"""What a unit lacks: declarations of constants of MPI, and modules that are not among the given
-files."""
+"""Missing inputs of a unit: declarations of MPI constants, and modules that are not given."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from asphalt.ir.tree import Leaf, Unit, leaves
 
 @dataclass(frozen=True, slots=True)
 class NotGiven:
-    """What is missing, in a clause; ``mark``: the line that it is about."""
+    """A missing input, in a clause; ``mark``: the line that needs it."""
 
     why: str
     mark: Mark | None
@@ -36,12 +35,12 @@ class MissingModule:
 
     @property
     def why(self) -> str:
-        """The same in a clause."""
+        """The report, in a clause."""
         return f"module {self.name} (line {self.mark.span.first}) is not among the given files"
 
 
 def undeclared_constant(call: MpiCall, scope: Scope) -> NotGiven | None:
-    """The first constant of MPI among the arguments of a call that nothing declares."""
+    """The first MPI constant among the arguments of a call that nothing declares."""
     for _, actual in call.bound():
         for part in walk(actual):
             if not isinstance(part, Ref) or not part.name.startswith("mpi_"):
@@ -55,7 +54,7 @@ def undeclared_constant(call: MpiCall, scope: Scope) -> NotGiven | None:
 
 
 def _undeclared(spelled: str, scope: Scope) -> NotGiven | None:
-    """What to say of a constant that nothing declares; None: an include file may."""
+    """The report on a constant that nothing declares; None: an include file may declare it."""
     for unit in reversed(scope.located.chain):
         for leaf in _specification(unit):
             if isinstance(leaf.what, Include) and not _is_known(leaf.what, scope):
@@ -94,7 +93,7 @@ def missing_modules(scope: Scope) -> Iterator[MissingModule]:
 
 
 def first_missing(scope: Scope, names: Iterable[str] | None = None) -> MissingModule | None:
-    """The first module that is not given of which a unit takes all names, or one of some."""
+    """The first missing module from which a unit takes all names, or one of ``some``."""
     for missing in missing_modules(scope):
         if missing.names is None or (names is not None and missing.names & frozenset(names)):
             return missing

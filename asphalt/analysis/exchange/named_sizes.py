@@ -1,10 +1,9 @@
 """The named constants on whose values a proof may rest.
 
-Sizes are often named constants that an include file or a module sets, and users change them.  A
-proof is looked for that holds for any of their values; where there is none, what is emitted asks
-for those that were proved.  What is gathered here are the constants to ask for: whether they are
-all that a proof needs is for the proof to say, which is made once more with these values known and
-all others unknown.
+Sizes are often named constants of an include file or a module, which users change.  asphalt prefers
+a proof for any of their values; without one, the emitted code tests the values of the proof.  This
+module collects the constants to test.  Whether they suffice, a second proof shows, in which only
+their values are known.
 """
 
 from __future__ import annotations
@@ -96,7 +95,7 @@ def _constants(
 
 
 def _calls(statements: Iterable[What], scope: Scope) -> Iterator[Call]:
-    """The calls in statements, those of functions among them."""
+    """The calls in statements, including function references."""
     for what in statements:
         if isinstance(what, Call):
             yield what

@@ -1,4 +1,4 @@
-"""What the messages of a group are together: how much goes from where to where, and to whom."""
+"""The blocks that the messages of a group transfer: their lengths, positions and peers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ZERO = Poly()
 
 @dataclass(slots=True)
 class OpenCodedGroup:
-    """The statements of a group by what they are for."""
+    """The statements of a group by their role."""
 
     messages: list[LoopMessage] = field(default_factory=list)
     copies: list[Node] = field(default_factory=list)
@@ -48,7 +48,7 @@ class OpenCodedGroup:
 
 
 def sorted_out(nodes: tuple[Node, ...], scope: Scope) -> OpenCodedGroup | NotAnExchange:
-    """The statements of a group; else one that is none of an exchange."""
+    """The statements of a group by role; or why one of them is not part of an exchange."""
     group = OpenCodedGroup()
     counted = counted_in(nodes, scope)
     for node in nodes:
@@ -81,13 +81,13 @@ def sorted_out(nodes: tuple[Node, ...], scope: Scope) -> OpenCodedGroup | NotAnE
             continue
         span = next(iter(leaves(node))).span
         return NotAnExchange(
-            "between", "a statement between the messages is none of the exchange", span
+            "between", "a statement between the messages is not part of the exchange", span
         )
     return group
 
 
 def understood(coded: OpenCoded, group: OpenCodedGroup, scope: Scope, values: Values) -> OpenCoded:
-    """What the messages of a group are together."""
+    """The blocks that the messages of a group transfer."""
 
     def fault(kind: str, reason: str, leaf: Leaf) -> OpenCoded:
         return replace(coded, fault=NotAnExchange(kind, reason, leaf.span))
@@ -99,13 +99,17 @@ def understood(coded: OpenCoded, group: OpenCodedGroup, scope: Scope, values: Va
             return fault("peers", text, messages[-1].leaf)
     send, receive = ways[Way.OUT][0], ways[Way.IN][0]
     if is_synchronous_mode(send.call.procedure):
-        return fault("ends", "a synchronous send tells that its receive has begun", send.leaf)
+        return fault(
+            "ends",
+            "the completion of a synchronous send shows that its receive has started",
+            send.leaf,
+        )
     tag = _one_tag(send, receive, values)
     if tag is None:
         return fault("peers", "the tags are not one constant", receive.leaf)
     comms = [folded_expr(m.envelope.communicator) for m in (send, receive)]
     if comms[0] != comms[1]:
-        return fault("peers", "messages are sent and received on two communicators", receive.leaf)
+        return fault("peers", "the messages travel on two communicators", receive.leaf)
     sides: list[_Side] = []
     for message in (send, receive):
         side = _side(message, scope, values)
@@ -125,7 +129,7 @@ def understood(coded: OpenCoded, group: OpenCodedGroup, scope: Scope, values: Va
         copy = block_copy(node, scope, values)
         if out.peers.left_out is None or copy is None or group.copies[0] is not node:
             return fault(
-                "between", "a statement between the messages is none of the exchange", leaf
+                "between", "a statement between the messages is not part of the exchange", leaf
             )
         wrong = _wrong_copy(copy, out, into, out.peers.left_out, values)
         if wrong is not None:
@@ -166,7 +170,7 @@ class _Side:
 
 
 def _side(message: LoopMessage, scope: Scope, values: Values) -> _Side | str:
-    """What is known of the messages in one direction; else why it is not."""
+    """The messages in one direction; or why they are not understood."""
     head = message.loop.head.what
     assert isinstance(head, DoHead)
     assert isinstance(head.var, Ref)
@@ -189,7 +193,7 @@ def _side(message: LoopMessage, scope: Scope, values: Values) -> _Side | str:
         return peers
 
     def of_peer(expr: Expr) -> Expr | None:
-        """An expression with the peer in the place of the loop's variable."""
+        """An expression with the peer in place of the loop variable."""
         named: Expr = replaced(expr, peer, PEER)  # type: ignore[assignment]
         if variable in names_in(named) and not is_over_ranks(peer):
             shift = poly(peer) - Poly.atom(Ref(variable, variable))
@@ -200,20 +204,20 @@ def _side(message: LoopMessage, scope: Scope, values: Values) -> _Side | str:
     count, buffer = of_peer(message.count), of_peer(message.buffer)
     guards = [of_peer(condition) for condition in kept]
     if count is None or buffer is None or None in guards:
-        return "a count or a place depends on the turn, not on the rank alone"
+        return "a count or a displacement depends on more than the rank of the peer"
     name = designator_name(message.buffer)
     if name is None or not isinstance(buffer, Ref | Component):
-        return "a buffer is no array"
+        return "a buffer is not an array"
     shape = shape_of(name, scope, values, message.leaf)
     displacement = None if shape is None else _displacement(buffer, shape)
     if shape is None or displacement is None:
-        return "a buffer does not begin with an element whose place is known"
+        return "the position of the first element of a buffer is not known"
     kept_guards = tuple(guard for guard in guards if guard is not None)
     return _Side(peers, name, shape, displacement, count, kept_guards)
 
 
 def _displacement(buffer: Ref | Component, shape: Shape) -> Poly | None:
-    """Elements from the beginning of an array to the first one that is passed."""
+    """The number of elements in front of the first one that is passed."""
     if buffer.args is None:
         return _ZERO
     if len(buffer.args) != shape.rank:
@@ -233,7 +237,7 @@ def _displacement(buffer: Ref | Component, shape: Shape) -> Poly | None:
 
 
 def _guards(side: _Side, left_out: Poly | None) -> tuple[Expr, ...]:
-    """The conditions under which there is a message, that the rank is not left out first."""
+    """The conditions of a message; the first one excludes the left-out rank."""
     if left_out is None:
         return side.guards
     return (Op("/=", (PEER, left_out.expression())), *side.guards)
@@ -255,17 +259,17 @@ def _copied(side: _Side, own: Poly) -> _Side:
 
 
 def _wrong_copy(copy: BlockCopy, out: _Side, into: _Side, own: Poly, values: Values) -> str | None:
-    """Why a copy is not that of the block of the rank itself; None: it is."""
+    """Why a copy is not that of the rank's own block; None: it is."""
 
     def at_own(value: Poly) -> Poly:
         expr = replaced(value.expression(), PEER, own.expression())
         return values.constants(expr)  # type: ignore[arg-type]
 
     if not all(_is_some(guard, side.count) for side in (out, into) for guard in side.guards):
-        return "what is copied goes nowhere where the messages are left out"
+        return "the copy is made where the messages are left out"
     types = [getattr(symbol_named(s.buffer, values.scope), "type", None) for s in (out, into)]
     if None in types or types[0] != types[1]:
-        return "the copy may change the type of what is copied"
+        return "the copy may convert types"
     expected = (
         (copy.source, out.buffer),
         (copy.target, into.buffer),
@@ -276,7 +280,7 @@ def _wrong_copy(copy: BlockCopy, out: _Side, into: _Side, own: Poly, values: Val
     )
     if all(found == wanted for found, wanted in expected):
         return None
-    return "what is copied is not known to be the block that the rank would send to itself"
+    return "the copy may not be that of the block that the rank would send to itself"
 
 
 def _is_some(condition: Expr, count: Expr | None, exact: bool = False) -> bool:
@@ -300,7 +304,7 @@ def _is_some(condition: Expr, count: Expr | None, exact: bool = False) -> bool:
 
 
 def _divides(factor: Poly, value: Poly) -> bool:
-    """Whether a value is another one, or a product of it with variables."""
+    """Whether a value equals another one, or a product of it with variables."""
     if factor == value:
         return True
     if len(factor.terms) != 1 or len(value.terms) != 1:

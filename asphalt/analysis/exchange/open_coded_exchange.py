@@ -1,4 +1,4 @@
-"""Exchanges of all ranks with all that are written out: loops of sends and receives, and the wait.
+"""Open-coded exchanges: loops of sends and receives, and the wait.
 
     do turn = 1, ranks - 1                                   call MPI_Alltoallv(s, counts, ...)
       p = modulo(me - turn, ranks)
@@ -11,9 +11,9 @@
     call MPI_Waitall(...)
 
 Such a group of statements does what MPI_ALLTOALLV does (MPI-4.0 section 6.8 defines it by these
-messages) if each rank gets one message of every other one, all are complete at its end, and nothing
-else of it is used.  It is judged as that call: in the unit that is analysed one call stands in its
-place.  The statements themselves are kept, for runs that do not tile.
+messages) if each rank gets one message from every other one, all are complete at its end, and
+nothing else of it is used.  The conditions analyse a unit in which one such call replaces the
+group.  The emitted code keeps the statements, for runs that do not tile.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ PEER = Ref("asphalt_peer", "asphalt_peer")
 
 @dataclass(frozen=True, slots=True)
 class NotAnExchange:
-    """Why a group is not known to be an exchange of all with all.
+    """Why a group is not known to be an exchange.
 
-    ``kind``: peers (not one message with each rank), ends (not all of it ends with the group, or
-    something of it is used later), between (a statement is none of the exchange).
+    ``kind``: peers (not one message with each rank), ends (a message is not complete at the end of
+    the group, or its variables are used later), between (a statement is not part of the exchange).
     """
 
     kind: str
@@ -46,12 +46,11 @@ class NotAnExchange:
 
 @dataclass(frozen=True, slots=True)
 class BlockExtents:
-    """How much goes where, as expressions over ``PEER``; counts and displacements in elements.
+    """The blocks, as expressions over ``PEER``; counts and displacements in elements.
 
-    Nothing goes where one of the guards does not hold; then a count is not evaluated, either.
-    ``ranks``: the size of the communicator, ``own``: the number of the rank itself, as the loops
-    have them (None: they need not know it); both are for the run to check.  ``tag``: of the
-    messages.
+    Without one of the guards, there is no message, and its count is not evaluated.  ``ranks``: the
+    size of the communicator, ``own``: the number of the rank itself, both as the loops use them
+    (``own`` None: they do not); the run checks them.  ``tag``: of the messages.
     """
 
     ranks: Expr
@@ -82,10 +81,10 @@ class BlockExtents:
 
 @dataclass(frozen=True, slots=True)
 class OpenCoded:
-    """An exchange that is written out: the statements, in the unit as it is, and what they do.
+    """An open-coded exchange: its statements, in the unit as it is in its file, and its blocks.
 
-    ``located``: the unit; ``nodes``: the statements; ``anchor``: the first call of them.
-    ``blocks`` or ``fault``: what is known.
+    ``located``: the unit; ``nodes``: the statements; ``anchor``: their first call.  Either
+    ``blocks`` or ``fault`` is set.
     """
 
     located: Located

@@ -1,4 +1,4 @@
-"""Which statements may be an exchange of all ranks with all: loops of messages up to the wait."""
+"""Candidates for open-coded exchanges: loops of messages up to the wait."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 @cache
 def message_operations() -> frozenset[str]:
-    """The folded names of the operations that such an exchange may be made of."""
+    """The folded names of the operations that such an exchange may consist of."""
     found: set[str] = set()
     for name, row in table().items():
         ways = [a for a in library_row(row).accesses if a.store in (Store.INCOMING, Store.OUTGOING)]
@@ -39,7 +39,7 @@ def message_operations() -> frozenset[str]:
 def lists_in(
     nodes: tuple[Node, ...], path: tuple[int, ...]
 ) -> Iterator[tuple[tuple[int, ...], tuple[Node, ...]]]:
-    """The statement lists of a unit with what leads to them (``transforms`` use the same paths)."""
+    """The statement lists of a unit with their paths (``transforms`` use the same paths)."""
     yield path, nodes
     for number, node in enumerate(nodes):
         match node:
@@ -115,7 +115,7 @@ def counted_in(nodes: tuple[Node, ...], scope: Scope) -> frozenset[str]:
 
 
 def counted_by(message: LoopMessage) -> frozenset[str]:
-    """The variable that the request of a message is in, and the one that counts it."""
+    """The variable that holds the request of a message, and the one that counts requests."""
     request = {message.request.name} if isinstance(message.request, Ref) else set()
     return frozenset(request if message.counter is None else {*request, message.counter})
 
@@ -132,7 +132,7 @@ def _is_candidate(nodes: tuple[Node, ...], scope: Scope) -> bool:
 
 
 def _is_ring(message: LoopMessage) -> bool:
-    """Whether a message is for one rank after the other."""
+    """Whether the messages go to one rank after the other."""
     head = message.loop.head.what
     assert isinstance(head, DoHead)
     if is_over_ranks(message.envelope.peer):

@@ -1,4 +1,4 @@
-"""The exchange sites of a unit that are written out, each with one call in its place."""
+"""The open-coded exchange sites of a unit, each replaced by one call for the analysis."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COLLECTIVE = "mpi_alltoallv"
 
 
 def open_coded_exchanges(located: Located, effects: Effects) -> tuple[Exchange, ...]:
-    """The exchanges of one unit that are written out."""
+    """The open-coded exchanges of one unit."""
     scope = effects.scopes.of(located)
     groups = [
         (path, start, end)
@@ -40,7 +40,7 @@ def open_coded_exchanges(located: Located, effects: Effects) -> tuple[Exchange, 
 def _exchange(
     located: Located, effects: Effects, path: tuple[int, ...], start: int, end: int
 ) -> Exchange | None:
-    """The exchange that a group is, or may be, with the unit that one call stands in."""
+    """The exchange that a group may be, in the unit in which one call replaces it."""
     scope = effects.scopes.of(located)
     values = Values(scope, effects.names(scope))
     nodes = next(listed for where, listed in lists_in(located.unit.body, ()) if where == path)
@@ -93,7 +93,7 @@ def _exchange(
 def _call(
     coded: OpenCoded, group: OpenCodedGroup | NotAnExchange, scope: Scope
 ) -> tuple[MpiCall, Call]:
-    """The collective call that a group is judged as."""
+    """The collective call that replaces a group."""
     row = procedure(_COLLECTIVE)
     assert row is not None
     name = Ref(row.name, row.spelled)

@@ -1,8 +1,8 @@
-"""Packing copies: nests that only put the elements of another array into the send buffer.
+"""Packing copies: nests that only copy the elements of another array into the send buffer.
 
 ``do p; do k; do j; do i; s(i,j,k,p) = w(...)`` with subscripts of ``w`` that are affine in those of
-``s``: element for element, the send buffer is a regular section of ``w``, whatever the order of the
-loops.  A derived data type describes the section, so that ``w`` can be sent and the copy left out.
+``s``: the send buffer is a regular section of ``w``, whatever the order of the loops.  A derived
+datatype describes the section, so that the emitted code sends ``w`` and omits the copy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from asphalt.ir.tree import Do, Leaf, Node, leaves
 
 @dataclass(frozen=True, slots=True)
 class SubscriptRange:
-    """The values that a subscript of the send buffer takes, all of them once."""
+    """The values of a subscript of the send buffer, each taken once."""
 
     first: Poly
     last: Poly
@@ -53,11 +53,11 @@ class PackingCopy:
 
     @property
     def view(self) -> View:
-        """The source, seen as it is declared."""
+        """The view of the source with its declared shape."""
         return View(Buffer(self.source, Ref(self.source, self.source)), self.source_shape)
 
     def apart(self, dimension: int) -> Poly:
-        """Elements of ``source`` between neighbours in a dimension of ``buffer``."""
+        """The stride in ``source``, in elements, of a dimension of ``buffer``."""
         total = Poly()
         for number, factors in enumerate(self.factor):
             total += factors[dimension] * self.source_shape.stride(number)
@@ -65,10 +65,10 @@ class PackingCopy:
 
 
 def packing_copy(exchange: Exchange, position: int) -> PackingCopy | None:
-    """The copy at a position among the siblings of the call, if it is one that can be left out.
+    """The copy at a position among the siblings of the call, if it can be removed.
 
-    Nothing else may use the send buffer, from the source's definition on; that the source does not
-    change in between is for the conditions to show.
+    Nothing else may use the send buffer, from the definition of the source on; the conditions prove
+    that the source does not change in between.
     """
     nest = exchange.place.siblings[position]
     found = _single_assignment(nest) if isinstance(nest, Do) else None
@@ -178,8 +178,8 @@ _ONE_NAME = {"double_precision": "real", "double_complex": "complex"}
 
 
 def _same_type(exchange: Exchange, first: str, second: str) -> bool:
-    """Whether two arrays that pointers do not reach have the same intrinsic type and kind, so that
-    nothing is converted."""
+    """Whether two arrays without pointers to them have the same intrinsic type and kind, so that
+    the copy converts nothing."""
     kinds = []
     for name in (first, second):
         symbol = exchange.scope.lookup(name)

@@ -1,4 +1,4 @@
-"""Packing nests that go through the send buffer with a counter.
+"""Packing nests that address the send buffer with a counter.
 
     at = 0
     do p = 0, ranks - 1                            ! one block a rank
@@ -8,10 +8,10 @@
             at = at + 1
             s(at) = w(i, first(p) + j, k)
 
-Iteration k adds the same number of elements to a block, whichever it is: ``n*rows(p)``.  So block p
-begins after what all blocks before it hold, and what iteration k adds to it is the k-th stretch of
-that many elements.  If the counter is set to where a tile begins in each block, the iterations of
-the nest may be executed tile by tile: they write different elements, and share nothing else.
+Each iteration k adds the same number of elements to block p: ``n*rows(p)``.  So block p begins
+behind the contents of all blocks before it, and iteration k fills its k-th run of that many
+elements.  If the counter is set to the begin of a tile in each block, the nest may be executed tile
+by tile: its iterations write different elements, and share nothing else.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _PEER = Ref("asphalt_peer", "asphalt_peer")
 
 @dataclass(frozen=True, slots=True)
 class PackingCounter:
-    """How a counter goes through the send buffer.
+    """A counter that addresses the send buffer.
 
     ``variable``: the counter.  ``blocks``: the loop over the ranks; ``first`` and ``last`` are its
     bounds, where the rank ``asphalt_peer`` is its variable minus ``first``.  ``unit``: elements
     that one iteration of the tiled loop adds to the block of ``asphalt_peer``.  ``begins``: its
-    value before the nest.  ``copies``: what is written are elements of other arrays.
+    value before the nest.  ``copies``: the nest only copies elements of other arrays.
     """
 
     variable: Ref
@@ -58,8 +58,8 @@ class PackingCounter:
 class _Steps:
     """What a statement list adds to the counter.
 
-    ``after``: every element is written behind as many additions as its number (1), or before its
-    own (0); None: nothing is written.
+    ``after``: 1 if every element is written behind its own addition, 0 if before; None: no element
+    is written.
     """
 
     count: Expr
@@ -106,7 +106,7 @@ def counter_of(exchange: Exchange, loops: tuple[Do, ...], position: int) -> Pack
 
 
 class _Nest:
-    """The statements of a nest, looked at once."""
+    """The analysis of one nest."""
 
     def __init__(self, exchange: Exchange, buffer: str, blocks: Do, tiled: Do) -> None:
         self.exchange = exchange
@@ -156,7 +156,7 @@ class _Nest:
         return _Steps(_product(trips, inner.count), inner.after)
 
     def _statements(self, nodes: list[Node]) -> _Steps:
-        """Assignments one after the other: the counter goes on, elements are written."""
+        """What a sequence of assignments to the counter and the buffer adds to the counter."""
         added = 0
         places: list[int] = []
         for node in nodes:
@@ -242,7 +242,7 @@ def _product(a: Expr, b: Expr) -> Expr:
 
 
 def _value_before(exchange: Exchange, position: int, name: str) -> Poly | None:
-    """The value that a variable is given among the siblings in front of a nest."""
+    """The value of a variable that the siblings in front of a nest assign."""
     storage = exchange.names.storage(name)
     for node in reversed(exchange.place.siblings[:position]):
         what = node.what if isinstance(node, Leaf) else None

@@ -1,12 +1,12 @@
-"""The ranks that a loop goes through: each one of a communicator once, its own or not.
+"""The ranks that a loop visits: each one of a communicator once, with or without its own.
 
-    do turn = 1, ranks - 1                         do p = 0, ranks - 1
-      p = modulo(me + turn, ranks)                   if (p == me) cycle
+    do step = 1, ranks - 1                         do p = 0, ranks - 1
+      p = modulo(me + step, ranks)                   if (p == me) cycle
 
-Which rank a message is for is a function of the loop's variable.  It takes every value from 0 to
-``ranks - 1`` once if it is the variable itself (shifted), or the variable plus or minus something
-modulo the number of iterations; with one iteration less, the value that is left out is the rank
-itself.  That ``ranks`` is the size of the communicator and the rank its own is for the run to ask.
+The peer of a message is a function of the loop variable.  It takes every value from 0 to
+``ranks - 1`` once if it is the variable itself (shifted), or the variable plus or minus an
+invariant modulo the number of iterations; with one iteration less, it leaves out the rank itself.
+The run checks that ``ranks`` is the size of the communicator, and that the rank is its own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CYCLIC = ("modulo", "mod")
 
 @dataclass(frozen=True, slots=True)
 class Peers:
-    """The ranks 0 to ``ranks - 1``, each once, without the one that ``left_out`` is.
+    """The ranks 0 to ``ranks - 1``, each once, without ``left_out``.
 
     ``left_out`` None: all of them.  ``own``: what has to be the number of the rank itself; None: it
     does not matter.
@@ -36,7 +36,7 @@ class Peers:
 
 
 def is_over_ranks(peer: Expr) -> bool:
-    """Whether an expression for a rank goes around a ring of ranks (``modulo(me + turn, n)``)."""
+    """Whether an expression for a rank goes around a ring of ranks (``modulo(me + step, n)``)."""
     inner = folded_expr(peer)
     return isinstance(inner, Ref) and inner.name in _CYCLIC and len(inner.args or ()) == 2
 
@@ -63,15 +63,15 @@ def peers_of(loop: Do, peer: Expr, own: Poly | None) -> Peers | str:
 
 
 def _around(peer: Ref, variable: Expr, first: Poly, trips: Poly, own: Poly | None) -> Peers | str:
-    """The ranks ``modulo(value, ranks)`` with a value that follows the loop's variable."""
+    """The ranks ``modulo(value, ranks)`` with a value that follows the loop variable."""
     value, ranks = (poly(arg) for arg in peer.args or ())  # type: ignore[arg-type]
     powers = value.coefficients(variable)
     slope = powers.get(1, Poly()).value
     if powers.keys() - {0, 1} or slope not in (1, -1) or _varies(ranks, variable):
-        return "the rank does not follow the loop's variable"
+        return "the rank does not follow the loop variable"
     missing = (ranks - trips).value
     if missing not in (0, 1):
-        return "the loop does not come to every rank"
+        return "the loop does not visit every rank"
     beginning = powers.get(0, Poly()) + Poly.constant(slope) * (first - Poly.constant(missing))
     rank, rounds = _within(beginning, ranks)  # in the turn that is left out, or in the first one
     if peer.name == "mod" and rounds < (0 if slope > 0 else 1):
@@ -84,7 +84,7 @@ def _around(peer: Ref, variable: Expr, first: Poly, trips: Poly, own: Poly | Non
 
 
 def _within(value: Poly, ranks: Poly) -> tuple[Poly, int]:
-    """A value without multiples of ``ranks`` added to it, and how many there were."""
+    """A value without the multiples of ``ranks`` in it, and their number."""
     monomials = dict(ranks.terms)
     if len(monomials) != 1:
         return value, 0
@@ -102,7 +102,7 @@ def _mentions(atom: Expr, variable: Expr) -> bool:
 
 
 def unequal(condition: Expr) -> tuple[Expr, Expr] | None:
-    """The two sides of ``a /= b`` or ``.not. a == b``; None: it is something else."""
+    """The two sides of ``a /= b`` or ``.not. a == b``; None for other expressions."""
     match condition:
         case Op(op="()", operands=(inner,)):
             return unequal(inner)
@@ -114,7 +114,7 @@ def unequal(condition: Expr) -> tuple[Expr, Expr] | None:
 
 
 def equal(condition: Expr) -> tuple[Expr, Expr] | None:
-    """The two sides of ``a == b``; None: it is something else."""
+    """The two sides of ``a == b``; None for other expressions."""
     match condition:
         case Op(op="()", operands=(inner,)):
             return equal(inner)

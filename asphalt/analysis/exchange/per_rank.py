@@ -15,9 +15,9 @@ from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Lit, Ref, 
 
 @dataclass(frozen=True, slots=True)
 class PerRank:
-    """The integer of rank p (from 0) is the element ``name(lower + p, *rest)``.
+    """The integer for rank p (from 0) is the element ``name(lower + p, *rest)``.
 
-    ``actual``: the argument as it is written.
+    ``actual``: the argument as the call writes it.
     """
 
     actual: Ref | Component
@@ -46,7 +46,7 @@ class Uneven:
 
     @property
     def lists(self) -> tuple[PerRank, ...]:
-        """The four of them, in the order of the call."""
+        """All four, in the order of the call."""
         return (
             self.send_counts,
             self.send_displacements,
@@ -56,7 +56,7 @@ class Uneven:
 
 
 def per_rank(exchange: Exchange, argument: str | None) -> PerRank | None:
-    """An argument that is an array, or a run of the first dimension of one; None: anything else."""
+    """An argument that is an array, or a run of its first dimension; None for other arguments."""
     actual = exchange.call.args.get(argument or "")
     if not isinstance(actual, Ref | Component):
         return None
@@ -120,7 +120,7 @@ def uneven_blocks(exchange: Exchange) -> Uneven | str:
 
 
 def _lower_bounds(array: Ref | Component, exchange: Exchange) -> tuple[Poly, ...] | None:
-    """The lower bounds of an integer array; None: it is none."""
+    """The lower bounds of an integer array; None: it is not one."""
     symbol = _symbol(array, exchange)
     if symbol is None or symbol.type is None or symbol.type.base != "integer":
         return None
@@ -133,7 +133,7 @@ def _lower_bounds(array: Ref | Component, exchange: Exchange) -> tuple[Poly, ...
 
 
 def _lower_of(array: Component, symbol: Symbol, number: int) -> Poly:
-    """A lower bound of a component: what its type states, or what only the run knows."""
+    """A lower bound of a component: that in its type, or LBOUND of it."""
     assert symbol.dims is not None
     dim = symbol.dims[number]
     if dim.kind == "explicit":

@@ -20,7 +20,7 @@ Order = Callable[[AffineProblem, Mapping[str, str], Mapping[str, str]], None]
 
 @dataclass(frozen=True, slots=True)
 class Reorder:
-    """A reason why the order of two accesses would change: what and where."""
+    """Two accesses whose order would change, with their iterations."""
 
     storage: str
     earlier: Leaf
@@ -70,7 +70,7 @@ def _fusion_pair(producer: Producer, before: Phase, after: Phase) -> Reorder | N
 
 
 def _is_own_variable(access: Access, phase: Phase, producer: Producer) -> bool:
-    """An access to the variable of a loop of the nest's own: defined before every use."""
+    """Whether it accesses a loop variable of the nest itself, which is defined before every use."""
     names = {loop_variable(loop) for loop in phase.loops}
     storage = producer.exchange.names.storage
     return access.storage in {storage(name) for name in names if name is not None}
@@ -126,8 +126,8 @@ def _direction(loop: Do, region: Region) -> int | None:
 
 
 def _interchanged(phase: Phase, directions: list[int], level: int, direction: int) -> Order:
-    """The order of two iterations whose outer loops put the first before the second, by their
-    loop number ``level``, but whose tiles do the contrary."""
+    """The relation of two iterations that loop number ``level`` executes in order, but whose tiles
+    reverse that order."""
 
     def order(problem: AffineProblem, one: Mapping[str, str], two: Mapping[str, str]) -> None:
         for depth, loop in enumerate(phase.loops[: level + 1]):

@@ -1,8 +1,8 @@
-"""Which variables are private to the iterations of a nest: no value goes from one to another.
+"""Which variables are private to the iterations of a nest: no value flows between iterations.
 
-A variable is private if each iteration defines what it reads of it before; an array is, if the
-region that an iteration reads before writing it is empty, whoever writes it: a loop, a whole
-assignment or a called procedure.
+A variable is private if each iteration defines what it reads of it before.  An array is private if
+no region of it is upwards exposed in an iteration, whether a loop, a whole-array assignment or a
+called procedure writes it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from asphalt.ir.tree import Block, Do, Leaf, Node, leaves
 
 
 def covers_whole(exchange: Exchange) -> Covers:
-    """Tells loops that define all elements of an array: ``do j = lb, ub; a(j) = ...``."""
+    """A test for loops that define all elements of an array: ``do j = lb, ub; a(j) = ...``."""
 
     def covers(node: Node, storage: str) -> bool:
         subscripts: list[Expr] = []
@@ -72,8 +72,8 @@ def covers_whole(exchange: Exchange) -> Covers:
 
 
 def is_private(producer: Producer, phases: tuple[Phase, ...], storage: str) -> bool:
-    """Whether a variable has no value to carry between the iterations of these phases, and ends
-    with the value that it had in the original order (or one that nothing reads)."""
+    """Whether a variable carries no value between the iterations of these phases, and has in the
+    end the value of the original order (or one that nothing reads)."""
     exchange = producer.exchange
     if any(_reads_from_before(producer, phase, storage) for phase in phases):
         return False
@@ -92,7 +92,7 @@ def is_private(producer: Producer, phases: tuple[Phase, ...], storage: str) -> b
 
 
 def _reads_from_before(producer: Producer, phase: Phase, storage: str) -> bool:
-    """Whether an iteration of the tiled loop may read what was in a variable before it."""
+    """Whether a variable may be upwards exposed in an iteration of the tiled loop."""
     exchange = producer.exchange
     if not upward_exposed(phase.tiled.body, storage, exchange.names, covers_whole(exchange)):
         return False
@@ -115,7 +115,7 @@ def may_be_read_after(
 ) -> bool:
     """Whether a variable's value may be read after a statement among the siblings of the call.
 
-    ``covers`` tells which nests define all of an array; by default ``covers_whole``.
+    ``covers`` tests whether a nest defines all of an array; by default ``covers_whole``.
     """
     symbol = exchange.scope.lookup(storage)
     if symbol is None or symbol.origin.value != "local":
@@ -161,8 +161,8 @@ def _named_in_directives(exchange: Exchange, storage: str) -> bool:
 
 
 def _known_to_library(exchange: Exchange, storage: str) -> bool:
-    """Whether MPI may access a variable when no statement names it: its address was handed over
-    to a call that is not complete on return, or that only keeps the address."""
+    """Whether MPI may access a variable that no statement names: its address was passed to a call
+    that is not complete on return, or that only keeps the address."""
     symbol = exchange.scope.lookup(storage)
     if symbol is None or "asynchronous" in symbol.attrs:
         return True
@@ -190,8 +190,8 @@ def _handed_over(actual: Arg, scope: Scope) -> frozenset[str]:
 
 
 def is_private_and_dead(producer: Producer, phases: tuple[Phase, ...], storage: str) -> bool:
-    """Whether a variable has no value to carry between the iterations of these phases, and nothing
-    reads what they leave in it."""
+    """Whether a variable carries no value between the iterations of these phases, and nothing reads
+    its last value."""
     if may_be_read_later(producer, storage):
         return False
     return not any(_reads_from_before(producer, phase, storage) for phase in phases)

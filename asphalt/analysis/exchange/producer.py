@@ -1,4 +1,4 @@
-"""The producer of an exchange: which loop nests are tiled together, and whether they may be.
+"""The producer of an exchange: the loop nests that are tiled together.
 
 A *phase* is one loop nest whose iterations are cut into tiles; the last phase defines the send
 buffer (it may be a packing loop), the phases before it compute what it reads.  Tiling executes
@@ -65,8 +65,8 @@ class Producer:
     ``moved`` are the positions of scalar assignments between the phases that are executed before
     all of them.  ``first``, ``last``: the bounds of the tiled loops; ``direction``: +1 or -1.
     ``region``: everything from the first phase to the call.  ``copy``: the packing copy that is
-    left out, so that the last phase defines its source, which is sent.  ``counter``: what goes
-    through the send buffer in the last phase, and is set anew where a tile begins in a block.
+    left out, so that the last phase defines its source, which is sent.  ``counter``: the counter
+    that addresses the send buffer in the last phase, and is set where a tile begins in a block.
     """
 
     exchange: Exchange
@@ -124,7 +124,7 @@ def make_producer(
     moved: tuple[int, ...],
     counter: PackingCounter | None = None,
 ) -> Producer | None:
-    """The producer with these phases; None: their loops do not run over the same iterations."""
+    """The producer with these phases; None: their loops do not have the same iterations."""
     footprint = footprint_between(exchange, phases[0].position, exchange.names)
     start = phases[0].nest.head
     writes = tuple(access for access in footprint.accesses if access.writes)

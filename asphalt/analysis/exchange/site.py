@@ -58,13 +58,12 @@ class Exchange:
 
     Where the statement calls a procedure that wraps the exchange (``wrappers``), ``call`` is the
     exchange in this unit's terms, ``wrapper`` the name that is called, ``through`` the procedures
-    from there to MPI, ``via`` their calls; ``opaque`` says why ``call`` is not fully known, and
-    ``sole`` that nothing else calls the wrapper.  ``constants`` are the arguments that are
-    constants of MPI in ``home``, the scope of the call of MPI; ``unnamed`` says which of them this
-    unit cannot name.
+    from there to MPI, ``via`` their calls; ``opaque`` is the reason why ``call`` is not fully
+    known; ``sole``: nothing else calls the wrapper.  ``constants`` are the arguments that are MPI
+    constants in ``home``, the scope of the call of MPI; ``unnamed`` says which of them this unit
+    cannot name.
 
-    ``open_coded``: the exchange is written out with other calls, which one call stands for in the
-    unit that is looked at.
+    ``open_coded``: the open-coded exchange that one call replaces in the analysed unit.
     """
 
     located: Located
@@ -94,12 +93,12 @@ class Exchange:
 
     @property
     def key(self) -> int:
-        """What the same site has in common under other assumptions."""
+        """What identifies the site, whatever is assumed."""
         return id(self.leaf if self.open_coded is None else self.open_coded.anchor)
 
     @property
     def written(self) -> tuple[Node, ...]:
-        """The statements of the exchange, as they are."""
+        """The statements of the exchange, as they are in its file."""
         return (self.leaf,) if self.open_coded is None else self.open_coded.nodes
 
     @property
@@ -111,17 +110,17 @@ class Exchange:
 
     @property
     def operation(self) -> str:
-        """What is called, for people: a wrapper with the operation behind it."""
+        """The operation as reports name it, with the wrapper that is called."""
         return self.spelled if self.wrapper is None else f"{self.wrapper} ({self.spelled})"
 
     @property
     def spelled(self) -> str:
-        """What of MPI is called."""
+        """The MPI procedure, as the standard spells it."""
         coded = self.open_coded
         return self.call.procedure.spelled if coded is None else coded.operation
 
     def under(self, effects: Effects) -> Exchange:
-        """The same exchange, with what calls do seen in another way."""
+        """The same exchange with other effects of calls."""
         if effects is self.effects:
             return self
         names = effects.names(self.scope)
@@ -130,7 +129,7 @@ class Exchange:
 
     @property
     def span(self) -> Span:
-        """Where the call stands in the source."""
+        """The position of the call in the source."""
         assert self.leaf.span is not None
         return self.leaf.span
 
@@ -202,7 +201,7 @@ def at_calls(
     effects: Effects,
     found: Sequence[tuple[Leaf, MpiCall, bool, StatementPosition]],
 ) -> tuple[Exchange, ...]:
-    """The exchanges at some statements of one unit, with what is known about it."""
+    """The exchanges at the given statements of one unit."""
     if not found:
         return ()
     scope = effects.scopes.of(located)

@@ -1,7 +1,7 @@
-"""The directives that belong to one exchange site, and what they say about it.
+"""The directives that belong to one exchange site, and their meaning for it.
 
 They stand in front of its call, in front of a statement of its producer, or among the declarations
-of its unit or a host of it.  What stands nearer takes precedence.
+of its unit or a host of it.  The nearer one takes precedence.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class SiteDirectives:
 
     @property
     def skip(self) -> Directive | None:
-        """The directive that leaves the site as it is."""
+        """The directive that skips the site."""
         return next((d for d in (*self.near, *self.far) if isinstance(d.clause, Skip)), None)
 
     @property
     def tile(self) -> tuple[int, Directive] | None:
-        """Iterations a tile, and the directive that says so."""
+        """The iterations per tile, with the directive that sets them."""
         for found in (*self.near, *self.far):
             if isinstance(found.clause, Tile):
                 return found.clause.iterations, found
@@ -44,7 +44,7 @@ class SiteDirectives:
 
     @property
     def depth(self) -> tuple[int, Directive] | None:
-        """Tiles in flight, and the directive that says so."""
+        """The number of tiles in flight, with the directive that sets it."""
         for found in (*self.near, *self.far):
             if isinstance(found.clause, Depth):
                 return found.clause.tiles, found
@@ -82,7 +82,7 @@ def site_directives(exchange: Exchange, start: int | None = None) -> SiteDirecti
 
 
 def for_one_exchange(unit: Unit) -> tuple[Directive, ...]:
-    """The directives of a unit that say nothing unless they belong to one exchange."""
+    """The directives of a unit that have a meaning only for one exchange."""
     return tuple(
         directive
         for directive in directives(unit)
@@ -95,7 +95,7 @@ def for_one_exchange(unit: Unit) -> tuple[Directive, ...]:
 
 
 def refuse_contradictions(together: tuple[Directive, ...]) -> None:
-    """Raise InputError where directives for the same place say two things, or one thing twice."""
+    """Raise InputError where directives for the same place contradict or repeat each other."""
     said: dict[object, Directive] = {}
     for directive in together:
         key = _subject(directive.clause)
@@ -114,5 +114,5 @@ def refuse_contradictions(together: tuple[Directive, ...]) -> None:
 
 
 def _subject(clause: Clause) -> object:
-    """What a clause is about: equal where only one of two can count."""
+    """The subject of a clause: clauses with the same subject exclude each other."""
     return clause if isinstance(clause, Assume) else type(clause)

@@ -1,10 +1,10 @@
-"""Whether other messages of the program could be taken for those of an exchange.
+"""Whether other messages of the program could match those of an exchange.
 
 Messages are matched by communicator, source and tag (MPI-4.0 section 3.5), those of collective
 operations never with those between two ranks (section 6.1).  So an exchange may send under a tag
 that no other message of the program has, if no receive takes any tag and nothing looks for
-messages.  Hints may let messages of a pair overtake each other (section 7.4.4); a program that sets
-some tells nothing, nor does a tree whose program is not all there.
+messages.  Hints may let messages of a pair overtake each other (section 7.4.4), so a program that
+sets any is refused, as is an incomplete program.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DOES = {Store.OUTGOING: "send", Store.INCOMING: "receive"}
 
 
 def why_others(exchange: Exchange, tag: int | None, own: Collection[Leaf] = ()) -> str | None:
-    """Why a message of the program may meet one of the exchange's with this tag; None: none can.
+    """Why another message of the program may match one of the exchange with this tag; else None.
 
     ``own``: the statements with the sends and receives that are the exchange.
     """
@@ -39,7 +39,7 @@ def why_others(exchange: Exchange, tag: int | None, own: Collection[Leaf] = ()) 
         row = procedure(mention.operation)
         where = f"{mention.path}:{mention.line}"
         if row is not None and probes(row):
-            return f"{where} looks for messages"
+            return f"{where} probes for messages"
         if row is not None and row.name == "mpi_info_set":
             return f"{where} sets a hint, which may let messages overtake each other"
         does = [] if row is None else [_DOES[s] for s in _DOES if row.name in operations(s)]
@@ -48,7 +48,7 @@ def why_others(exchange: Exchange, tag: int | None, own: Collection[Leaf] = ()) 
         if does and transfers[line] > apart[line]:
             return f"{where} may {does[0]} with the same tag"
     if not is_closed(exchange.effects):
-        return "not all of the program is known, and it may send with the same tag"
+        return "the unknown part of the program may send with the same tag"
     return None
 
 
@@ -79,7 +79,7 @@ def _apart(exchange: Exchange, tag: int | None, own: Collection[Place]) -> Count
 
 
 def _is_other(value: int | None, tag: int | None) -> bool:
-    """Whether it certainly is another tag; a negative number may be MPI_ANY_TAG."""
+    """Whether it is certainly another tag; a negative number may be MPI_ANY_TAG."""
     return value is not None and value >= 0 and value != tag
 
 

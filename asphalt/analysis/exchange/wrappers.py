@@ -1,13 +1,12 @@
-"""Procedures that only wrap an exchange: at their callers, the call of the wrapper is the exchange.
+"""Procedures that only wrap an exchange: each call of a wrapper is treated as the exchange.
 
     subroutine my_alltoall(s, r, n, comm)          call my_alltoall(a, b, 3*m, world)
       call MPI_Alltoall(s, n, MPI_REAL, r, n,  -->   is judged as
                         MPI_REAL, comm, ierr)        call MPI_Alltoall(a, 3*m, MPI_REAL, b, ...)
 
-A wrapper sends a dummy argument that it does not define.  If its arguments can be written in the
-caller's terms, and it does nothing else that anybody could miss when the exchange is done in tiles
-instead, the caller's call is judged and transformed like one of MPI itself.  Wrappers of wrappers
-are followed in the same way.
+A wrapper sends a dummy argument that it does not define.  asphalt judges and transforms a call of
+it like a call of MPI if the caller can write the arguments of the exchange, and the wrapper does
+nothing else that the tiled exchange would omit.  Wrappers of wrappers are treated alike.
 """
 
 from __future__ import annotations
@@ -44,8 +43,8 @@ class OpaqueWrapper:
 
 @dataclass(frozen=True, slots=True)
 class _Arguments:
-    """The arguments of an exchange in the caller's terms; ``constants``: which are constants of
-    MPI, by the names that the procedure that calls MPI knows them by."""
+    """The arguments of an exchange in the caller's terms; ``constants``: the MPI constants among
+    them, by their names in the procedure that calls MPI."""
 
     given: dict[str, Expr]
     constants: frozenset[str]
@@ -82,7 +81,7 @@ def _passes_on(exchange: Exchange) -> bool:
 
 
 def _callers(inner: Exchange, effects: Effects) -> Iterator[Exchange]:
-    """The calls of the procedure that holds an exchange."""
+    """The calls of the procedure that contains an exchange."""
     wrapper, program = inner.located, inner.scope.program
     generic = generic_names(wrapper)
     mentioning: dict[int, Located] = {}
@@ -109,7 +108,7 @@ def _callers(inner: Exchange, effects: Effects) -> Iterator[Exchange]:
 
 
 def _is_only_mention(call: Exchange, wrapper: Located, mentioning: Mapping[int, Located]) -> bool:
-    """Whether a call is the only way by which a procedure is reached."""
+    """Whether a call is the only reference to a procedure."""
     name = wrapper.unit.name
     if len(mentioning) != 1 or passed_on(call.located, name):
         return False
@@ -139,7 +138,7 @@ def _is_generic(procedure: Ref, scope: Scope) -> bool:
 
 
 def _at_caller(inner: Exchange, call: Call, outer: Exchange) -> Exchange:
-    """The exchange at a call of the procedure that holds it."""
+    """The exchange at a call of the procedure that contains it."""
     assert isinstance(call.procedure, Ref)
     step = Mark(inner.span, "path", f"{inner.located.unit.name} exchanges here")
     outer = replace(
@@ -173,7 +172,7 @@ def _at_caller(inner: Exchange, call: Call, outer: Exchange) -> Exchange:
 
 
 def _unnamed(args: _Arguments, home: Scope, outer: Exchange) -> str | None:
-    """The complaint about a constant of MPI that the caller's unit does not know by its name."""
+    """Why the caller cannot name an MPI constant of the exchange; None: it can name all."""
     for name in sorted(args.constants):
         constant = args.given[name]
         if isinstance(constant, Ref) and not _is_same_constant(constant, home, outer.scope):
@@ -182,7 +181,7 @@ def _unnamed(args: _Arguments, home: Scope, outer: Exchange) -> str | None:
 
 
 def _unseen(inner: Exchange, call: Call, outer: Exchange, reason: str) -> Exchange:
-    """An exchange of which the caller only knows what it passes on."""
+    """An exchange of which only the arguments that are passed on are known."""
     head = inner.located.unit.head
     dummies = head.what.args if head is not None and isinstance(head.what, UnitHead) else ()
     actuals = bind(call.args, dummies) or {}
@@ -199,7 +198,7 @@ def _substituted(inner: Exchange, call: Call, scope: Scope) -> _Arguments | Opaq
     unit = inner.located.unit
     head = unit.head.what if unit.head is not None else None
     if not isinstance(head, UnitHead):
-        return OpaqueWrapper("the procedure cannot be understood")
+        return OpaqueWrapper("asphalt does not understand the procedure")
     actuals = bind(call.args, head.args)
     if actuals is None:
         return OpaqueWrapper(f"the arguments do not fit {unit.name}")
@@ -232,7 +231,7 @@ def _substituted(inner: Exchange, call: Call, scope: Scope) -> _Arguments | Opaq
         else:
             answer = _in_terms_of(actual, inner, actuals, scope)
         if answer is None:
-            message = f"the {parameter.name} of the exchange is not known to the caller"
+            message = f"the {parameter.name} of the exchange is not known in the caller"
             return OpaqueWrapper(message, inner.leaf)
         args[parameter.name] = answer
     return _Arguments(args, frozenset(constants))
@@ -325,7 +324,7 @@ def _in_terms_of(
 
 
 def _is_same_constant(ref: Ref, inner: Scope, outer: Scope) -> bool:
-    """Whether a name means the same constant of MPI in both units, and is of the same type."""
+    """Whether a name is the same MPI constant, of the same type, in both units."""
     symbols = [scope.lookup(ref.name) for scope in (inner, outer)]
     typed = [symbol is not None and symbol.owner == "mpi_f08" for symbol in symbols]
     return mpi_constant(ref, inner) == mpi_constant(ref, outer) and typed[0] == typed[1]
@@ -343,8 +342,8 @@ def _parenthesised(actual: Expr) -> Expr:
 def _only_exchanges(inner: Exchange) -> OpaqueWrapper | None:
     """Why a procedure does more than the exchange; None: it does not.
 
-    Beside the exchange it may assign local scalars, ask MPI for numbers into such, and look at the
-    error code of the exchange.
+    It may also assign local scalars, define them by inquiries of MPI, and test the error code of
+    the exchange.
     """
     unit = inner.located.unit
     for leaf in leaves(unit):
@@ -388,7 +387,7 @@ def _harmless(node: Node, inner: Exchange, behind: bool) -> bool:
 
 
 def _only_asks(call: MpiCall) -> bool:
-    """Whether a call only gives numbers about a communicator or a type."""
+    """Whether a call is an inquiry about a communicator or a datatype."""
     return all(
         parameter.direction.value == "in" or parameter.kind in ("RANK", "COMM_SIZE", "ERROR_CODE")
         for parameter in call.procedure.parameters
@@ -406,8 +405,7 @@ def _only_locals(storages: frozenset[str], inner: Exchange) -> bool:
 
 
 def _is_error_check(conditions: tuple[Arg, ...], inner: Exchange) -> bool:
-    """``ierr /= MPI_SUCCESS``: with what is done then, an exchange that succeeded has nothing to
-    do."""
+    """Whether it is ``ierr /= MPI_SUCCESS``, which is false after a successful exchange."""
     error = inner.call.error
     if not isinstance(error, Ref) or len(conditions) != 1:
         return False
