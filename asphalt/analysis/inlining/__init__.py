@@ -1,1 +1,1 @@
-"""Whether a CALL may be replaced by the body of the procedure, and with which names."""
+"""Legality of inlining: whether the body of a procedure may replace a CALL, under which names."""

@@ -1,8 +1,8 @@
-"""Whether a file stays one that compilers take.
+"""Whether compilers still accept a file after inlining.
 
-Without an interface, compilers compare the calls of a procedure within a file with each other and
-reject arguments of different types (gfortran from version 10 on).  A body from another file may
-bring the first call of MPI_SEND with another type than those that are there.
+Compilers compare the calls without an interface of a procedure within a file, and reject arguments
+of different types (gfortran from version 10 on).  A body from another file may contain the first
+call of MPI_SEND with another type.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from asphalt.ir.tree import Node, leaves
 
 
 def check_alike(body: tuple[Node, ...], callee: Scope, caller: Scope) -> None:
-    """Compares the buffers of calls without an interface with those of the caller's file.
+    """Compare the buffers of calls without an interface with those in the caller's file.
 
     Raises:
         RefusedError: some are of other types, or it is not known.
@@ -37,12 +37,12 @@ def check_alike(body: tuple[Node, ...], callee: Scope, caller: Scope) -> None:
             for other in _calls(unit.unit.body, scope):
                 if other.operation == call.operation and _buffers(other, scope) != own:
                     spelled = call.procedure.spelled
-                    message = f"its calls of {spelled} have other types than those of this file"
+                    message = f"its calls of {spelled} pass other types than those in this file"
                     raise RefusedError(MEANING, message)
 
 
 def _calls(body: tuple[Node, ...], scope: Scope) -> Iterator[MpiCall]:
-    """The calls of MPI without an interface."""
+    """The MPI calls without an interface."""
     for node in body:
         for leaf in leaves(node):
             for what in actions(leaf.what):
@@ -52,7 +52,7 @@ def _calls(body: tuple[Node, ...], scope: Scope) -> Iterator[MpiCall]:
 
 
 def _buffers(call: MpiCall, scope: Scope) -> tuple[object, ...]:
-    """The types of the buffers, and whether they are arrays or parts of such."""
+    """The types of the buffers, and whether they are arrays or parts of arrays."""
     return tuple(
         _kind(actual, scope) for parameter, actual in call.bound() if parameter.kind == "BUFFER"
     )

@@ -1,8 +1,9 @@
-"""What stands for the dummy arguments of a procedure at one of its calls (F2018 15.5.2).
+"""What replaces the dummy arguments of a procedure at one of its calls (F2018 15.5.2).
 
-A variable of the same type and shape is the dummy under another name.  An array with other bounds
-is, where its leading extents are those of the dummy: then element i of the dummy is element
-i + shift, and a whole dimension is one.  What is computed for a call is computed once, before.
+A variable of the same type and shape replaces its dummy argument.  So does an array with other
+bounds, if its leading extents are those of the dummy argument: element i of the dummy argument is
+then element i + shift, and a whole dimension is one.  An expression is evaluated once, before the
+call.
 """
 
 from __future__ import annotations
@@ -31,9 +32,8 @@ _NUMBERS = ("integer", "real", "double_precision", "complex", "double_complex", 
 
 @dataclass(frozen=True, slots=True)
 class InlinedArguments:
-    """``names``: what stands for each dummy; ``before``: new variables by the dummy that they are
-    for, with their values; ``absent``: optional dummies without an argument; ``given``: those with
-    one."""
+    """``names``: the replacement of each dummy; ``before``: new variables with their values, by
+    dummy; ``absent``: optional dummies without an actual argument; ``given``: those with one."""
 
     names: Mapping[str, Replacement]
     before: tuple[tuple[str, Expr], ...]
@@ -78,21 +78,24 @@ class Passed:
 
     def _check_attributes(self, dummy: str, symbol: Symbol, actual: Expr) -> None:
         if "pointer" in symbol.attrs or (symbol.type and symbol.type.base == "class"):
-            raise RefusedError(ARGUMENT, f"{dummy} is a pointer, or of no fixed type")
+            raise RefusedError(ARGUMENT, f"{dummy} is a pointer or polymorphic")
         outer = self.context.caller.lookup(actual.name) if isinstance(actual, Ref) else None
         attrs = frozenset() if outer is None else outer.attrs
         if outer is not None and "optional" in attrs:
-            raise RefusedError(ARGUMENT, f"{outer.spelled}, passed for {dummy}, may be missing")
+            raise RefusedError(ARGUMENT, f"{outer.spelled}, passed for {dummy}, is optional")
         for attr in _SAME:
             if attr == "allocatable" and attr not in symbol.attrs:
                 continue
             if (attr in symbol.attrs) != (attr in attrs):
                 raise RefusedError(
-                    ARGUMENT, f"only one of {dummy} and what is passed has the attribute {attr}"
+                    ARGUMENT,
+                    f"only one of {dummy} and its actual argument has the attribute {attr}",
                 )
         derived = symbol.type is not None and symbol.type.base == "type"
         if symbol.intent == "out" and (derived or "allocatable" in symbol.attrs):
-            raise RefusedError(ARGUMENT, f"{dummy} is made anew by INTENT(OUT)")
+            raise RefusedError(
+                ARGUMENT, f"{dummy} has INTENT(OUT), which finalizes or deallocates it"
+            )
 
     # scalars
 
@@ -103,9 +106,9 @@ class Passed:
         )
         own = expression_key(actual, self.context.caller)
         if key is None or key != own:
-            raise RefusedError(ARGUMENT, f"{dummy} has not the type of what is passed")
+            raise RefusedError(ARGUMENT, f"{dummy} does not have the type of its actual argument")
         if not is_scalar(actual, self.context.caller):
-            raise RefusedError(ARGUMENT, f"{dummy} is a scalar, and an array is passed")
+            raise RefusedError(ARGUMENT, f"{dummy} is a scalar, but an array is passed")
         copied = "value" in symbol.attrs
         if isinstance(actual, Component) and is_object(actual, self.context.caller) and not copied:
             self._names[dummy] = Standing(actual)
@@ -118,7 +121,7 @@ class Passed:
                 self._names[dummy] = Standing(actual)
                 return
         if written and not copied:
-            raise RefusedError(ARGUMENT, f"the procedure changes {dummy}: a value is passed")
+            raise RefusedError(ARGUMENT, f"the procedure changes {dummy}, but a value is passed")
         value = self._constant(actual)
         if value is not None and not copied and not self._may_fail(dummy):
             self._names[dummy] = Standing(value)
@@ -126,21 +129,21 @@ class Passed:
             self._names[dummy] = Standing(Op("()", (actual,)))
         elif symbol.type is not None and symbol.type.base in _NUMBERS:
             if not copied and not self.context.stays((actual,)):
-                message = f"what is passed for {dummy} is made of what the procedure changes"
+                message = f"the procedure changes an operand of what is passed for {dummy}"
                 raise RefusedError(ARGUMENT, message)
             self._before.append((dummy, actual))
         else:
-            raise RefusedError(ARGUMENT, f"the value for {dummy} cannot be kept")
+            raise RefusedError(ARGUMENT, f"the value for {dummy} cannot be stored in a variable")
 
     def _may_fail(self, dummy: str) -> bool:
-        """Whether a compiler may refuse a statement of the procedure with a constant in place of a
-        dummy, which no call with that constant may come to."""
+        """Whether a compiler may reject a statement with a constant in place of a dummy, although no
+        call with that constant executes it."""
         scope = self.context.callee
         statements = (leaf.what for node in scope.unit.body for leaf in leaves(node))
         return any(may_fail(what, dummy, scope) for what in statements)
 
     def _constant(self, actual: Expr) -> Expr | None:
-        """The expression where it is an integer or logical constant."""
+        """The expression if it is an integer or logical constant."""
         match actual:
             case Lit(kind="integer" | "logical"):
                 return actual
@@ -173,10 +176,10 @@ class Passed:
         name = designator_name(actual)
         outer = None if name is None else symbol_named(name, self.context.caller)
         if not isinstance(actual, Ref | Component) or outer is None or outer.dims is None:
-            raise RefusedError(ARGUMENT, f"{dummy} is an array, and no array is passed")
+            raise RefusedError(ARGUMENT, f"{dummy} is an array, but no array is passed")
         key = symbol_key(symbol, self.context.callee)
         if key is None or key != symbol_key(outer, self.context.caller):
-            raise RefusedError(ARGUMENT, f"{dummy} has not the type of {outer.spelled}")
+            raise RefusedError(ARGUMENT, f"{dummy} does not have the type of {outer.spelled}")
         if "pointer" in outer.attrs:
             raise RefusedError(ARGUMENT, f"{outer.spelled} is a pointer")
         shape = self.context.here.shape(name or "")
@@ -217,7 +220,7 @@ class Passed:
                         or dummy in self.context.summary.written
                     ):
                         name = names_of(self.context.bound[dummy])
-                        message = f"{name} is passed as {dummy}, and the procedure knows it"
+                        message = f"{name} is passed as {dummy}, and the procedure also names it"
                         raise RefusedError(TWICE, message)
 
     def _is_own(self, actual: Expr) -> bool:
@@ -226,7 +229,7 @@ class Passed:
 
 
 def is_object(actual: Component, scope: Scope) -> bool:
-    """Whether a component is one object, whatever happens: without subscripts and pointers."""
+    """Whether a component is always the same object: without subscripts and pointers."""
     found = object_named(designator_name(actual) or "", scope) if actual.args is None else None
     return found is not None and not found.symbol.attrs & {"pointer", "allocatable"}
 
@@ -238,7 +241,7 @@ def _pairs(names: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _apart(one: Expr, other: Expr, scope: Scope) -> bool:
-    """Whether two elements of an array certainly are different ones."""
+    """Whether two elements of an array are certainly different."""
     if not isinstance(one, Ref) or not isinstance(other, Ref):
         return False
     if one.args is None or other.args is None or len(one.args) != len(other.args):
@@ -251,5 +254,5 @@ def _apart(one: Expr, other: Expr, scope: Scope) -> bool:
 
 
 def names_of(expr: Expr) -> str:
-    """The variable that is passed, for people."""
+    """The variable that is passed, as messages name it."""
     return next((p.spelled for p in walk(expr) if isinstance(p, Ref)), "a variable")

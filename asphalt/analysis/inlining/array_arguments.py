@@ -1,4 +1,4 @@
-"""A dummy array over an array of the caller (F2018 15.5.2.11): the same one under another name, or
+"""A dummy array and its actual argument (F2018 15.5.2.11): the same array under another name, or
 element i + shift of it for element i."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ONE = Lit("integer", "1")
 
 @dataclass(frozen=True, slots=True)
 class ArrayArgument:
-    """A dummy array over an array of the caller."""
+    """A dummy array and its actual argument."""
 
     context: CallContext
     uses: ArrayUses
@@ -40,10 +40,10 @@ class ArrayArgument:
         whole = self.actual.args is None
         start = self._start(len(dims))
         if len(dims) > self.shape.rank or (whole and len(dims) != self.shape.rank):
-            raise RefusedError(ARGUMENT, f"{self.dummy} has another rank than what is passed")
+            raise RefusedError(ARGUMENT, f"{self.dummy} has another rank than its actual argument")
         kinds = {dim.kind for dim in dims}
         if kinds & {"assumed_rank", "deferred"} and "allocatable" not in self.symbol.attrs:
-            raise RefusedError(ARGUMENT, f"{self.dummy} has no fixed rank")
+            raise RefusedError(ARGUMENT, f"{self.dummy} is of assumed rank or deferred shape")
         if not whole and "assumed_shape" in kinds:
             raise RefusedError(ARGUMENT, f"a part of an array is passed for {self.dummy}")
         equal = tuple(self._extent_is_that(n, dim, start[n]) for n, dim in enumerate(dims))
@@ -72,10 +72,13 @@ class ArrayArgument:
             if not isinstance(arg, Ref | Lit | Op) or not is_scalar(arg, self.context.caller):
                 raise RefusedError(ARGUMENT, f"a section is passed for {self.dummy}")
             if not self.context.stays((arg,)):
-                raise RefusedError(ARGUMENT, f"the place of {self.dummy} changes in the procedure")
+                raise RefusedError(
+                    ARGUMENT,
+                    f"a subscript of what is passed for {self.dummy} changes in the procedure",
+                )
             values.append(self.context.facts.values.polynomial(arg, self.context.call))
         if len(values) != self.shape.rank:
-            raise RefusedError(ARGUMENT, f"{self.dummy} is passed with other subscripts")
+            raise RefusedError(ARGUMENT, f"{self.dummy} would need other subscripts")
         return tuple(values)
 
     def _extent_is_that(self, number: int, dim: Dim, start: Poly) -> bool:
@@ -92,7 +95,7 @@ class ArrayArgument:
         own = self._extent(dim)
         same = own is not None and extent is not None and own == self.context.known(extent)
         if not last and not (same and begins):
-            message = f"dimension {number + 1} of {self.dummy} has not the extent of that of "
+            message = f"dimension {number + 1} of {self.dummy} does not have the extent of that of "
             raise RefusedError(ARGUMENT, message + self.context.spelled(self.actual))
         return same and begins
 
@@ -131,14 +134,19 @@ class ArrayArgument:
         # a dummy of assumed size stands alone only where its address counts (F2018 8.5.8.5)
         sized = self.symbol.dims is not None and self.symbol.dims[-1].kind == "assumed_size"
         if not same and name in uses.whole and not (whole and sized):
-            raise RefusedError(ARGUMENT, f"all of {name} is used, and is not all that is passed")
+            raise RefusedError(
+                ARGUMENT, f"all of {name} is used, which is a part of its actual argument"
+            )
         for number, exact in enumerate(equal):
             if not exact and (name, number) in uses.open_ends:
-                raise RefusedError(ARGUMENT, f"a whole dimension of {name} is used, and is another")
+                raise RefusedError(
+                    ARGUMENT,
+                    f"a whole dimension of {name} is used, which is not one of its actual argument",
+                )
         if not whole and name in uses.passed:
-            raise RefusedError(ARGUMENT, f"{name} is passed on, and is a part of an array")
+            raise RefusedError(ARGUMENT, f"{name}, a part of an array, is passed on")
         if name in uses.bounds and not self._has_same_bounds(same):
-            raise RefusedError(ARGUMENT, f"the procedure asks for the bounds of {name}")
+            raise RefusedError(ARGUMENT, f"the procedure inquires about the bounds of {name}")
 
     def _has_same_bounds(self, same: bool) -> bool:
         if "allocatable" in self.symbol.attrs:

@@ -1,5 +1,5 @@
-"""One call of a procedure as its caller sees it: what the call changes, and what the expressions of
-the procedure's declarations are worth there."""
+"""One call of a procedure in its caller: what the call changes, and the values of the expressions
+in the procedure's declarations."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class CallContext:
 
     @property
     def here(self) -> Standpoint:
-        """Where the call stands."""
+        """The position of the call."""
         return Standpoint(Frame(self.facts.values, frozenset()), self.call, ())
 
     def stays(self, exprs: tuple[object, ...]) -> bool:
-        """Whether the call changes nothing that expressions are made of."""
+        """Whether the call changes no operand of some expressions."""
         for expr in exprs:
             if isinstance(expr, Section):
                 return False
@@ -73,7 +73,7 @@ class CallContext:
         return True
 
     def spelled(self, actual: Ref | Component) -> str:
-        """The name of a variable as it is declared; of a component as it stands."""
+        """The name of a variable as it is declared; of a component as it is written."""
         symbol = self.caller.lookup(actual.name) if isinstance(actual, Ref) else None
         return symbol.spelled if symbol and symbol.name == actual.name else actual.spelled
 
@@ -104,7 +104,7 @@ class CallContext:
         return total
 
     def _always(self, atom: Expr) -> Poly | None:
-        """The constant that every caller in the tree passes for a dummy that stays what it is."""
+        """The constant that every caller in the tree passes for a dummy that never changes."""
         if not isinstance(atom, Ref) or atom.args is not None:
             return None
         symbol = self.caller.lookup(atom.name)
@@ -120,7 +120,7 @@ class CallContext:
         return None if others else value
 
     def _constant_passed(self, site: CallSite, dummy: str) -> Poly | None:
-        """What a call passes, where it is a constant that this unit knows, too."""
+        """What a call passes, if it is a constant that this unit also knows."""
         actual = site.args.get(dummy)
         scope = site.context.scope
         value = None if actual is None else constant(actual, scope)
@@ -130,7 +130,7 @@ class CallContext:
 
 
 def is_placed(atom: Expr) -> bool:
-    """Whether an atom stands for a named constant of an include file, which has no text here."""
+    """Whether an atom is a named constant of an include file, which has no text here."""
     return isinstance(atom, Ref) and _AT in atom.name
 
 

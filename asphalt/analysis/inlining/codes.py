@@ -1,4 +1,4 @@
-"""Why a call of a procedure that communicates is not replaced by the procedure's body."""
+"""Why a call of a procedure that communicates is not inlined."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ CODES = (RECURSION, WAYS, KEPT, ARGUMENT, TWICE, MEANING, TEXT, LONG)
 
 
 class RefusedError(Exception):
-    """An obligation that does not hold: a code, and what is the matter."""
+    """An obligation that does not hold, with its code."""
 
     def __init__(self, code: Code, message: str) -> None:
         super().__init__(message)

@@ -1,8 +1,8 @@
-"""What a procedure's other names become in its caller.
+"""What replaces the other names of an inlined procedure in its caller.
 
-What both see is one thing, if need be under another name.  Local variables and named constants are
-declared anew, under their own names where these are free.  A module that is compiled before the
-caller anyway can be used; nothing else can be brought in.
+An entity that both can access is the same one, perhaps under another name.  Local variables and
+named constants are declared in the caller, under their own names where these are free.  A module
+that is compiled before the caller can be used.  No other entity can be made accessible.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Needed:
 
 @dataclass
 class InlinedNames:
-    """The names of one procedure that is to stand in a caller; ``dummies`` are known already."""
+    """The names of one procedure that is inlined into a caller; ``dummies`` are given."""
 
     callee: Scope
     caller: Scope
@@ -86,10 +86,10 @@ class InlinedNames:
         self._here: frozenset[str] = frozenset(words_of(self.caller.unit))
 
     def body(self, nodes: Iterable[Node]) -> None:
-        """Finds out about all names in some statements.
+        """Resolve all names in some statements.
 
         Raises:
-            RefusedError: one of them cannot be had in the caller.
+            RefusedError: one of them is not accessible in the caller.
         """
         for node in nodes:
             for leaf in leaves(node):
@@ -103,7 +103,7 @@ class InlinedNames:
                             raise RefusedError(TEXT, "an ALLOCATE statement names a type")
 
     def needed(self) -> Needed:
-        """What is to be declared."""
+        """The missing declarations."""
         modules: dict[str, list[UseItem] | None] = {}
         for module, item in self._uses:
             listed = modules.setdefault(module, [])
@@ -132,7 +132,7 @@ class InlinedNames:
         return new
 
     def _is_taken(self, name: str) -> bool:
-        """Whether the caller may not declare a name: it stands there, or comes from a module."""
+        """Whether the caller may not declare a name: it has it, or a module provides it."""
         return name in self._taken or name in self._from_modules
 
     # references
@@ -157,7 +157,7 @@ class InlinedNames:
             self._procedure(name, symbol, called=True)
 
     def expression(self, expr: Arg) -> None:
-        """Finds out about the names in an expression."""
+        """Resolve the names in an expression."""
         for part in walk(expr):
             match part:
                 case Ref(name=name):
@@ -199,19 +199,19 @@ class InlinedNames:
 
     def _local(self, name: str, symbol: Symbol) -> None:
         if symbol.attrs & {"save", "data"}:
-            raise RefusedError(KEPT, f"{symbol.spelled} keeps its value")
+            raise RefusedError(KEPT, f"{symbol.spelled} is saved")
         if symbol.equivalenced or symbol.attrs - _PLAIN:
-            raise RefusedError(TEXT, f"{symbol.spelled} is no plain variable")
+            raise RefusedError(TEXT, f"{symbol.spelled} is not a plain variable")
         if symbol.type is None:
             raise RefusedError(MEANING, f"the type of {symbol.spelled} is not known")
         if symbol.type.base == "character" and constant_length(symbol) is None:
-            raise RefusedError(TEXT, f"{symbol.spelled} has a length that is no constant")
+            raise RefusedError(TEXT, f"{symbol.spelled} has a length that is not constant")
         if symbol.type.base in ("type", "class"):
             self._derived(symbol)
         self.variable(name, symbol)
 
     def variable(self, name: str, symbol: Symbol) -> str:
-        """The name of a new variable of the caller that stands for one of the procedure."""
+        """The name of a new variable of the caller that replaces one of the procedure."""
         self._declared(symbol)
         new = self.new_name(name, symbol.spelled)
         self._rename(name, new)
@@ -219,11 +219,13 @@ class InlinedNames:
         return new
 
     def _derived(self, symbol: Symbol) -> None:
-        """A structure: only one that MPI declares, for it has no initial values."""
+        """Accept a structure only if MPI declares its type, since that has no initial values."""
         name = (symbol.type.name or "").lower() if symbol.type is not None else ""
         of_mpi = self.callee.lookup(name)
         if of_mpi is None or of_mpi.origin is not Origin.MPI:
-            raise RefusedError(TEXT, f"{symbol.spelled} is a structure of the procedure")
+            raise RefusedError(
+                TEXT, f"{symbol.spelled} is a structure whose type the procedure declares"
+            )
         self._mpi_name(name, of_mpi)
 
     def _declared(self, symbol: Symbol) -> None:
@@ -281,14 +283,14 @@ class InlinedNames:
             raise RefusedError(MEANING, f"{text}as in {self.callee.unit.name}")
 
     def _has_none(self, block: str) -> bool:
-        """Whether the caller certainly does not declare a COMMON block, and could."""
+        """Whether the caller certainly does not declare a COMMON block, but could."""
         scopes = tuple(chain(self.caller))
         known = not any(one.declared.open or block in one.declared.unclear for one in scopes)
         own = block in self.callee.declared.commons and block not in self.caller.declared.symbols
         return known and own and not any(block in one.declared.commons for one in scopes)
 
     def _bring_common(self, block: str) -> None:
-        """Declares a COMMON block in the caller; its members need not have the same names."""
+        """Declare a COMMON block in the caller; its members need not have the same names."""
         members = []
         for name in self.callee.declared.commons[block]:
             member = self.callee.lookup(name)
@@ -342,7 +344,7 @@ class InlinedNames:
         self._use(name, symbol.owner, symbol.name)
 
     def _procedure(self, name: str, symbol: Symbol | None, *, called: bool) -> None:
-        """A procedure; ``called`` by a CALL statement, which needs no type."""
+        """Resolve a procedure; ``called`` by a CALL statement, which needs no type."""
         other = self.caller.lookup(name)
         known = symbol is not None and symbol.span is not None and other is not None
         if symbol is not None and other is not None and known:
@@ -376,10 +378,10 @@ class InlinedNames:
                 and key == symbol_key(other, self.caller)
             ):
                 return
-        raise RefusedError(MEANING, f"the procedure {name} is not seen in the caller")
+        raise RefusedError(MEANING, f"the procedure {name} is not accessible in the caller")
 
     def _use(self, name: str, module: str, original: str) -> None:
-        """Brings a name of a module in."""
+        """Make a name of a module accessible."""
         if is_intrinsic_module(module):
             self._bring(name, module, original)
             return
@@ -388,7 +390,7 @@ class InlinedNames:
             given = scope is not None and specific_named(original, scope) is not None
             if not given or is_private(original, scope):
                 if not may_show(original, scope, self.caller):
-                    message = f"{name} of module {module} is not seen in the caller"
+                    message = f"{name} of module {module} is not accessible in the caller"
                     raise RefusedError(MEANING, message)
                 self._shown.setdefault(module, {})[original] = None
         if module not in used_before(self.caller):
@@ -407,7 +409,9 @@ class InlinedNames:
             return
         if binding not in MPI_MODULES:
             if found is None or "f08" in found.binding or found.binding == "unknown":
-                raise RefusedError(MEANING, "the caller sees another MPI than the procedure")
+                raise RefusedError(
+                    MEANING, "the caller uses another MPI binding than the procedure"
+                )
             return  # an explicit interface is only stricter
         self._mpi_module(binding)
 
@@ -429,20 +433,24 @@ class InlinedNames:
                 if use.module == module:
                     for item in use.items:
                         if item.local != item.name:
-                            raise RefusedError(MEANING, f"{item.name} has another name")
+                            raise RefusedError(MEANING, f"the caller renames {item.name}")
                     for listed in use.items if use.only else (None,):
                         self._uses[module, listed] = None
                     return
-        raise RefusedError(MEANING, f"the procedure has the names of {module} from elsewhere")
+        raise RefusedError(MEANING, f"the procedure has the names of {module} from another module")
 
     def _check_free_for_mpi(self) -> None:
-        """The caller must not have another MPI, nor names that the modules declare."""
+        """Refuse a caller with another MPI binding, or with names that the modules declare."""
         for scope in chain(self.caller):
             if scope.declared.mpif or any(u.module in MPI_MODULES for u in scope.declared.uses):
-                raise RefusedError(MEANING, "the caller sees another MPI than the procedure")
+                raise RefusedError(
+                    MEANING, "the caller uses another MPI binding than the procedure"
+                )
         for name in self._here:
             if name.startswith(("mpi_", "pmpi_", "smpi_")):
-                raise RefusedError(MEANING, f"the caller has {name} without MPI's declarations")
+                raise RefusedError(
+                    MEANING, f"the caller declares {name} without the declarations of MPI"
+                )
 
     def _intrinsic(self, name: str) -> None:
         other = self.caller.lookup(name)

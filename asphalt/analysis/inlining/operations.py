@@ -1,8 +1,7 @@
 """Whether operators and assignments mean in the caller what they mean in the procedure.
 
-What an operator does to operands of derived types, and what one with a name of its own does, is
-said by the interfaces that a unit sees; so is an assignment of one type to another (F2018 10.1.6,
-10.2.1.4).
+The interfaces that are accessible in a unit define its operations on derived types, its defined
+operators, and its assignments between types (F2018 10.1.6, 10.2.1.4).
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _INTRINSIC = (".and.", ".or.", ".not.", ".eqv.", ".neqv.")
 
 
 def check_operations(body: tuple[Node, ...], callee: Scope, caller: Scope) -> None:
-    """Looks at the operators and the assignments of some statements of ``callee``.
+    """Check the operators and the assignments of some statements of ``callee``.
 
     Raises:
         RefusedError: one of them may be a procedure, in one of the two units.
@@ -38,7 +37,7 @@ def check_operations(body: tuple[Node, ...], callee: Scope, caller: Scope) -> No
             for operand in operands
         )
         if own or derived or len(classes) > 1:
-            raise RefusedError(MEANING, f"{operation} may be a procedure here or there")
+            raise RefusedError(MEANING, f"{operation} may be a procedure in one of the two units")
 
 
 def _operations(body: tuple[Node, ...]) -> Iterator[tuple[str, tuple[Arg, ...]]]:

@@ -1,4 +1,4 @@
-"""Whether a call can be replaced by the body of the procedure, and what is needed for that."""
+"""Whether the body of a procedure can replace a call, and the declarations that it needs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from asphalt.ir.tree import Block, Do, Leaf, Node, Unit, leaves
 
 @dataclass(frozen=True, slots=True)
 class Inlining:
-    """A call and what stands for it.
+    """A call and what replaces it.
 
     ``body``: the statements of the procedure, with its own names; ``names``: what stands for
     these, where it is not the name itself; ``before``: variables of the caller to be set first, by
@@ -65,7 +65,7 @@ class Inlining:
     labels: Mapping[int, int]
 
     def change(self, ref: Ref) -> Expr | None:
-        """What a reference in the procedure becomes."""
+        """What replaces a reference in the procedure."""
         found = self.names.get(ref.name)
         return None if found is None else found.of(ref)
 
@@ -78,7 +78,7 @@ def planned(
     callee: Located,
     sites: CallSites,
 ) -> Inlining | Refused:
-    """What stands for a call of a procedure of the tree; or why nothing can."""
+    """What replaces a call of a procedure of the tree, or why nothing can."""
     try:
         _check_place(facts, leaf, place)
         return _plan(facts, leaf, place, call, callee, sites)
@@ -99,14 +99,16 @@ def _plan(
     scopes = facts.effects.scopes
     scope = scopes.of(callee)
     if callee.form is not facts.located.form:
-        raise RefusedError(TEXT, "it is written in the other source form")
+        raise RefusedError(TEXT, "it is in the other source form")
     body = movable_body(callee, facts.located, scopes)
     head = callee.unit.head
     assert head is not None
     assert isinstance(head.what, UnitHead)
     bound = bind(call.args, head.what.args)
     if bound is None:
-        raise RefusedError(ARGUMENT, "the arguments are not those of its dummies")
+        raise RefusedError(
+            ARGUMENT, "the actual arguments do not correspond to its dummy arguments"
+        )
     clash = clashing_name(scope)
     if clash is not None:
         raise RefusedError(MEANING, clash)
@@ -134,7 +136,7 @@ def _plan(
 def _kept(
     arguments: InlinedArguments, names: InlinedNames, scope: Scope
 ) -> tuple[tuple[str, Expr], ...]:
-    """New variables for what is computed before the call; they get declared, too."""
+    """New variables, with their declarations, for what is computed before the call."""
     before = []
     for dummy, value in arguments.before:
         symbol = scope.lookup(dummy)
@@ -144,7 +146,7 @@ def _kept(
 
 
 def _presence(arguments: InlinedArguments, names: InlinedNames) -> Mapping[str, Replacement]:
-    """What ``present`` becomes, if it is the intrinsic function."""
+    """What replaces ``present``, if it is the intrinsic function."""
     if "present" in names.names or not arguments.given:
         return {}
     known = {**arguments.names, **names.names}
@@ -158,12 +160,12 @@ def _presence(arguments: InlinedArguments, names: InlinedNames) -> Mapping[str, 
 
 
 def _check_place(facts: UnitFacts, leaf: Leaf, place: StatementPosition) -> None:
-    """Whether statements can stand where the call stands."""
+    """Check that statements can stand in place of the call."""
     unit = facts.unit
     if leaf.frozen or leaf.span is None:
         raise RefusedError(TEXT, "the preprocessor changes the call")
     if isinstance(leaf.what, Guarded) and leaf.what.kind != "if":
-        raise RefusedError(TEXT, "the call is no statement of its own")
+        raise RefusedError(TEXT, "the call is not a statement of its own")
     if leaf.joined or ";" in leaf.trail.split("!")[0]:
         raise RefusedError(TEXT, "the call shares its line with other statements")
     for entry in leaf.lead:
@@ -194,7 +196,7 @@ def closes_a_loop(leaf: Leaf, unit: Unit) -> bool:
 
 
 def _may_be_jumped_to(leaf: Leaf, unit: Unit) -> bool:
-    """Whether another statement may go on with a labelled one."""
+    """Whether another statement may jump to a labelled one."""
     for own in (own for node in unit.body for own in leaves(node)):
         what = own.action
         if isinstance(what, Opaque | Raw | Include) or leaf.label in tuple(jump_targets(what)):
@@ -209,7 +211,7 @@ def _check_construct_names(body: tuple[Node, ...], facts: UnitFacts) -> None:
     taken = words_of(facts.unit)
     for name in sorted(own):
         if name in taken or facts.scope.lookup(name) is not None:
-            raise RefusedError(TEXT, f"{name} is the name of a construct, and taken in the caller")
+            raise RefusedError(TEXT, f"the construct name {name} exists in the caller")
 
 
 def _labels(body: tuple[Node, ...], facts: UnitFacts) -> Mapping[int, int]:
@@ -225,7 +227,7 @@ def _labels(body: tuple[Node, ...], facts: UnitFacts) -> Mapping[int, int]:
     found: dict[int, int] = {}
     for label in sorted(own & taken):
         if label in formats:
-            raise RefusedError(TEXT, f"the caller has the label {label} of a FORMAT, too")
+            raise RefusedError(TEXT, f"the caller also has the label {label} of a FORMAT")
         digits = len(str(label))
         free = (n for n in range(10 ** (digits - 1), 10**digits) if n not in used)
         new = next(free, None)

@@ -1,4 +1,4 @@
-"""Whether the body of a procedure can stand elsewhere: what the procedure itself must fulfil."""
+"""Whether a procedure can be inlined at all: what the procedure itself must fulfil."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def communicates(located: Located, scopes: Scopes, seen: frozenset[UnitKey] = fr
 
 
 def is_transfer(call: Call, scope: Scope) -> bool:
-    """Whether a call is one of MPI that sends or receives a message, or completes such a call."""
+    """Whether an MPI call sends or receives a message, or completes such a call."""
     mpi = mpi_call(call, scope)
     if mpi is None:
         return False
@@ -75,7 +75,7 @@ def calls_of(unit: Unit) -> Iterator[Call]:
 
 
 def movable_body(callee: Located, caller: Located, scopes: Scopes) -> tuple[Node, ...]:
-    """The statements that stand for a call of a procedure, still with its own names.
+    """The statements that replace a call of a procedure, still with its own names.
 
     Raises:
         RefusedError: the procedure does something that they could not do elsewhere.
@@ -83,7 +83,7 @@ def movable_body(callee: Located, caller: Located, scopes: Scopes) -> tuple[Node
     unit = callee.unit
     name = unit.name
     if unit.kind != "subroutine" or unit.head is None or not isinstance(unit.head.what, UnitHead):
-        raise RefusedError(TEXT, f"{name} is no subroutine that is read as one")
+        raise RefusedError(TEXT, f"{name} is not a subroutine")
     skipped = TransferDirectives(callee).all_skipped
     if skipped is not None:
         raise RefusedError(TEXT, f"{name} is skipped by the directive in line {skipped.line}")
@@ -144,7 +144,7 @@ def _check_specification(unit: Unit) -> None:
 def _check_text(unit: Unit, own: list[Leaf]) -> None:
     name = unit.name
     if any(True for _ in conditional_statements(unit)):
-        raise RefusedError(TEXT, f"{name} has statements for compilation with OpenMP")
+        raise RefusedError(TEXT, f"{name} has lines for OpenMP alone")
     for number, leaf in enumerate(own):
         _check_lines(leaf.lead, name, ("include",) if number == 0 else ())
         if leaf.frozen or (leaf.body == "" and not leaf.head and not leaf.trail):
@@ -168,7 +168,7 @@ def _check_text(unit: Unit, own: list[Leaf]) -> None:
 
 
 def _check_lines(lead: tuple[Trivia, ...], name: str, allowed: tuple[str, ...]) -> None:
-    """Only comments, and lines of the preprocessor that ``allowed`` names."""
+    """Check that there are only comments, and the preprocessor lines in ``allowed``."""
     for entry in lead:
         if entry.kind in _OWN:
             continue
@@ -193,14 +193,14 @@ def _blocks(node: Node) -> Iterator[Block]:
 
 
 def _jumps(own: list[Leaf]) -> bool:
-    """Whether any statement goes to a label."""
+    """Whether any statement jumps to a label."""
     return any(
         isinstance(what, Jump | IO) and what.labels for leaf in own for what in actions(leaf.what)
     )
 
 
 def _without_returns(nodes: tuple[Node, ...], name: str, jumps: bool) -> tuple[Node, ...]:
-    """The statements without a RETURN: what stands behind ``if (c) return`` is done if not c."""
+    """The statements without RETURN: those behind ``if (c) return`` are executed if not c."""
     if nodes and isinstance(nodes[-1], Leaf) and is_return(nodes[-1]):
         last = nodes[-1]
         if last.joined:

@@ -1,8 +1,8 @@
-"""Whether a module may show a name that it keeps to itself.
+"""Whether a private name of a module may become public.
 
-Statements of a module's procedure that are to stand elsewhere need what they name.  A name that is
-private only because all are, unless others are listed, may be listed, too: that changes nothing for
-anybody who says which names of the module it uses.
+Inlined statements of a module procedure need the names of their module.  A name that is private
+only by default (a PRIVATE statement without a list) may become public: that changes nothing for
+units that use the module with ONLY.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _KEPT = frozenset({"private", "protected", "public", "bind"})
 
 
 def may_show(name: str, module: Scope | None, caller: Scope) -> bool:
-    """Whether a module of the caller's file can list one of its own names as public."""
+    """Whether a module of the caller's file can make one of its own names public."""
     if module is None or module.unit.kind != "module" or len(module.located.chain) != 1:
         return False
     if module.located.path != caller.located.path or not takes_declarations(module.unit):
@@ -36,7 +36,7 @@ def may_show(name: str, module: Scope | None, caller: Scope) -> bool:
 
 
 def _used_as_a_whole(module: Scope) -> bool:
-    """Whether anybody may use all names of a module, whatever they are."""
+    """Whether a unit may use all names of a module, whatever they are."""
     for located in module.program.mentions(module.unit.name):
         unit = located.unit
         for node in (*unit.spec, *unit.body):

@@ -1,4 +1,4 @@
-"""What stands for a name of a procedure in the text of its caller."""
+"""What replaces a name of an inlined procedure in its caller."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ _UNIT = Poly.constant(1)
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
-    """Another name for the same thing."""
+    """Another name of the same entity."""
 
     spelled: str
 
     def of(self, ref: Ref) -> Expr:
-        """What a reference becomes."""
+        """What replaces a reference."""
         return replace(ref, name=self.spelled.lower(), spelled=self.spelled)
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A scalar expression: a constant, or an element or component that stays the same object."""
+    """A scalar expression: a constant, or an element or component that remains the same object."""
 
     expr: Expr
 
     def of(self, ref: Ref) -> Expr:
-        """What a reference becomes."""
+        """What replaces a reference."""
         if ref.args is not None:
             raise RefusedError(ARGUMENT, f"{ref.spelled} has a list of arguments")
         return self.expr
@@ -43,7 +43,7 @@ class Present:
     given: frozenset[Expr]
 
     def of(self, ref: Ref) -> Expr | None:
-        """What a reference becomes."""
+        """What replaces a reference."""
         match ref.args:
             case (actual,) if folded(actual) in self.given:
                 return Lit("logical", ".true.")
@@ -60,7 +60,7 @@ class Shifted:
     tail: tuple[Expr, ...]
 
     def of(self, ref: Ref) -> Expr:
-        """What a reference becomes."""
+        """What replaces a reference."""
         if ref.args is None:
             return self.bare
         if len(ref.args) != len(self.shifts):
@@ -86,7 +86,7 @@ def _moved(arg: Arg, shift: Poly) -> Arg:
 
 
 def plus(expr: Expr, shift: Poly) -> Expr:
-    """``expr + shift``; constants are added up where that leaves the rest as it is written."""
+    """``expr + shift``; constants are folded where the rest of the text stays as it is."""
     if shift == Poly():
         return expr
     value = shift.value

@@ -1,7 +1,7 @@
-"""Whether a unit has names of asphalt's run-time modules for something else.
+"""Whether a unit uses names of asphalt's run-time modules for other entities.
 
-New statements name what they take from these modules as it is called there.  A unit that has such
-a name already would no longer compile, or would call something else.
+Emitted statements use the names of these modules unchanged.  A unit that has such a name would no
+longer compile, or would call something else.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ PUBLIC = words(
     " asphalt_to_send asphalt_send_block asphalt_send_blocks asphalt_finish_blocks"
     " asphalt_wait_f08 asphalt_take_f08"
 )
-"""The names that the modules give, and those of the modules themselves."""
+"""The public names of the modules, and those of the modules themselves."""
 PUBLIC |= RUNTIME_MODULES
 
 
 def clashing_name(scope: Scope) -> str | None:
-    """Why a unit cannot have names of the run-time modules: what has one of them, with its line.
+    """Why a unit cannot use the run-time modules: the entity with one of their names, and its line.
 
-    A procedure inside of the unit that mentions such a name would see it in the unit then.  A host
-    may have the name where the unit and what is in it do not mention it.
+    An internal procedure that mentions such a name would get it by host association.  A host may
+    have the name if neither the unit nor its internal procedures mention it.
     """
     given = _given(scope)
     for leaf in leaves(replace(scope.unit, contained=())):

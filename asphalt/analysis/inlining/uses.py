@@ -1,4 +1,4 @@
-"""How a procedure uses arrays as wholes: what an array with other bounds would change."""
+"""Uses of arrays that would differ for an array with other bounds."""
 
 from __future__ import annotations
 

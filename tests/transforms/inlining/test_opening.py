@@ -224,7 +224,7 @@ def test_a_construct_is_not_named_like_the_caller(tmp_path: Path) -> None:
     tree = Stepped.of(tmp_path / "taken", {"a.f90": text})
     tree.any_sizes = True
     assert [one.message for one in tree.refusals(opening)] == [
-        "smooth is not inlined: steps is the name of a construct, and taken in the caller"
+        "smooth is not inlined: the construct name steps exists in the caller"
     ]
     tree = Stepped.of(tmp_path / "free", {"a.f90": text.replace("steps: do", "rows: do").replace(
         "end do steps", "end do rows")})  # fmt: skip
