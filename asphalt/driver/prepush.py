@@ -79,7 +79,7 @@ def prepushed(
     for site in sites:
         plan = site.judgement
         if isinstance(plan, Plan) and set(plan.assumptions) <= set(site.report.accepted):
-            kept = replace(site, judgement=plan.kept_apart) if in_place else site
+            kept = replace(site, judgement=plan.private) if in_place else site
             by_file.setdefault(site.exchange.located.path, []).append(kept)
     return tuple(_change(tree, path, group, asked) for path, group in by_file.items())
 

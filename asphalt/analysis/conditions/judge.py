@@ -27,7 +27,7 @@ from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.names.visibility import words_of
 from asphalt.analysis.tiling.geometry import layout_of
 from asphalt.analysis.tiling.layout import Layout, Misfit
-from asphalt.analysis.tiling.packed_blocks import packed_layout_of, told_apart
+from asphalt.analysis.tiling.packed_blocks import open_coded_layout, packed_layout_of
 from asphalt.analysis.tiling.plan import Plan
 from asphalt.analysis.tiling.uneven_blocks import uneven_layout_of
 from asphalt.analysis.tiling.without_copy import layout_without_copy
@@ -151,7 +151,7 @@ class _Checks:
             return packed_layout_of(self.producer)
         layout = (uneven_layout_of if uneven else layout_of)(self.producer)
         if self.exchange.open_coded is not None and isinstance(layout, Layout):
-            return told_apart(self.producer, layout)
+            return open_coded_layout(self.producer, layout)
         return layout
 
     def _with_layout(self, layout: Layout) -> Plan | _Failure:

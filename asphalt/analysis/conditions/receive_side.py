@@ -55,8 +55,10 @@ def check(producer: Producer, layout: Layout) -> Landing | Refused:
     """
     exchange = producer.exchange
     name = layout.receive.buffer
-    if layout.apart is not None:
-        return Landing(layout.apart, Holds(f"{name} is received into a clone: {layout.apart}"))
+    if layout.clone_reason is not None:
+        return Landing(
+            layout.clone_reason, Holds(f"{name} is received into a clone: {layout.clone_reason}")
+        )
     for access in producer.footprint.of(exchange.names.storage(name)):
         if access.mode is Mode.INQUIRE:
             continue

@@ -136,8 +136,8 @@ class Passed:
             raise RefusedError(ARGUMENT, f"the value for {dummy} cannot be stored in a variable")
 
     def _may_fail(self, dummy: str) -> bool:
-        """Whether a compiler may reject a statement with a constant in place of a dummy, although no
-        call with that constant executes it."""
+        """Whether a compiler may reject a statement with a constant in place of a dummy, although
+        no call with that constant executes it."""
         scope = self.context.callee
         statements = (leaf.what for node in scope.unit.body for leaf in leaves(node))
         return any(may_fail(what, dummy, scope) for what in statements)

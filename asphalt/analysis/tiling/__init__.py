@@ -1,1 +1,1 @@
-"""What a tile of a nest computes and sends; which iterations are edge or interior; the plan."""
+"""The geometry of tiles: what one computes and sends; edge and interior iterations; the plan."""

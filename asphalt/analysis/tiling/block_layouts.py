@@ -1,5 +1,5 @@
-"""The two ways through the blocks of an exchange: inside every block at once, or one after the
-other (slabs)."""
+"""The two layouts of a tiled loop: it runs inside of every block at once, or over one block after
+the other (slabs)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def every_block(
     unit: Poly,
     count: Poly,
 ) -> Layout | Misfit:
-    """The layout where the loop walks inside of every block at once."""
+    """The layout of a loop that runs inside of every block at once."""
     extent = shape.extent[dimension]
     left_out = gaps(producer, shape, dimension, offset)
     assert extent is not None
@@ -90,7 +90,7 @@ def slab(
     unit: Poly,
     count: Poly,
 ) -> Layout | Misfit:
-    """The layout where the loop walks through the blocks one after the other."""
+    """The layout of a loop that runs over one block after the other."""
     ends = loop_ends(producer)
     assert ends is not None
     block = count.divided_by(unit)
@@ -125,6 +125,6 @@ def slab(
 
 
 def _quotient(a: Poly, b: Poly) -> Poly:
-    """The quotient of two sizes where the divisor may be 0 (then the guard does not hold)."""
+    """The quotient of two sizes; the guard does not hold if the divisor is 0."""
     divisor = Ref("max", "max", (Lit("integer", "1"), b.expression()))
     return Poly.atom(Op("/", (a.expression(), divisor)))

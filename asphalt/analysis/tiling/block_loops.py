@@ -1,4 +1,4 @@
-"""Loops that work on the blocks of a buffer one after the other, in or beside a construct."""
+"""Loops that process the blocks of a buffer one by one, inside of a construct or not."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from asphalt.ir.tree import Do, Leaf, Node, leaves
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A loop of which each iteration works on the block of one rank: that of its variable plus
-    ``offset``.  ``turned``: its iterations take another order on each rank."""
+    """A loop whose iterations each process the block of one rank: that of its variable plus
+    ``offset``.  ``rotated``: its iterations get another order on each rank."""
 
     loop: Do
     offset: int
-    turned: bool
+    rotated: bool
 
     @property
     def line(self) -> int:
-        """Where the loop begins."""
+        """The line of the loop."""
         return line_of(self.loop.head)
 
 
 def worker_in(
-    node: Node, blocks: RankBlocks, uses: tuple[Access, ...], turned: bool, facts: UnitFacts
+    node: Node, blocks: RankBlocks, uses: tuple[Access, ...], rotated: bool, facts: UnitFacts
 ) -> Worker | Obstacle:
     """The loop in a statement or construct that makes all accesses ``uses`` to a buffer, or why
-    there is none; ``turned``: whether its iterations have to take another order."""
+    there is none; ``rotated``: whether its iterations get another order."""
     outermost = {id(a.loops[0]) if a.loops else 0 for a in uses}
     if len(outermost) != 1 or 0 in outermost:
         message = f"{_at(node)}: its blocks are used outside of a loop over them"
@@ -45,10 +45,10 @@ def worker_in(
     offset = _offset(loop, blocks, uses, facts)
     if isinstance(offset, str):
         return Obstacle(LOOP, offset, loop.head)
-    if turned:
+    if rotated:
         effect = effect_of(loop, facts)
         if effect is not None:
-            message = f"line {line_of(effect.leaf)}: {effect.kind.value} ({effect.detail})"
+            message = effect.described
             return Obstacle(BESIDE, message, effect.leaf)
         own = touching(loop, blocks.storage, facts, writes=False)
         apart = blocks.displs is None and iteration_rank(loop, blocks, own, facts) == offset
@@ -56,27 +56,27 @@ def worker_in(
         ordered = why_ordered((loop,), (loop,), facts, known)
         if ordered is not None:
             where = f"the loop of line {line_of(loop.head)}"
-            message = f"the iterations of {where} keep their order: {ordered}"
+            message = f"the iterations of {where} cannot be reordered: {ordered}"
             return Obstacle(ORDER, message, loop.head)
-    return Worker(loop, offset, turned)
+    return Worker(loop, offset, rotated)
 
 
 def _offset(loop: Do, blocks: RankBlocks, uses: tuple[Access, ...], facts: UnitFacts) -> int | str:
-    """What the variable of a loop lacks to the rank whose block an iteration works on, or why it
-    is no loop over blocks."""
+    """The rank whose block an iteration processes minus the loop variable, or why the loop is not
+    one over blocks."""
     where = f"the loop of line {line_of(loop.head)}"
     head = loop.head.what
     if not isinstance(head, DoHead) or head.kind != "count" or head.step or head.label:
         return f"{where} does not count"
     if loop.head.name is not None or loop.end is None:
-        return f"{where} has no plain head and end"
+        return f"{where} has a label, a name or a shared end"
     if not _works(loop, facts):
         return f"{where} does no work"
     offset = iteration_rank(loop, blocks, uses, facts)
     if offset is None:
-        return f"{where} is not known to use one block in each iteration"
+        return f"{where} may use more than one block in an iteration"
     if not _is_plain(loop, facts):
-        return f"the bounds of {where} are no default integers that stay"
+        return f"the bounds of {where} are not invariant default integers"
     return offset
 
 

@@ -1,9 +1,9 @@
-"""Which iterations of a nest meet other statements, and whether they are its first and last ones.
+"""The iterations of a nest that conflict with other statements, as its first and last ones.
 
 Index-set splitting (Banerjee, Loop transformations for restructuring compilers, 1993; Danalis et
 al., ICS 2009, section 5) divides the iterations of a nest so that one part is free of a dependence.
-Here the parts are a box, the *interior*, and what is around it: of each loop some of the first and
-some of the last iterations.
+Here the parts are a box, the *interior*, and the edges around it: some of the first and some of the
+last iterations of each loop.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do
 
 WIDEST = 8
-"""The most iterations at one end of a loop that are told apart from the interior."""
+"""The most iterations at one end of a loop that can be an edge."""
 
 
 @dataclass(frozen=True, slots=True)
 class EdgeCounts:
-    """How many of the first and of the last iterations of a loop are not in the interior."""
+    """The numbers of first and of last iterations of a loop that are not in the interior."""
 
     first: int = 0
     last: int = 0
@@ -113,7 +113,7 @@ def _leave_some(ends: EdgeCounts, own: LoopRange | None) -> bool:
 def _choices(
     part: Elements, ranges: Sequence[LoopRange | None]
 ) -> tuple[tuple[int, str, int], ...]:
-    """The ends that hold all iterations of a set: loop, side and number of iterations."""
+    """The ends that contain all iterations of a set: loop, side and number of iterations."""
     found: list[tuple[int, str, int]] = []
     for loop, own in enumerate(ranges):
         affine = Affine()
@@ -133,7 +133,7 @@ def _choices(
 
 
 def _least(part: Elements, beyond: str, known: list[str], affine: Affine) -> int | None:
-    """How many iterations at an end hold a set: none of it is ``beyond`` so many."""
+    """How many iterations at an end contain a set: none of it is ``beyond`` so many."""
 
     def holds(number: int) -> bool:
         return part.restricted([*known, f"{beyond}{number}"], affine).is_empty()

@@ -1,4 +1,4 @@
-"""A message as equal parts, one for each iteration of a loop: what segmentation cuts.
+"""A message as equal parts, one for each iteration of a loop: the segments.
 
 Danalis et al., ICS 2009, section 4, "MPI function segmentation rules": a message of N elements is
 the same transfer as several of consecutive elements.  Here a part has all elements of the leading
@@ -28,14 +28,14 @@ _ONE = Poly.constant(1)
 
 @dataclass(frozen=True, slots=True)
 class ConstantTrips:
-    """The iterations of a loop with the step 1: bounds that are made of constants alone."""
+    """The iterations of a loop with step 1 and constant bounds."""
 
     first: Poly
     last: Poly
 
     @property
     def number(self) -> Poly:
-        """How many there are."""
+        """The number of iterations."""
         return self.last - self.first + _ONE
 
 
@@ -58,7 +58,7 @@ class MessageParts:
         return Ref(self.buffer.name, self.buffer.spelled, subscripts)
 
     def access(self, mode: Mode, leaf: Leaf, loop: Do, facts: UnitFacts) -> Access:
-        """What the message of the iteration of a loop does to the buffer."""
+        """The access to the buffer by the message of an iteration."""
         variable = loop_variable(loop)
         assert variable is not None
         whole = (Section(None, None, None),) * self.dimension
@@ -79,7 +79,7 @@ def parts_of(
     buffer: Expr, count: Expr, datatype: Expr, trips: ConstantTrips, leaf: Leaf, facts: UnitFacts,
     dummies: ConstantDummies,
 ) -> MessageParts | None:  # fmt: skip
-    """The parts of a message for the iterations of a loop; None: it is not made of such."""
+    """The parts of a message for the iterations of a loop; None: it has no such parts."""
     if not isinstance(buffer, Ref) or not reference_contiguity(buffer, facts.scope).yes:
         return None
     scope, values = facts.scope, facts.values

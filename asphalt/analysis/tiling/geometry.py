@@ -1,10 +1,10 @@
-"""What a tile sends: how the tiled loop walks through the blocks of the exchange.
+"""What a tile sends: how the tiled loop runs through the blocks of the exchange.
 
 The send buffer of MPI_ALLTOALL is a sequence of blocks of ``count`` elements, one a rank.  The
-tiled loop runs over one dimension of the buffer; with ``unit`` elements a step of that dimension
-(its stride), the loop either walks inside every block at once (*every block*: the next dimension is
-the rank) or through the blocks one after the other (*slab*).  Sizes are compared as polynomials;
-what is not equal up to algebra becomes a run-time guard.
+tiled loop runs over one dimension of the buffer, whose stride is ``unit`` elements.  Either it runs
+inside every block at once (*every block*: the next dimension is the rank), or over one block after
+the other (*slab*).  Sizes are compared as polynomials; an equality that algebra does not prove
+becomes a run-time guard.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ZERO = Poly.constant(0)
 
 
 def send_writes(producer: Producer, view: View) -> tuple[Access, ...]:
-    """The accesses of the packing phase that write the send buffer, as the view sees them."""
+    """The accesses of the packing phase that write the send buffer, in terms of the view."""
     storage = producer.exchange.names.storage(view.buffer.name)
     accesses = producer.phase_accesses(producer.packing)
     writes = (a for a in accesses if a.writes and a.touches(storage))
@@ -46,7 +46,7 @@ def send_writes(producer: Producer, view: View) -> tuple[Access, ...]:
 
 
 def send_view(producer: Producer, layout: Layout) -> View:
-    """The view of the send buffer that a layout is made for, or of what is sent in its place."""
+    """The view of the send buffer of a layout, or of the array that is sent in its place."""
     if producer.copy is not None:
         return producer.copy.view
     return next(v for v in _send_views(producer) if v.tail == layout.send.tail)
@@ -88,7 +88,7 @@ def layout_of(producer: Producer) -> Layout | Misfit:
 
 
 def _layout_in(producer: Producer, view: View, receive: Buffer) -> Layout | Misfit:
-    """The geometry of the exchange where the send buffer is seen in one way."""
+    """The geometry of the exchange for one view of the send buffer."""
     exchange = producer.exchange
     arguments = exchange.call.procedure.exchange
     assert arguments is not None
@@ -131,13 +131,13 @@ def _layout_in(producer: Producer, view: View, receive: Buffer) -> Layout | Misf
         receive=target,
         guards=(*guards, *layout.guards, *more, *gap_guards(exchange, send, receive)),
         stated=tuple(stated),
-        apart=apart if landing is None else None,
+        clone_reason=apart if landing is None else None,
         count=count,
     )
 
 
 def gap_guards(exchange: Exchange, *buffers: Buffer) -> tuple[Contiguous, ...]:
-    """The checks that buffers have no gaps, where that is not proved."""
+    """The run-time checks for buffers whose contiguity is not proved."""
     return tuple(
         Contiguous(buffer.array)
         for buffer in buffers
@@ -165,7 +165,7 @@ def _landing(
 
 
 def _written_here(producer: Producer, argument: str | None) -> Expr | None:
-    """An argument as it is written, if it has the same value at the entry of the nest."""
+    """An argument as the call writes it, if it has the same value at the entry of the nest."""
     exchange = producer.exchange
     actual = exchange.call.args.get(argument or "")
     changing = producer.footprint.written()

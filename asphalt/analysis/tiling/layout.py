@@ -1,7 +1,7 @@
 """What a tile sends and where it lands: the result of ``geometry``.
 
-Sizes are compared as polynomials; what is not equal up to algebra becomes a guard, a relation that
-the run checks before it tiles.
+Sizes are compared as polynomials.  An equality that algebra does not prove becomes a guard: a
+relation that the run checks before it tiles.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Divides:
 
 @dataclass(frozen=True, slots=True)
 class Contiguous:
-    """The run checks that an array has no gaps; each rank knows that of its own array alone."""
+    """The run checks that an array is contiguous; each rank knows this of its own array only."""
 
     array: Ref | Component
 
@@ -63,11 +63,11 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Blocks that are filled alike by all iterations, each with as many elements as its rank says.
+    """Blocks to which all iterations add equally many elements; their number depends on the rank.
 
     ``unit``: elements that one iteration adds to the block of rank ``asphalt_peer``.  ``counter``:
-    the variable that runs through the send buffer, where one does; the blocks then lie one behind
-    the other, each filled by all iterations.
+    the counter that addresses the send buffer, if there is one; the blocks then lie one behind the
+    other.
     """
 
     unit: Expr
@@ -82,13 +82,13 @@ class Layout:
     source states it.  ``block``: steps of the dimension in one block.  ``offset``: the subscript
     of the tiled dimension is loop variable + ``offset``.
     ``dimension``: that dimension of the send buffer.  ``stated``: sizes as the source writes them.
-    ``uneven``: the counts and displacements, where blocks differ in length (then ``block`` and the
-    places inside of the buffers say nothing).
-    ``window``: which planes a tile sends, where they are not those of its iterations.  ``apart``:
-    why pieces cannot land in the receive buffer; only ``receive.buffer`` counts then.
-    ``strides``: how a tile's part lies in a block where it is not one contiguous run.  ``count``:
-    elements that the call sends to each rank, where blocks are equally long.
-    ``packed``: what an iteration adds, where that depends on the rank it is for.
+    ``uneven``: the counts and displacements, if blocks differ in length (then ``block`` and the
+    addresses in the buffers have no meaning).
+    ``window``: the planes that a tile sends, if they are not those of its iterations.
+    ``clone_reason``: why pieces cannot land in the receive buffer; of ``receive``, only ``buffer``
+    has a meaning then.  ``strides``: of a tile's part of a block, if it is not one contiguous run.
+    ``count``: elements that the call sends to each rank, if blocks are equally long.  ``packed``:
+    what an iteration adds, if that depends on the rank of the block.
     """
 
     pattern: TileShape
@@ -102,7 +102,7 @@ class Layout:
     guards: tuple[Guard | Divides | Contiguous, ...]
     stated: tuple[tuple[Poly, Expr], ...] = ()
     window: PlaneWindow | None = None
-    apart: str | None = None
+    clone_reason: str | None = None
     uneven: Uneven | None = None
     strides: Strides | None = None
     count: Poly = field(default_factory=Poly)
@@ -110,7 +110,7 @@ class Layout:
 
     @property
     def needed(self) -> tuple[Expr, ...]:
-        """What is evaluated at the entry besides the sizes."""
+        """What the run evaluates at the entry, besides the sizes."""
         if self.packed is None:
             return ()
         counter = self.packed.counter
@@ -118,19 +118,19 @@ class Layout:
 
     @property
     def description(self) -> str:
-        """The pattern for people."""
+        """The pattern as reports name it."""
         pattern = self.pattern if self.strides is None else TileShape.STRIDED
         return f"{pattern.value}{'' if self.uneven is None else ', uneven'}"
 
     @property
     def step(self) -> Poly:
-        """Elements of a block between neighbours in the tiled dimension."""
+        """The stride of the tiled dimension in a block, in elements."""
         return self.unit if self.strides is None else self.strides.step
 
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """Why there is no layout: a reason for people, and the statement that shows it."""
+    """Why there is no layout, in words, with the statement that shows it."""
 
     kind: str  # subscripts | strided | blocks | shape
     reason: str
@@ -138,7 +138,7 @@ class Misfit:
 
 
 def equal(left: Poly, right: Poly) -> tuple[Guard, ...]:
-    """Nothing where two sizes are equal up to algebra, else the guard that they are."""
+    """No guard if algebra proves that two sizes are equal, else the guard that they are."""
     return () if left == right else (Guard(left, "==", right),)
 
 

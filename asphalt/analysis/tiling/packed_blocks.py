@@ -1,7 +1,7 @@
-"""The geometry of exchanges to whose blocks an iteration adds different numbers of elements.
+"""The geometry of exchanges in which an iteration adds different numbers of elements to blocks.
 
-All that depends on the rank that a block is for is only known at run time: what an iteration adds
-to it, how long it is, where it begins.  The run evaluates it for every rank and asks whether the
+The number of elements that an iteration adds to a block, its length and its begin depend on its
+rank, and are known at run time only.  The run evaluates them for every rank, and checks that the
 blocks are where the iterations put them (``packed_fit`` in the run-time library).
 """
 
@@ -23,7 +23,7 @@ _ONE = Poly.constant(1)
 
 
 def packed_layout_of(producer: Producer) -> Layout | Misfit:
-    """The geometry where a counter goes through the send buffer."""
+    """The geometry if a counter addresses the send buffer."""
     exchange, counter = producer.exchange, producer.counter
     assert counter is not None
     arguments = exchange.call.procedure.exchange
@@ -53,9 +53,9 @@ def packed_layout_of(producer: Producer) -> Layout | Misfit:
     )
 
 
-def told_apart(producer: Producer, layout: Layout) -> Layout | Misfit:
-    """The geometry of an exchange that is written out: each pair of ranks agrees for itself."""
+def open_coded_layout(producer: Producer, layout: Layout) -> Layout | Misfit:
+    """The geometry of an open-coded exchange: each pair of ranks agrees on its own pieces."""
     if layout.pattern is not TileShape.EVERY_BLOCK:
-        reason = "the loop goes through one block after the other, in messages that are written out"
+        reason = "the loop runs over one block after the other, in an open-coded exchange"
         return Misfit("blocks", reason, producer.packing.tiled.head)
     return replace(layout, packed=Packed(layout.plane))

@@ -1,4 +1,4 @@
-"""A plan: everything that is decided about one site before anything is emitted."""
+"""A plan: all decisions about one site, before any code is emitted."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ TAG = 0
 class Plan:
     """How one exchange is prepushed.
 
-    ``proved``: the inputs of the choice at the entry, each proved uniform; None: the ranks agree
+    ``proved``: the inputs of the decision at the entry, each proved uniform; None: the ranks agree
     by a reduction.  ``evidence``: one sentence a condition, in their order.  ``clone``: why pieces
     land in a clone of the receive buffer; None: they land in the buffer itself.  ``sizes``: the
-    named constants for whose present values only it is proved, and which the run asks for.
-    ``alone``: no other message of the program can meet one of its messages on any communicator.
+    named constants whose present values the proof needs, and which the run checks.  ``alone``: no
+    other message of the program can match one of its messages on any communicator.
     """
 
     producer: Producer
@@ -42,15 +42,15 @@ class Plan:
 
     @property
     def certain(self) -> bool:
-        """Whether the choice at the entry is certainly the same on all ranks."""
+        """Whether the decision at the entry is certainly the same on all ranks."""
         return self.proved is not None
 
     @property
-    def kept_apart(self) -> Plan:
-        """The plan for sources that may change without being looked at again: what they would have
-        to keep to, if the messages were to travel on the program's communicator, nobody checks.
+    def private(self) -> Plan:
+        """The plan with a private communicator, for sources that may change without another
+        analysis: nothing would check then that no other message matches.
 
-        Where the program sends the messages itself, they stay where they are.
+        An open-coded exchange keeps its communicator.
         """
         return self if self.exchange.open_coded is not None else replace(self, alone=False)
 

@@ -1,9 +1,9 @@
 """Buffers of collective operations as blocks, one for each rank, and loops over these blocks.
 
-The blocks of a buffer are runs of its last dimension: so many planes for each rank, one behind the
-other, or what arrays of counts and displacements say (MPI-4.0 sections 6.5 to 6.8).  Where every
-iteration of a loop stays within one block, which follows from the variable of the loop, the blocks
-can come and go one by one.
+The blocks of a buffer are runs of its last dimension: equally many planes for each rank, one behind
+the other, or those of arrays of counts and displacements (MPI-4.0 sections 6.5 to 6.8).  If every
+iteration of a loop accesses one block only, which depends on the loop variable, the blocks can be
+sent or received one by one.
 """
 
 from __future__ import annotations
@@ -108,11 +108,11 @@ def planes_of(
 def _begin(
     buffer: Expr, datatype: Expr | None, leaf: Leaf, facts: UnitFacts
 ) -> tuple[RankBlocks, Shape] | str:
-    """The planes of a buffer from where a call begins, and its shape; or why they are not known."""
+    """The planes of a buffer from its first passed element, and its shape; or why not known."""
     scope, values = facts.scope, facts.values
     symbol = symbol_named(buffer.name, scope) if isinstance(buffer, Ref) else None
     if not isinstance(buffer, Ref) or symbol is None:
-        return "a buffer is no variable"
+        return "a buffer is not a variable"
     storage = storage_of(buffer.name, scope)
     if storage == ALIASED:
         return f"{buffer.spelled} may have other names"
@@ -166,7 +166,7 @@ def _without(access: Access, loop: Do) -> tuple[Do, ...]:
 
 
 def _is_bounded(access: Access, blocks: RankBlocks) -> bool:
-    """Whether it is known which indices of the last dimension an access has."""
+    """Whether the indices of an access in the last dimension are known."""
     if access.path or access.subscripts is None or len(access.subscripts) != blocks.dimensions:
         return False
     last = access.subscripts[-1]

@@ -1,4 +1,4 @@
-"""Where pieces land in the receive buffer, written with subscripts in its declared shape."""
+"""The position of pieces in the receive buffer, as subscripts in its declared shape."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def receive_address(
 
 
 def _inside(receive: Buffer, shape: Shape, layout: Layout, count: Poly) -> Address | None:
-    """The steps of the tiled dimension as whole steps of one that holds all of them."""
+    """The steps of the tiled dimension as whole steps of one dimension that contains them."""
     last = shape.rank - 1
     blocks = count.divided_by(shape.stride(last))
     for dimension in range(last):

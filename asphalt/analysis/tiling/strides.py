@@ -1,9 +1,9 @@
 """A tile's part of a block as a regular section: extents and strides of its dimensions.
 
 Where the tiled dimension is not the outermost one of a block, a tile's part is not one contiguous
-run but a set of equally strided ones.  Sender and receiver go through it in the same order, the
-first dimension fastest, so that the type signatures of both sides pair up element by element
-(MPI-4.0 section 3.3.1), although the elements may lie differently in the memory of the two.
+run but a set of equally strided ones.  Sender and receiver traverse it in the same order, the
+first dimension fastest, so that the type signatures of both sides match element by element
+(MPI-4.0 section 3.3.1), although the two memory layouts may differ.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ class Strides:
     """The dimensions of a block, the fastest one first.
 
     ``extents``: their sizes in elements of the dimension; a tile has K of dimension ``along``
-    (counted from 0) and all of the others.  ``apart``: elements between neighbours in the array
-    that is sent from; None: they lie as in the block, as those of the receive buffer always do.
-    ``ranks``: for how many ranks there are blocks in that array, where it is not the send buffer.
+    (counted from 0) and all of the others.  ``source``: the strides of the array that is sent, in
+    elements; None: they are those of the block, as in the receive buffer.  ``ranks``: the number of
+    blocks in that array, if it is not the send buffer.
     """
 
     extents: tuple[Poly, ...]
     along: int
-    apart: tuple[Poly, ...] | None = None
+    source: tuple[Poly, ...] | None = None
     ranks: Poly | None = None
 
     @property
     def sizes(self) -> tuple[Poly, ...]:
-        """All sizes, for whoever asks what they depend on."""
+        """All sizes, so that callers can ask what they depend on."""
         ranks = () if self.ranks is None else (self.ranks,)
-        return (*self.extents, *(self.apart or ()), *ranks)
+        return (*self.extents, *(self.source or ()), *ranks)
 
     @property
     def step(self) -> Poly:
-        """Elements of the block between neighbours in the tiled dimension."""
+        """The stride of the tiled dimension in the block, in elements."""
         return product(self.extents[: self.along])
 
     @property

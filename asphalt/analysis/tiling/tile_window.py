@@ -1,8 +1,8 @@
-"""Which planes a tile sends where they are not simply those of its iterations.
+"""The planes that a tile sends, if they are not simply those of its iterations.
 
 The planes of a block are counted in the order of the loop.  Some may lie in front of the plane of
-the first iteration (final before the nest), some behind that of the last, and iterations may still
-change planes that lie a constant number of iterations back: these are final so much later.
+the first iteration (final before the nest), and some behind that of the last.  Iterations may also
+change planes of iterations a constant distance before, which are final so much later.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class PlaneWindow:
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """How many planes of a dimension a loop leaves out before its first and behind its last."""
+    """The numbers of planes of a dimension before the first and behind the last iteration."""
 
     before: Poly
     behind: Poly | None  # None: the extent is not known

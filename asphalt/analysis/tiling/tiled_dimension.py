@@ -1,4 +1,4 @@
-"""The dimension of the send buffer that the tiled loop walks through, and what it leaves out."""
+"""The dimension of the send buffer that the tiled loop runs over, and the planes outside of it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _ONE = Poly.constant(1)
 def tiled_dimension(
     producer: Producer, writes: Iterable[Access], shape: Shape
 ) -> tuple[int, Poly] | Misfit:
-    """The dimension that the tiled loop walks through, and subscript minus loop variable."""
+    """The dimension that the tiled loop runs over, and subscript minus loop variable."""
     variable = Ref(producer.packing.variable, producer.packing.variable)
     misfit: Misfit | None = None
     for write in writes:
         if write.subscripts is None or len(write.subscripts) != shape.rank:
-            reason = "the send buffer is defined as a whole, or through another shape"
+            reason = "the send buffer is defined as a whole, or under another shape"
             return Misfit("subscripts", reason, write.leaf)
         for dimension, subscript in enumerate(write.subscripts):
             if isinstance(subscript, Section):
@@ -35,10 +35,7 @@ def tiled_dimension(
             offset = value - Poly.atom(variable)
             if not offset.coefficients(variable).keys() - {0} and not _varies(offset, write):
                 return dimension, offset
-        reason = (
-            f"no subscript of the send buffer is {variable.name} plus something that does not "
-            "change in the nest"
-        )
+        reason = f"no subscript of the send buffer is {variable.name} plus an invariant of the nest"
         misfit = misfit or Misfit("subscripts", reason, write.leaf)
     return misfit or Misfit(
         "subscripts", "nothing in the nest writes the send buffer", producer.packing.nest.head
@@ -60,7 +57,7 @@ def loop_ends(producer: Producer) -> tuple[Poly, Poly] | None:
 
 
 def gaps(producer: Producer, shape: Shape, dimension: int, offset: Poly) -> Gaps | None:
-    """The planes of a dimension that the tiled loop leaves out, in the order of the loop."""
+    """The planes of a dimension that the tiled loop does not visit, in the order of the loop."""
     ends = loop_ends(producer)
     if ends is None:
         return None
@@ -73,7 +70,7 @@ def gaps(producer: Producer, shape: Shape, dimension: int, offset: Poly) -> Gaps
 
 
 def exactly(producer: Producer, shape: Shape, dimension: int, offset: Poly) -> tuple[Guard, ...]:
-    """The guards that the tiled loop runs over exactly the planes of a dimension."""
+    """The guards that the tiled loop visits exactly the planes of a dimension."""
     ends, extent = loop_ends(producer), shape.extent[dimension]
     assert ends is not None
     assert extent is not None

@@ -1,4 +1,4 @@
-"""Statements that are executed tile by tile: the receive with what unpacks, nests, and the send.
+"""Statements that are executed tile by tile: the receive and its unpacking, nests, and the send.
 
 Before, each group is executed for all iterations in front of the next one; in tiles, the first
 iterations of all groups come before the second ones of any.  That is fusion of the groups (Danalis
@@ -39,8 +39,8 @@ class TiledGroup:
 
 @dataclass(frozen=True, slots=True)
 class _Phase:
-    """What is executed for one tile after the other: a loop over the iterations, a message, or
-    (``loop`` None) what is evaluated anew for each tile."""
+    """What is executed once a tile: a loop over the iterations, a message, or (``loop`` None)
+    expressions that each tile evaluates."""
 
     accesses: tuple[Access, ...]
     loop: Do | None = None
@@ -48,8 +48,8 @@ class _Phase:
 
 
 def group_at(position: int, node: Node, call: Leaf | None, *, first: bool) -> TiledGroup | None:
-    """The group that a statement is: a loop, a call, or an IF with a call (``first``: before the
-    loops) and loops; None: something else."""
+    """The group of a statement: a loop, a call, or an IF construct with a call (``first``: before
+    the loops) and loops; None for other statements."""
     if call is None:
         return TiledGroup(position, node, (node,)) if isinstance(node, Do) else None
     if node is call:
@@ -74,7 +74,7 @@ def trips_of(loop: Do, facts: UnitFacts, dummies: ConstantDummies) -> ConstantTr
 
 
 class Fusion:
-    """Whether the groups of one list may be executed in tiles."""
+    """Whether the groups of one statement list may be executed in tiles."""
 
     def __init__(self, facts: UnitFacts, order: Independence, dummies: ConstantDummies) -> None:
         self.facts = facts
@@ -92,7 +92,9 @@ class Fusion:
                 return f"line {line_of(effect.leaf)}: {effect.kind.value} ({effect.detail})"
             variable = loop_variable(loop)
             if variable is None or not is_local(variable, self.facts):
-                return f"line {line_of(loop.head)}: the variable of the loop may be seen elsewhere"
+                return (
+                    f"line {line_of(loop.head)}: the variable of the loop may be accessed elsewhere"
+                )
             if not is_dead_after(self.facts.names.storage(variable), loop, self.facts):
                 return f"line {line_of(loop.head)}: {variable} may be read behind the loop"
         return None

@@ -1,12 +1,12 @@
 """The geometry of an exchange whose blocks differ in length (MPI_ALLTOALLV).
 
-The cuts do not depend on it: a block of so many elements is cut into pieces of an agreed number of
-elements, wherever it lies (``schedule_uneven``).  What the geometry must tell is which iterations
-write a piece.  The tiled loop walks through the last dimension of the send buffer, and the blocks
-are whole planes of it, one behind the other (*slab*); or the last dimension is the rank, and the
-loop walks through the dimension before it (*every block*).  Where the blocks begin and how long
-they are is only known at run time: each rank looks at its own counts and displacements
-(``blocks_fit`` in the run-time library), and all agree on what they found.
+The pieces do not depend on it: a block is cut into pieces of an agreed number of elements, wherever
+it lies (``schedule.uneven``).  The geometry determines the iterations that write a piece.
+Either the tiled loop runs over the last dimension of the send buffer, and the blocks are whole
+planes of it, one behind the other (*slab*); or the last dimension is the rank, and the loop runs
+over the dimension before it (*every block*).  Begins and lengths of the blocks are known at run
+time only: each rank checks its own counts and displacements (``blocks_fit`` in the run-time
+library), and all agree on the result.
 """
 
 from __future__ import annotations

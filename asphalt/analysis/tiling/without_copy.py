@@ -1,7 +1,7 @@
-"""What a tile sends where the packing copy is left out: a strided part of the array it copies from.
+"""What a tile sends without its packing copy: a strided part of the source of the copy.
 
 The nest that computes the source is tiled.  A plane of the source that becomes final is a plane of
-every block (*every block*), but its elements lie as the source has them: ``Strides.apart``.
+every block (*every block*), but its elements have the strides of the source: ``Strides.source``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ZERO, _ONE = Poly(), Poly.constant(1)
 
 
 def layout_without_copy(producer: Producer, copy: PackingCopy) -> Layout | Misfit:
-    """The geometry of the exchange when the source of its packing copy is sent."""
+    """The geometry of the exchange if the source of its packing copy is sent."""
     exchange = producer.exchange
     arguments = exchange.call.procedure.exchange
     assert arguments is not None
@@ -85,7 +85,7 @@ def layout_without_copy(producer: Producer, copy: PackingCopy) -> Layout | Misfi
     send = Address(copy.source, first, tiled, sign, rank_dimension, block)
     dealt = copy.ranges[last].last - copy.ranges[last].first + _ONE
     strides = Strides(extents, along, tuple(copy.apart(q) for q in range(last)), dealt)
-    if any(abs(apart.value or 0) > _LARGEST for apart in strides.apart or ()):
+    if any(abs(apart.value or 0) > _LARGEST for apart in strides.source or ()):
         return Misfit("strided", f"elements of {copy.source} are too far apart", leaf)
     layout = Layout(
         TileShape.EVERY_BLOCK,

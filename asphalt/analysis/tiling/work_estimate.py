@@ -1,6 +1,6 @@
-"""About how many operations a piece of a program takes, as a polynomial of named constants.
+"""An estimate of the operations of some statements, as a polynomial of named constants.
 
-It only says whether a piece is worth a message of its own: what is not known is taken for little.
+It serves only to decide whether a piece is worth a message of its own; unknown work counts little.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ONE = Poly.constant(1)
 
 
 def operations_of(nodes: Iterable[Node], facts: UnitFacts, dummies: ConstantDummies) -> Poly:
-    """About how many operations some statements of a unit take."""
+    """An estimate of the number of operations of some statements of a unit."""
     return _Estimate(facts, facts.scope, dummies, 0).of(nodes)
 
 

@@ -346,7 +346,7 @@ class _Made:
         else:
             take = self._call("asphalt_await_block", self.blocks, rank, self.buffers[-1])
             body = (make.leaf(take), *loop.body)
-        if not worker.turned:
+        if not worker.rotated:
             return replace(loop, body=body)
         assert head.first is not None
         assert head.last is not None

@@ -1,7 +1,7 @@
 """The messages of blocks to which an iteration adds different numbers of elements.
 
 A tile is K iterations, the same K on all ranks; its piece of the block for a rank is what they add
-to it (``analysis.schedule_packed``).  ``asphalt_units`` are the elements that one iteration adds,
+to it (``schedule.packed``).  ``asphalt_units`` are the elements that one iteration adds,
 ``asphalt_cuts`` those of the pieces that come from each rank.  Where the exchange is written out
 with messages, the lists of counts and displacements are made here, and the pieces have the tag and
 the communicator of the messages, which are proved to be no one else's.

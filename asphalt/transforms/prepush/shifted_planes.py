@@ -2,7 +2,7 @@
 
 Late finality, planes that are final before the nest, and iterations that have no plane: which
 planes a tile sends follows from how many are final when it has been computed
-(``analysis.schedule.window``, which the run-time library has as ``asphalt_window``).
+(``schedule.exchange.window``, which the run-time library has as ``asphalt_window``).
 """
 
 from __future__ import annotations

@@ -55,9 +55,9 @@ class Strided(EveryBlock):
 
     def _apart(self) -> tuple[Keyword, ...]:
         """How far apart elements are in the array that is sent from, if not as in the block."""
-        if self.strides.apart is None:
+        if self.strides.source is None:
             return ()
-        apart = array(*(self.size(distance) for distance in self.strides.apart))
+        apart = array(*(self.size(distance) for distance in self.strides.source))
         return (Keyword("strides", "strides", apart),)
 
     def extra_guards(self) -> list[Expr]:
@@ -66,7 +66,7 @@ class Strided(EveryBlock):
         if self.strides.ranks is not None:
             ranks = fn("asphalt_ranks", self.handle("comm"))
             guards.append(compare(ranks, "<=", self.size(self.strides.ranks)))
-        for distance in self.strides.apart or ():
+        for distance in self.strides.source or ():
             for monomial, coefficient in sorted(distance.terms, key=repr):
                 if len(monomial) > 1:
                     guards.append(self._is_integer(Poly.of({monomial: abs(coefficient)})))
@@ -96,7 +96,7 @@ class Strided(EveryBlock):
             self._type(make, K, WHOLE, (), comment),
             self._type(make, simplified(rest), REST, ()),
         ]
-        if self.strides.apart is not None:
+        if self.strides.source is not None:
             made += [
                 self._type(make, K, SENT_WHOLE, self._apart()),
                 self._type(make, simplified(rest), SENT_REST, self._apart()),
@@ -119,7 +119,7 @@ class Strided(EveryBlock):
         return [self._choice(make, AHEAD, WHOLE, REST), *super().receive_ahead(make)]
 
     def send(self, make: Maker) -> list[Node]:
-        types = (WHOLE, REST) if self.strides.apart is None else (SENT_WHOLE, SENT_REST)
+        types = (WHOLE, REST) if self.strides.source is None else (SENT_WHOLE, SENT_REST)
         *waits, sends = super().send(make)
         return [*waits, self._choice(make, TILE, *types), sends]
 
@@ -139,5 +139,5 @@ class Strided(EveryBlock):
         )
 
     def release(self, make: Maker) -> list[Node]:
-        sent = () if self.strides.apart is None else (SENT_WHOLE, SENT_REST)
+        sent = () if self.strides.source is None else (SENT_WHOLE, SENT_REST)
         return [make.call("asphalt_free", new, ERROR) for new in (WHOLE, REST, *sent)]

@@ -2,7 +2,7 @@
 
 Sender and receiver know one thing of a block both: how many elements it has.  Both cut it into
 pieces of as many elements as the sender computes in K iterations: ``asphalt_piece`` on the sender,
-which tells it to all others (``analysis.schedule_uneven``).  Where the header gives K, they hear of
+which tells it to all others (``schedule.uneven``).  Where the header gives K, they hear of
 it during their first tile, which hides what it takes, or wait for it behind that; where K is
 chosen, at the entry.  All receives are posted at once when it is known: a rank whose first tile is
 shorter sends to one that still computes its own.  Their requests stand behind the ring of D tiles

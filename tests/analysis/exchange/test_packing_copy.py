@@ -159,12 +159,12 @@ def test_what_is_sent_is_what_the_copy_would_have_packed(block: str, subscripts:
     )
     assert isinstance(found, Layout)
     assert found.strides is not None
-    assert found.strides.apart is not None
+    assert found.strides.source is not None
     assert found.guards == ()
     for n, m, nz, np in every((1, 3), (1, 2), (1, 4), (1, 3)):
         at = {"n": n, "m": m, "nz": nz, "np": np}
         sizes = [number(extent, at) for extent in found.strides.extents]
-        apart = [number(distance, at) for distance in found.strides.apart]
+        apart = [number(distance, at) for distance in found.strides.source]
         send = found.send
         strides = (1, n * np, n * np * m)
         packed = {}

@@ -227,7 +227,7 @@ def test_pieces_that_do_not_line_up_with_the_receive_buffer(
     nest = "do z = 1, 6\n  s(:,z,:) = z\nend do\n" if fixed else PLANES
     found = of(send, receive, nest, CALL.replace("n*nz", "24") if fixed else CALL)
     assert isinstance(found, Layout)
-    assert (found.apart is not None) == apart
+    assert (found.clone_reason is not None) == apart
     assert found.receive.buffer == "r"
 
 

@@ -50,10 +50,10 @@ def test_the_user_is_told() -> None:
     (report,) = Project(refused, settings=settings).not_overlapped(())
     assert (report.operation, report.code) == ("MPI_Alltoall", "ASP083")
     assert "no computation to overlap" in report.message
-    assert "keep their order" in report.message
+    assert "cannot be reordered" in report.message
     assert report.witness == f"{refused}:20"
     order, window, before = (mark for mark in report.marks if mark.role == "offending")
-    assert "keep their order" in order.text
+    assert "cannot be reordered" in order.text
     assert window.text == "line 22 reads r"
     assert before.text == "line 17 defines s"
     assert (order.line, window.line, before.line) == (20, 20, 17)

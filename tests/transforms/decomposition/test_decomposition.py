@@ -176,22 +176,23 @@ POINTED = f"    call MPI_Alltoall(s, {BLOCKS}, far, {BLOCKS}, {WORLD}"
 
 FLAT = "x(i,p) = x(i,p) + cos(flat(n*(p - 1) + i))"
 
+MORE = "may use more than one block in an iteration"
 STAYS = {
-    "a-sum": (ALLTOALL + loop("total = total + r(i,p)"), "keep their order: lines 30 and 30"),
-    "a-recurrence": (ALLTOALL + loop("x(i,p) = x(i,p-1) + r(i,p)"), "keep their order"),
-    "another-block": (ALLTOALL + loop("x(i,p) = r(i,1)"), "use one block"),
+    "a-sum": (ALLTOALL + loop("total = total + r(i,p)"), "cannot be reordered: lines 30 and 30"),
+    "a-recurrence": (ALLTOALL + loop("x(i,p) = x(i,p-1) + r(i,p)"), "cannot be reordered"),
+    "another-block": (ALLTOALL + loop("x(i,p) = r(i,1)"), MORE),
     "two-blocks": (
-        ALLTOALL + loop("x(i,p) = r(i,p) + r(i,p-1)", "p = 2, np"), "use one block",
+        ALLTOALL + loop("x(i,p) = r(i,p) + r(i,p-1)", "p = 2, np"), MORE,
     ),
     "more-than-a-block": (
-        ALLGATHERV + loop(SLICE, count="counts(p-1) + 1"), "use one block",
+        ALLGATHERV + loop(SLICE, count="counts(p-1) + 1"), MORE,
     ),
     "one-dimension": (
         f"    call MPI_Bcast(flat, n*np, {REAL}, root, {WORLD}"
         + loop("x(i,p) = flat(n*(p - 1) + i)"), "one dimension",
     ),
     "sent-on-and-changed": (BCAST + loop("r(i,p) = r(i,p) + x(i,p)"), "sent on changes"),
-    "two-planes": (BCAST + loop("x(i,p) = r(i,p) + r(i,p-1)", "p = 2, np"), "use one block"),
+    "two-planes": (BCAST + loop("x(i,p) = r(i,p) + r(i,p-1)", "p = 2, np"), MORE),
     "types-change": (
         ALLTOALLW + USE.replace("      do i", "      types(p) = MPI_REAL\n      do i"),
         "types is changed later",
@@ -200,7 +201,7 @@ STAYS = {
         ALLTOALLW.replace("(s,", "(parts,").replace(" r,", " flat,") + loop(FLAT), "no planes",
     ),
     "types-and-two-planes": (
-        ALLTOALLW + loop("x(i,p) = r(i,p) + r(i,p-1)", "p = 2, np"), "use one block",
+        ALLTOALLW + loop("x(i,p) = r(i,p) + r(i,p-1)", "p = 2, np"), MORE,
     ),
     "types-and-more-to-send": (FILL + "    s(1,1) = 2\n" + ALLTOALLW, "no loop works"),
     "types-and-what-is-sent-changes": (
@@ -230,9 +231,10 @@ STAYS = {
         "MPI_Bcast",
     ),
     "output": (ALLTOALL + loop("print *, r(i,p)"), "the PRINT in line"),
-    "stop": (ALLTOALL + loop("if (r(i,p) > 9) stop"), "a stop"),
+    "stop": (ALLTOALL + loop("if (r(i,p) > 9) stop"), "the STOP in line"),
     "way-out": (
-        ALLTOALL + USE.replace("      do i", "      if (x(1,p) > 9) exit\n      do i"), "a jump",
+        ALLTOALL + USE.replace("      do i", "      if (x(1,p) > 9) exit\n      do i"),
+        "the EXIT in line",
     ),
     "variable-read-behind": (ALLTOALL + USE + "    total = p\n", "p may be read after"),
     "backwards": (ALLTOALL + loop("x(i,p) = r(i,p)", "p = np, 1, -1"), "does not count"),
