@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from asphalt.ir.source import Form, Span, Trivia
-from asphalt.ir.stmt import Call, Guarded, What
+from asphalt.ir.stmt import Call, Guarded, Plain, What
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,3 +197,8 @@ def rewrite(leaf: Leaf, what: What) -> Leaf:
     Lead, trail, construct name and label stay.
     """
     return replace(leaf, what=what, body=None)
+
+
+def is_continue(node: Node) -> bool:
+    """Whether a node is a CONTINUE statement."""
+    return isinstance(node, Leaf) and node.what == Plain("continue")

@@ -35,7 +35,7 @@ from asphalt.transforms.buffers import (
 from asphalt.transforms.inlining import inline
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.rewriting.edit import replace_unit
-from asphalt.transforms.rewriting.publishing import with_shown
+from asphalt.transforms.rewriting.publishing import with_public_names
 from asphalt.transforms.rewriting.step import Found, Step, Transformation
 from asphalt.transforms.rewriting.tidying import without_unused
 from asphalt.transforms.tiling import pipelining
@@ -251,7 +251,7 @@ class Workshop:
         if isinstance(step, inline.Inline):
             needed = step.plan.needed
             self._brought |= {new.lower() for new, _ in (*needed.variables, *needed.constants)}
-            file = with_shown(file, step.plan.needed.shown)
+            file = with_public_names(file, step.plan.needed.shown)
         content = unparse(file).encode("latin-1")
         place = self.given(self.place(state.tree, step.line))
         own = isinstance(step, nonblocking.Split)  # of a transfer, which tells it

@@ -23,8 +23,8 @@ from asphalt.analysis.memory.loop_scalars import jumps_in, upward_exposed
 from asphalt.analysis.memory.regions import Region, loop_variable
 from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.ir.expr import Ref
-from asphalt.ir.stmt import Assign, DoHead, Plain
-from asphalt.ir.tree import Do, Leaf, Node, leaves
+from asphalt.ir.stmt import Assign, DoHead
+from asphalt.ir.tree import Do, Leaf, Node, is_continue, leaves
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +259,7 @@ def _parts(node: Node, loops: tuple[Do, ...]) -> Iterator[NestStatement]:
         own = [part for child in node.body for part in _parts(child, (*loops, node))]
     if own:
         yield from own
-    elif not (isinstance(node, Leaf) and node.what == Plain("continue")):
+    elif not is_continue(node):
         yield NestStatement(node, loops)
 
 

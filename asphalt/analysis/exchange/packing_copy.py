@@ -20,8 +20,8 @@ from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.names.scopes import element_bytes
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Expr, Ref
-from asphalt.ir.stmt import Assign, Plain
-from asphalt.ir.tree import Do, Leaf, Node, leaves
+from asphalt.ir.stmt import Assign
+from asphalt.ir.tree import Do, Leaf, Node, is_continue, leaves
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def _single_assignment(nest: Do) -> tuple[tuple[Do, ...], Leaf, Ref, Ref] | None
         if loop_variable(node) is None:
             return None
         loops.append(node)
-        inside = [n for n in node.body if not (isinstance(n, Leaf) and n.what == Plain("continue"))]
+        inside = [inner for inner in node.body if not is_continue(inner)]
         if len(inside) != 1 or not isinstance(inside[0], Do | Leaf):
             return None
         node = inside[0]

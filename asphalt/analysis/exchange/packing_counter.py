@@ -28,8 +28,8 @@ from asphalt.analysis.messages.loops import substituted
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr, poly
 from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in
-from asphalt.ir.stmt import Assign, DoHead, Plain
-from asphalt.ir.tree import Do, Leaf, Node
+from asphalt.ir.stmt import Assign, DoHead
+from asphalt.ir.tree import Do, Leaf, Node, is_continue
 
 _ONE = Poly.constant(1)
 _PEER = Ref("asphalt_peer", "asphalt_peer")
@@ -128,7 +128,7 @@ class _Nest:
 
     def _list(self, nodes: tuple[Node, ...]) -> _Steps:
         """What a statement list adds to the counter."""
-        parts = [node for node in nodes if not _is_continue(node)]
+        parts = [node for node in nodes if not is_continue(node)]
         if parts and all(isinstance(node, Leaf) for node in parts):
             return self._statements(parts)
         found = [self._loop(node) for node in parts]
@@ -226,10 +226,6 @@ def _bounds(loop: Do) -> tuple[Expr, Expr] | None:
     if loop_variable(loop) is None or not isinstance(head, DoHead) or head.step is not None:
         return None
     return None if head.first is None or head.last is None else (head.first, head.last)
-
-
-def _is_continue(node: Node) -> bool:
-    return isinstance(node, Leaf) and node.what == Plain("continue")
 
 
 def _is_positive_constant(expr: Expr) -> bool:

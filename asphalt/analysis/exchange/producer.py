@@ -18,8 +18,8 @@ from asphalt.analysis.memory.accesses import Access, Footprint, NameSemantics
 from asphalt.analysis.memory.regions import Region, loop_bounds, loop_variable
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.ir.expr import Expr, Lit
-from asphalt.ir.stmt import Call, DoHead, Plain
-from asphalt.ir.tree import Do, Leaf, Node, leaves
+from asphalt.ir.stmt import Call, DoHead
+from asphalt.ir.tree import Do, is_continue, leaves
 
 if TYPE_CHECKING:
     from asphalt.analysis.exchange.packing_copy import PackingCopy
@@ -100,14 +100,10 @@ def tilable_loops(nest: Do) -> Iterator[tuple[Do, ...]]:
     chain: tuple[Do, ...] = (nest,)
     while loop_variable(chain[-1]) is not None:
         yield chain
-        inner = [node for node in chain[-1].body if not _is_continue(node)]
+        inner = [node for node in chain[-1].body if not is_continue(node)]
         if len(inner) != 1 or not isinstance(inner[0], Do):
             return
         chain = (*chain, inner[0])
-
-
-def _is_continue(node: Node) -> bool:
-    return isinstance(node, Leaf) and node.what == Plain("continue")
 
 
 def footprint_between(exchange: Exchange, start: int, names: NameSemantics) -> Footprint:

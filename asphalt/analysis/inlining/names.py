@@ -14,11 +14,12 @@ from pathlib import PurePath
 from asphalt.analysis.call_graph.call_sites import unit_key
 from asphalt.analysis.effects.argument_binding import same_constant
 from asphalt.analysis.inlining.codes import KEPT, MEANING, TEXT, RefusedError
-from asphalt.analysis.inlining.publishing import may_show
+from asphalt.analysis.inlining.mpi_names import MpiNames
+from asphalt.analysis.inlining.publishing import may_become_public
 from asphalt.analysis.inlining.replacement import Renamed, Replacement
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.constants import constant
-from asphalt.analysis.names.intrinsic_modules import MPI_MODULES, is_intrinsic_module
+from asphalt.analysis.names.intrinsic_modules import is_intrinsic_module
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.names.resolve import specific_named
 from asphalt.analysis.names.scopes import Absence, Origin, Scope, Symbol
@@ -71,7 +72,6 @@ class InlinedNames:
     dummies: frozenset[str]
     names: dict[str, Replacement] = field(default_factory=dict)
     _uses: dict[tuple[str, UseItem | None], None] = field(default_factory=dict)
-    _header: bool = False
     _constants: list[tuple[str, Symbol]] = field(default_factory=list)
     _variables: list[tuple[str, Symbol]] = field(default_factory=list)
     _commons: dict[str, tuple[tuple[str, Symbol], ...]] = field(default_factory=dict)
@@ -84,6 +84,7 @@ class InlinedNames:
         self._taken: set[str] = words_of(self.caller.unit) | words_of(self.callee.unit)
         self._from_modules = used_names(self.caller)
         self._here: frozenset[str] = frozenset(words_of(self.caller.unit))
+        self._mpi = MpiNames(self.callee, self.caller, self._here, self._uses)
 
     def body(self, nodes: Iterable[Node]) -> None:
         """Resolve all names in some statements.
@@ -118,7 +119,7 @@ class InlinedNames:
         includes = tuple(self._includes)
         shown = {module: tuple(names) for module, names in self._shown.items()}
         commons = dict(self._commons)
-        return Needed(uses, self._header, includes, constants, variables, commons, shown)
+        return Needed(uses, self._mpi.header, includes, constants, variables, commons, shown)
 
     def new_name(self, name: str, spelled: str) -> str:
         """The name itself where it is free in the caller, else a new one."""
@@ -146,7 +147,7 @@ class InlinedNames:
         self._seen.add(name)
         mpi = mpi_call(call, self.callee)
         if mpi is not None:
-            self._mpi_procedure(call, mpi.binding)
+            self._mpi.procedure(call, mpi.binding)
             return
         symbol = self.callee.lookup(name)
         if symbol is not None and symbol.origin is Origin.INTRINSIC:
@@ -187,7 +188,7 @@ class InlinedNames:
             case Origin.MODULE | Origin.HOST:
                 self._shared(name, symbol)
             case Origin.MPI:
-                self._mpi_name(name, symbol)
+                self._mpi.name(name, symbol)
             case Origin.INTRINSIC:
                 self._intrinsic(name)
             case Origin.PROCEDURE:
@@ -226,7 +227,7 @@ class InlinedNames:
             raise RefusedError(
                 TEXT, f"{symbol.spelled} is a structure whose type the procedure declares"
             )
-        self._mpi_name(name, of_mpi)
+        self._mpi.name(name, of_mpi)
 
     def _declared(self, symbol: Symbol) -> None:
         """The names in a declaration."""
@@ -358,7 +359,7 @@ class InlinedNames:
             module = self.callee.scopes.module(meant.chain[0].name)
             inside = self.caller.located.chain[0].name == meant.chain[0].name
             private = not inside and is_private(meant.unit.name, module)
-            if private and not may_show(meant.unit.name, module, self.caller):
+            if private and not may_become_public(meant.unit.name, module, self.caller):
                 raise RefusedError(MEANING, f"the procedure {name} is private")
         if same and of_module:
             return
@@ -389,7 +390,7 @@ class InlinedNames:
         if scope is None or not isinstance(scope.exported(original), Symbol):
             given = scope is not None and specific_named(original, scope) is not None
             if not given or is_private(original, scope):
-                if not may_show(original, scope, self.caller):
+                if not may_become_public(original, scope, self.caller):
                     message = f"{name} of module {module} is not accessible in the caller"
                     raise RefusedError(MEANING, message)
                 self._shown.setdefault(module, {})[original] = None
@@ -402,55 +403,6 @@ class InlinedNames:
         new = self.new_name(name, name)
         self._rename(name, new)
         self._uses[module, UseItem(new.lower(), original)] = None
-
-    def _mpi_procedure(self, call: Call, binding: str) -> None:
-        found = mpi_call(call, self.caller)
-        if found is not None and found.binding == binding:
-            return
-        if binding not in MPI_MODULES:
-            if found is None or "f08" in found.binding or found.binding == "unknown":
-                raise RefusedError(
-                    MEANING, "the caller uses another MPI binding than the procedure"
-                )
-            return  # an explicit interface is only stricter
-        self._mpi_module(binding)
-
-    def _mpi_name(self, name: str, symbol: Symbol) -> None:
-        other = self.caller.lookup(name)
-        known = other is not None and other.origin is Origin.MPI and other.name == symbol.name
-        if other is not None and known and ("f08" in other.owner) == ("f08" in symbol.owner):
-            return
-        if symbol.owner in MPI_MODULES:
-            self._mpi_module(symbol.owner)
-        else:
-            self._check_free_for_mpi()
-            self._header = True
-
-    def _mpi_module(self, module: str) -> None:
-        self._check_free_for_mpi()
-        for scope in chain(self.callee):
-            for use in scope.declared.uses:
-                if use.module == module:
-                    for item in use.items:
-                        if item.local != item.name:
-                            raise RefusedError(MEANING, f"the caller renames {item.name}")
-                    for listed in use.items if use.only else (None,):
-                        self._uses[module, listed] = None
-                    return
-        raise RefusedError(MEANING, f"the procedure has the names of {module} from another module")
-
-    def _check_free_for_mpi(self) -> None:
-        """Refuse a caller with another MPI binding, or with names that the modules declare."""
-        for scope in chain(self.caller):
-            if scope.declared.mpif or any(u.module in MPI_MODULES for u in scope.declared.uses):
-                raise RefusedError(
-                    MEANING, "the caller uses another MPI binding than the procedure"
-                )
-        for name in self._here:
-            if name.startswith(("mpi_", "pmpi_", "smpi_")):
-                raise RefusedError(
-                    MEANING, f"the caller declares {name} without the declarations of MPI"
-                )
 
     def _intrinsic(self, name: str) -> None:
         other = self.caller.lookup(name)

@@ -9,10 +9,10 @@ from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.control_flow.graph import jump_targets
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.exchange.site import StatementPosition
-from asphalt.analysis.inlining.alike import check_alike
 from asphalt.analysis.inlining.arguments import InlinedArguments, Passed
 from asphalt.analysis.inlining.call_context import CallContext
 from asphalt.analysis.inlining.codes import ARGUMENT, MEANING, TEXT, RefusedError
+from asphalt.analysis.inlining.implicit_interfaces import check_implicit_interfaces
 from asphalt.analysis.inlining.names import InlinedNames, Needed
 from asphalt.analysis.inlining.operations import check_operations
 from asphalt.analysis.inlining.procedure import movable_body
@@ -117,7 +117,7 @@ def _plan(
     check_operations(body, scope, facts.scope)
     context = CallContext(facts, leaf, scope, bound, sites)
     arguments = Passed(context, array_uses(body, scope)).found()
-    check_alike(body, scope, facts.scope)
+    check_implicit_interfaces(body, scope, facts.scope)
     before = _kept(arguments, names, scope)
     _check_construct_names(body, facts)
     return Inlining(

@@ -16,7 +16,7 @@ from asphalt.ir.tree import leaves
 _KEPT = frozenset({"private", "protected", "public", "bind"})
 
 
-def may_show(name: str, module: Scope | None, caller: Scope) -> bool:
+def may_become_public(name: str, module: Scope | None, caller: Scope) -> bool:
     """Whether a module of the caller's file can make one of its own names public."""
     if module is None or module.unit.kind != "module" or len(module.located.chain) != 1:
         return False

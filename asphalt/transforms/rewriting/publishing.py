@@ -28,7 +28,7 @@ from asphalt.transforms.rewriting.make import Maker
 _TEXT = "for what stands in other units"
 
 
-def with_shown(file: File, shown: Mapping[str, tuple[str, ...]]) -> File:
+def with_public_names(file: File, shown: Mapping[str, tuple[str, ...]]) -> File:
     """The file in which modules list more names as public; ``shown``: the names by module."""
     return replace(
         file,

@@ -20,7 +20,7 @@ from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Node, leaves
 
 
-def check_alike(body: tuple[Node, ...], callee: Scope, caller: Scope) -> None:
+def check_implicit_interfaces(body: tuple[Node, ...], callee: Scope, caller: Scope) -> None:
     """Compare the buffers of calls without an interface with those in the caller's file.
 
     Raises:
