@@ -9,7 +9,8 @@ from rich.table import Table
 
 from asphalt.machine.platforms import NETWORKS
 from asphalt.report.timeline_data import time_text
-from asphalt.simulation.study import Study, rank_count
+from asphalt.running.mpi import rank_count
+from asphalt.simulation.study import Study
 from asphalt.simulation.sweep import Sweep, Tiling
 
 

@@ -8,7 +8,8 @@ from dataclasses import asdict
 
 from rich.table import Table
 
-from asphalt.verify.rows import COMPARED, ComparisonRow, ResultKind, counted_ranks
+from asphalt.running.mpi import rank_count
+from asphalt.verify.rows import COMPARED, ComparisonRow, ResultKind
 from asphalt.verify.stacks import rendered
 
 _COUNTED = {
@@ -124,7 +125,7 @@ def _name(row: ComparisonRow) -> str:
         name = f"{row.mpi}, {name}"
     if row.ranks is None:
         return name
-    return f"{name}, {counted_ranks(row.ranks)}"
+    return f"{name}, {rank_count(row.ranks)}"
 
 
 def _or(value: int | None, otherwise: str) -> str:

@@ -115,3 +115,8 @@ _SETTINGS = {
 def environment() -> Mapping[str, str]:
     """The environment of every run: the user's, and variables that let any MPI run here."""
     return _SETTINGS | dict(os.environ)
+
+
+def rank_count(count: int) -> str:
+    """A number of ranks for people."""
+    return "1 rank" if count == 1 else f"{count} ranks"

@@ -11,8 +11,9 @@ from asphalt.diagnostics.change import Change
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Price
 from asphalt.ir.program import Located
+from asphalt.running.mpi import rank_count
 from asphalt.simulation.runs import BuiltProgram, SimulationError, Simulator, TimedPart
-from asphalt.simulation.study import Builder, rank_count
+from asphalt.simulation.study import Builder
 
 _Text = tuple[tuple[str, bytes], ...]
 

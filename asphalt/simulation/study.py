@@ -176,8 +176,3 @@ def study(
         timelines,
         whole.written | (frozenset() if after is None else after.written),
     )
-
-
-def rank_count(count: int) -> str:
-    """A number of ranks for people."""
-    return "1 rank" if count == 1 else f"{count} ranks"

@@ -1,4 +1,4 @@
-"""Checking on the machine what was proved: original and transformed program, run side by side."""
+"""Builds and runs original and transformed programs or procedures, and compares them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Pair", "Procedure", "load"]
 
 
 def __getattr__(name: str) -> object:
-    """What calls procedures is imported when it is asked for: it needs NumPy, the rest does not."""
+    """Import the interface for procedures on demand: only it needs NumPy."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:

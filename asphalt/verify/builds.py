@@ -1,4 +1,4 @@
-"""Building a version of the program in a mirrored tree of its own, by the user's command."""
+"""Builds a version of the program in a mirrored tree of its own, with the user's command."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from asphalt.verify.compilers import compilers
 from asphalt.verify.setups import CannotError, Setup
 
 EXECUTABLE = "./asphalt-verified"
-_MPI_PLACE = "what --mpi names"
+_MPI_PLACE = "the MPI that --mpi names"
 BUILD_PLACES = {
     "fc": "the MPI's compilers",
     "f77": "the MPI's compilers",
@@ -32,31 +32,31 @@ BUILD_PLACES = {
     "sources": "all Fortran files, modules before their users",
     "exe": "the program",
 }
-"""What may stand in braces in a build command, and what it stands for."""
+"""The placeholders of a build command, and their meanings."""
 RUN_PLACES = {
     "launcher": "the MPI's mpirun",
-    "ranks": "how many",
+    "ranks": "the number of ranks",
     "exe": "the program",
     "mpi": _MPI_PLACE,
 }
-"""The same for the command of a run."""
+"""The placeholders of a run command, and their meanings."""
 DEFAULT_BUILD = "{fc} -O2 -g {sources} -o {exe}"
 LOG = "asphalt-build.log"
 _RUNTIME_MISSING = re.compile(
     r"asphalt_(rt|decomposition)\.mod|undefined reference to [`'\"]?__asphalt_(rt|decomposition)_"
 )
 _CMAKE = "CMakeFiles"  # trial programs of CMake's own
-_LEAST_SECONDS = 1800.0  # what a build may take; the time limit is meant for runs
+_LEAST_SECONDS = 1800.0  # for a build; a shorter --timeout is for runs only
 _INCLUDED = frozenset({".inc", ".h", ".fh", ".fi"})
 
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """How to build and run: templates with places in braces; seconds that a run may take.
+    """How to build and run: command templates, and the time limit of a run in seconds.
 
-    ``build`` may have the places of ``BUILD_PLACES``, ``run`` those of ``RUN_PLACES``.
-    ``executable`` is the program's path below the tree, if the user names it; ``stdin`` what each
-    run reads.  Raises ``UsageError`` for another place.
+    ``build`` may contain the placeholders of ``BUILD_PLACES``, ``run`` those of ``RUN_PLACES``.
+    ``executable``: the program's path below the tree, if the user names it; ``stdin``: the input of
+    each run.  Raises ``UsageError`` for another placeholder.
     """
 
     build: str
@@ -72,9 +72,9 @@ class Commands:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A version that is built: its directory, the program as ``{exe}`` names it.
+    """A built version: its directory, and the program as ``{exe}`` names it.
 
-    ``digests`` are those of the programs and libraries that the build made, by their paths.
+    ``digests``: those of the programs and libraries that the build made, by their paths.
     """
 
     directory: Path
@@ -90,10 +90,10 @@ def build(
     setup: Setup,
     keep: bool,
 ) -> Built | str:
-    """Mirror the trees with ``changes`` into ``directory`` and build there, in a line why not.
+    """Mirror the trees with ``changes`` into ``directory`` and build there; else a line why not.
 
-    ``keep``: the directory stays, and with it the log of the build; else a log of what failed is
-    put where temporary files go.  Raises ``CannotError`` for what this MPI does not have.
+    ``keep``: the directory, with the log of the build, is kept; otherwise the log of a failed build
+    becomes a temporary file.  Raises ``CannotError`` if this MPI lacks a module that is used.
     """
     written = write_tree(paths, changes, directory)
     sources = [path for path in written.files if is_fortran(path)]
@@ -120,22 +120,22 @@ def build(
         _refuse_unavailable_module(setup, sources)
         reason = _reason(outcome, commands)
         if runtime is not None and _RUNTIME_MISSING.search(_text(log)):
-            reason += f"; the build has to compile {RUNTIME}: with {{fc}} in --build it need not"
-        return f"{reason} (all of it: {where})" if log.strip() else reason
+            reason += f"; compile {RUNTIME} in the build, or write {{fc}} in --build"
+        return f"{reason} (log: {where})" if log.strip() else reason
     made = sorted(path for path, stamp in _binaries(directory).items() if before.get(path) != stamp)
     if "{exe}" in commands.build or executable is not None:
         name = executable or EXECUTABLE
         if not (directory / name).is_file():
-            return f"the build ended well, but made no {'{exe}' if name == EXECUTABLE else name}"
+            return f"the build succeeded, but made no {'{exe}' if name == EXECUTABLE else name}"
     elif "{exe}" not in commands.run:
         name = EXECUTABLE
     else:
         programs = [path for path in made if ".so" not in Path(path).suffixes]
         if not programs:
-            return "the build ended well, but made no program; name the one to be run by --exe"
+            return "the build succeeded, but made no program; name the program with --exe"
         if len(programs) > 1:
-            told = ", ".join(programs)
-            return f"the build made {len(programs)} programs ({told}); name one by --exe"
+            made_names = ", ".join(programs)
+            return f"the build made {len(programs)} programs ({made_names}); name one with --exe"
         name = f"./{programs[0]}"
     return Built(directory, name, {path: _digest(directory / path) for path in made})
 
@@ -149,7 +149,7 @@ def _compilers(
 
 
 def _named(executable: str | None) -> str | None:
-    """The path as it is run: never looked for along PATH."""
+    """The path as the command starts it: never searched for along PATH."""
     if executable is None:
         return None
     path = Path(executable)
@@ -159,7 +159,7 @@ def _named(executable: str | None) -> str | None:
 
 
 def _make_sources_newest(directory: Path) -> None:
-    """Objects that came along with the tree are older than all sources, so that make builds all."""
+    """Make all other files older than the sources, so that make rebuilds all objects."""
     now = time.time()
     for path in _files(directory):
         is_source = is_fortran(path) or path.suffix.lower() in _INCLUDED
@@ -168,7 +168,7 @@ def _make_sources_newest(directory: Path) -> None:
 
 
 def _binaries(directory: Path) -> Mapping[str, tuple[int, int]]:
-    """The programs and shared libraries of a tree: when each was written, its length."""
+    """The programs and shared libraries of a tree, with time of modification and size."""
     return {
         str(path.relative_to(directory)): (path.stat().st_mtime_ns, path.stat().st_size)
         for path in _files(directory)
@@ -195,7 +195,7 @@ def _files(directory: Path) -> list[Path]:
 
 
 def _refuse_unavailable_module(setup: Setup, sources: Sequence[Path]) -> None:
-    """Raises ``CannotError`` if the build failed because there is no such MPI module."""
+    """Raise ``CannotError`` if the build failed because SMPI lacks the module mpi_f08."""
     users = [path.name for path in sources if "mpi_f08" in used_modules(path)]
     if setup.simulated and users:
         raise CannotError(
@@ -206,12 +206,12 @@ def _refuse_unavailable_module(setup: Setup, sources: Sequence[Path]) -> None:
 def _reason(outcome: CommandResult, commands: Commands) -> str:
     if outcome.status is None:
         limit = max(commands.timeout, _LEAST_SECONDS)
-        return f"'{commands.build}' did not end in {limit:g} s; --timeout gives it longer"
-    told = essence(_text(outcome.stderr), only_errors=True)
-    told = told or essence(_text(outcome.stdout), only_errors=True)
-    told = told or essence(_text(outcome.stderr) or _text(outcome.stdout))
-    ended = f"'{commands.build}' ended with status {outcome.status} and told nothing"
-    return told or f"{ended}; --build says how to build here"
+        return f"'{commands.build}' did not end in {limit:g} s; --timeout sets a longer limit"
+    error = essence(_text(outcome.stderr), only_errors=True)
+    error = error or essence(_text(outcome.stdout), only_errors=True)
+    error = error or essence(_text(outcome.stderr) or _text(outcome.stdout))
+    ended = f"'{commands.build}' ended with status {outcome.status} without a message"
+    return error or f"{ended}; give the build command with --build"
 
 
 def _text(output: bytes) -> str:

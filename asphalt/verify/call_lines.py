@@ -1,7 +1,7 @@
-"""The line of a call where the compiler's debugging information has another.
+"""Corrects the line of a call if the compiler's debugging information is wrong.
 
-gfortran gives calls whose only arguments are optional dummies (MPI_Init and MPI_Finalize of the MPI
-modules) the line on which the program unit begins, at any level of optimisation.
+For calls with optional arguments only (MPI_Init and MPI_Finalize of the MPI modules), gfortran
+records the first line of the program unit, at any level of optimisation.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from asphalt.config.errors import InputError
 from asphalt.frontend.lexical.source_text import form_of
 from asphalt.frontend.source_tree.outline import Outline, Request, outline
 
-# what bindings of mpi_f08 and compilers put behind a procedure's name
+# suffixes that mpi_f08 bindings and compilers add to a procedure's name
 _BEHIND = re.compile(r"(?:_f08(?:ts)?)?_*$")
 
 
 def line_of_call(path: Path, line: int, callee: str) -> int | None:
     """The line at which the unit that begins on ``line`` calls ``callee``.
 
-    ``line`` itself where no unit begins there: it is that of a statement.  None where it is not
-    known: the unit calls it on several lines or under another name.
+    ``line`` itself if no unit begins there.  None if the line is unknown: the unit calls ``callee``
+    on several lines, or under another name.
     """
     found = _outline(str(path))
     units = () if found is None else found.units

@@ -1,4 +1,4 @@
-"""Notes on comparisons: what may lie behind a difference, and what an agreement is worth."""
+"""Notes on comparisons: possible causes of a difference, and limits of an agreement."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from asphalt.diagnostics.change import Change
 from asphalt.verify.compare import STANDARD_OUTPUT, Difference
 
 _VECTOR = (
-    "only last digits differ, and an innermost loop is tiled: the compiler vectorises it otherwise "
-    "when its trip count changes; see whether all is equal with vectorisation switched off "
+    "only last digits differ, and an innermost loop is tiled: the compiler may vectorise it in "
+    "another way for another trip count; compare without vectorisation "
     "(gfortran: -fno-tree-vectorize)"
 )
 _UNSTABLE = (
-    "the original's own output changes from run to run, {place}: {message}; leave such lines out "
-    "by --ignore REGEX, or allow its numbers a difference by --output '{name}:1e-9'"
+    "the original's own output changes from run to run, {place}: {message}; ignore such lines with "
+    "--ignore REGEX, or allow its numbers a tolerance with --output '{name}:1e-9'"
 )
 NOTHING = (
-    "the program prints nothing and no file is compared: nothing but its exit status is; name what "
-    "it writes with --output"
+    "only the exit status is compared: the program prints nothing, and no file is compared; name "
+    "the files that it writes with --output"
 )
 NOT_TILED = (
-    "not tiled: the original calls were made; K = 0 does so for small data, any K where "
-    "a condition that is asked for at run time does not hold"
+    "not tiled: the program made the original calls; it does so for small data if K = 0, and for "
+    "any K if a condition that is tested at run time does not hold"
 )
 
 
 def causes(found: Difference, again: Difference | None, changes: Sequence[Change]) -> Iterator[str]:
-    """What may lie behind a difference; ``again``: how a second run of the original differs."""
+    """Possible causes of a difference; ``again``: how a second run of the original differs."""
     if again is not None:
         name = again.place or STANDARD_OUTPUT
         place = "on standard output" if name == STANDARD_OUTPUT else f"in {name}"

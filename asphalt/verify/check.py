@@ -1,8 +1,7 @@
-"""Builds the original and its transformed versions and compares what they print and write.
+"""Builds the original and its transformed versions, runs them, and compares their outputs.
 
-Each version is mirrored into a directory of its own and built there by the same command line, and
-runs in a fresh copy of that, so that names of files, and all else that a program can see, are the
-same.
+Each version is mirrored into a directory of its own, and built there by the same command line.  All
+versions run in fresh copies at one path, so that all that a program can see is equal.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from asphalt.config.passes import TRANSFERS
 from asphalt.diagnostics.change import Change
 from asphalt.project import Project
 from asphalt.running.launch import last_words, refusal
+from asphalt.running.mpi import rank_count
 from asphalt.verify.builds import Built, Commands, build
 from asphalt.verify.causes import NOT_TILED, NOTHING, causes
 from asphalt.verify.compare import Difference
@@ -23,26 +23,26 @@ from asphalt.verify.files import Outputs
 from asphalt.verify.findings import Finding, new_in
 from asphalt.verify.race import watched
 from asphalt.verify.records import RECORDS
-from asphalt.verify.rows import ComparisonRow, ResultKind, counted_ranks, kind_of
+from asphalt.verify.rows import ComparisonRow, ResultKind, kind_of
 from asphalt.verify.runs import Result, difference_at, result_difference, run_built
 from asphalt.verify.setups import Setup
 from asphalt.verify.stacks import Stacks
 
-_BUFFERED = "; without --rendezvous it ends: it counts on sends that MPI buffers"
+_BUFFERED = "; without --rendezvous it ends: it relies on buffered sends"
 _ALWAYS = "; without --rendezvous it hangs, too"
 _SAME = (
-    "the build makes the very same program as of the original: it does not use the transformed "
+    "the build makes the same program as for the original: it does not use the transformed "
     "sources; give it paths below the tree"
 )
-_WATCHED = "results differ where buffers of pending receives are poisoned, or by timing"
+_WATCHED = "results differ if buffers of pending receives are poisoned, or by timing"
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonSetup:
-    """What is compared under every setup: the program and its commands, numbers of ranks, (K, D).
+    """What to compare under every setup: the program and its commands, numbers of ranks, (K, D).
 
-    ``depth`` None in a choice: as the settings say.  ``keep``: the builds stay.  ``race``: all runs
-    are repeated under watch.
+    D None in a choice: the D of the settings.  ``keep``: keep the builds.  ``race``: repeat all
+    runs with checks.
     """
 
     paths: tuple[Path, ...]
@@ -64,22 +64,22 @@ def check(
 ) -> Iterator[ComparisonRow]:
     """Compare original and transformed programs for each (K, D) and each number of ranks.
 
-    ``work`` is an empty directory.  ``progress`` is told what is being done.  The patterns of
-    output files that a run wrote are added to ``outputs_seen``.  Raises ``UsageError`` if the
-    original does not build, or a command cannot be started.
+    ``work``: an empty directory.  ``progress`` is called with the name of each piece of work.  The
+    patterns of output files that a run wrote are added to ``outputs_seen``.  Raises ``UsageError``
+    if the original does not build, or a command cannot be started.
     """
     return _Check(project, trial, setup, work, progress, outputs_seen).rows()
 
 
 def alone(trial: ComparisonSetup, setup: Setup) -> bool:
-    """Whether there are runs of the original by itself."""
+    """Whether there are rows for the original alone."""
     watched_too = trial.race and not setup.simulated
     return watched_too or (setup.rendezvous and not trial.choices)
 
 
 @dataclass(frozen=True, slots=True)
 class _Watched:
-    """What the watch found wrong with the original, and whether results were those without."""
+    """The findings on the original with checks, and whether its output is that without."""
 
     findings: tuple[Finding, ...]
     same_output: bool
@@ -87,7 +87,7 @@ class _Watched:
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """What came of one comparison; ``run`` is the run that tells."""
+    """The result of one comparison; ``run``: the run that it is based on."""
 
     kind: ResultKind
     difference: Difference | None
@@ -100,7 +100,7 @@ _UNCOMPARED = frozenset({ResultKind.ORIGINAL_FAILS, ResultKind.ORIGINAL_HANGS})
 
 
 class _Check:
-    """The runs of the original are kept: each is compared with many."""
+    """Caches the runs of the original: each is compared with many others."""
 
     def __init__(
         self,
@@ -152,7 +152,7 @@ class _Check:
                 )
                 continue
             for ranks in self._trial.ranks:
-                self._say(f"running {name} on {counted_ranks(ranks)}")
+                self._say(f"running {name} on {rank_count(ranks)}")
                 compared = self._compare(original, built, ranks, changes)
                 findings = compared.run.findings
                 if compared.kind in _ENDED and self._watch is not None:
@@ -178,11 +178,11 @@ class _Check:
                     compared.run.tiled,
                 )
             if not _has_tiles(changes):
-                break  # nothing depends on K and D
+                break  # the program does not depend on K and D
 
     def _run_original(self, original: Built, ranks: int) -> ComparisonRow:
-        """Whether the original ends where no send ends before its receive."""
-        self._say(f"running the original on {counted_ranks(ranks)}")
+        """Whether the original ends if no send completes before its receive is posted."""
+        self._say(f"running the original on {rank_count(ranks)}")
         run = self._expected_run(original, ranks)
         failed = self._failure(original, ranks)
         kind, found = (ResultKind.ENDS, None) if failed is None else failed
@@ -192,11 +192,11 @@ class _Check:
         )
 
     def _watch_original(self, original: Built, ranks: int, watch: Setup) -> ComparisonRow:
-        """What is wrong with the original by itself.
+        """Findings on the original alone.
 
-        A run that the watch stopped takes the place of one without, which may not end.
+        A run that the checks stopped replaces the run without checks, which may not end.
         """
-        self._say(f"watching the original on {counted_ranks(ranks)}")
+        self._say(f"checking the original on {rank_count(ranks)}")
         run = self._run(original, ranks, watch, "-watched")
         kind, found = ResultKind.CLEAN, None
         if run.outcome.status != 0 and run.findings:
@@ -217,8 +217,8 @@ class _Check:
     def _watch_transformed(
         self, built: Built, name: str, ranks: int, watch: Setup
     ) -> tuple[Finding, ...]:
-        """What the watch finds wrong with a transformed program and not with the original."""
-        self._say(f"watching {name} on {counted_ranks(ranks)}")
+        """The findings on a transformed program that the original does not have."""
+        self._say(f"checking {name} on {rank_count(ranks)}")
         run = self._run(built, ranks, watch, "-watched")
         own = self._own[ranks]
         findings = new_in(run.findings, own.findings)
@@ -230,33 +230,33 @@ class _Check:
     def _compare(
         self, original: Built, built: Built, ranks: int, changes: Sequence[Change]
     ) -> _Compared:
-        """How a run differs from the original's, and what may lie behind it."""
+        """How a run differs from the original's, and possible causes."""
         expected = self._expected_run(original, ranks)
         failed = self._failure(original, ranks)
         if failed is not None:
             return _Compared(*failed, (), expected)
         run = self._run(built, ranks)
-        if not _may_stay(changes):
-            run = replace(run, tiled=True)  # what was changed is executed whatever K and D are
+        if not _may_choose_original(changes):
+            run = replace(run, tiled=True)  # the transformed code runs for all K and D
         found = result_difference(expected, run, self._trial.outputs)
         kind = kind_of(found, findings=False, tiled=run.tiled)
         if found is None or found.hang:
             silent = found is None and not expected.outcome.stdout.strip() and not expected.files
             return _Compared(kind, found, (NOTHING,) if silent else (), run)
-        self._say(f"running the original on {counted_ranks(ranks)} once more")
+        self._say(f"running the original on {rank_count(ranks)} once more")
         again = self._run_again(original, ranks)
         changed = difference_at(found.place, expected, again, self._trial.outputs)
         kind = kind if changed is None else ResultKind.UNSTABLE
         return _Compared(kind, found, tuple(causes(found, changed, changes)), run)
 
     def _run_again(self, original: Built, ranks: int) -> Result:
-        """The original's second run, which is done once."""
+        """The second run of the original, cached."""
         if ranks not in self._again:
             self._again[ranks] = self._run(original, ranks, how="-again")
         return self._again[ranks]
 
     def _failure(self, original: Built, ranks: int) -> tuple[ResultKind, Difference] | None:
-        """Why there is nothing to compare with on so many ranks; None: there is.
+        """Why the original has no result on so many ranks; None: it has one.
 
         Raises ``UsageError`` if no program was started.
         """
@@ -268,19 +268,19 @@ class _Check:
         outcome = self._expected_run(original, ranks).outcome
         if outcome.status == 0:
             return None
-        told = outcome.stderr.decode("utf-8", "backslashreplace")
+        stderr = outcome.stderr.decode("utf-8", "backslashreplace")
         if outcome.status is None:
-            message = f"the original {outcome.hang}: nothing is compared"
+            message = f"the original {outcome.hang}, so nothing is compared"
             if self._setup.eager is not None:
-                self._say(f"running the original on {counted_ranks(ranks)} with eager sends")
+                self._say(f"running the original on {rank_count(ranks)} with eager sends")
                 ends = self._run(original, ranks, self._setup.eager, "-eager").outcome.status == 0
                 message += _BUFFERED if ends else _ALWAYS
             return ResultKind.ORIGINAL_HANGS, Difference(message, hang=True)
-        if refused := refusal(outcome.status, told):
+        if refused := refusal(outcome.status, stderr):
             command = self._trial.commands.run
-            raise UsageError(f"{self._prefix}--run '{command}' starts nothing: {refused}")
-        words = last_words(told)
-        message = f"the original ended with status {outcome.status}: nothing is compared"
+            raise UsageError(f"{self._prefix}--run '{command}' starts no program: {refused}")
+        words = last_words(stderr)
+        message = f"the original ended with status {outcome.status}, so nothing is compared"
         return ResultKind.ORIGINAL_FAILS, Difference(f"{message} ({words})" if words else message)
 
     def _build(self, changes: Sequence[Change], name: str) -> Built | str:
@@ -289,13 +289,13 @@ class _Check:
         return build(trial.paths, changes, directory, trial.commands, self._setup, trial.keep)
 
     def _expected_run(self, original: Built, ranks: int) -> Result:
-        """The original's run that others are compared with."""
+        """The run of the original that others are compared with, cached."""
         if ranks not in self._expected:
             self._expected[ranks] = self._run(original, ranks)
         return self._expected[ranks]
 
     def _run(self, built: Built, ranks: int, setup: Setup | None = None, how: str = "") -> Result:
-        """One run; ``how`` it differs from others of this build, for the name of its record."""
+        """One run; ``how``: a suffix for the name of its record."""
         trial = self._trial
         record = None
         if trial.keep:
@@ -314,12 +314,14 @@ def _remarks(stacks: Stacks) -> tuple[str, ...]:
 
 
 def _has_tiles(changes: Sequence[Change]) -> bool:
-    """Whether something that was changed has a K and a D."""
+    """Whether any transformed site has a K and a D."""
     return any(change.parameters for change in changes)
 
 
-def _may_stay(changes: Sequence[Change]) -> bool:
-    """Whether something that was changed chooses on entry between tiles and the original calls, as
-    exchanges of all ranks do; transfers between two ranks do not, those in tiles included."""
+def _may_choose_original(changes: Sequence[Change]) -> bool:
+    """Whether the program chooses at run time between tiles and the original calls.
+
+    Exchanges do; transfers do not, not even those in tiles.
+    """
     passes = [site.passes for change in changes for site in change.sites]
     return _has_tiles(changes) and not all(set(own) & set(TRANSFERS) for own in passes)

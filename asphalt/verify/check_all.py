@@ -1,4 +1,4 @@
-"""The comparison of a program under several setups, one after the other."""
+"""Compares a program under several setups, one after the other."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from asphalt.verify.setups import CannotError, Setup, require_places
 
 
 class ProgressListener(Protocol):
-    """Whom it is told what is being done, and how much of it is."""
+    """A listener to the progress of comparisons."""
 
     def say(self, message: str) -> None:
-        """What begins now."""
+        """A piece of work begins."""
 
     def advance(self, count: int = 1) -> None:
-        """So many comparisons are done."""
+        """``count`` more comparisons are done."""
 
 
 def check_all(
@@ -33,10 +33,10 @@ def check_all(
     work: Path,
     progress: ProgressListener,
 ) -> Checked:
-    """Compare under each setup, in directories of their own below ``work`` if they have names.
+    """Compare under each setup; a setup with a name has a directory of its own below ``work``.
 
-    What cannot be done under one of several setups is told, and the others are tried.  Raises
-    ``UsageError`` if nothing can be tried at all.
+    A failure of one of several setups is reported, and the others go on.  Raises ``UsageError`` if
+    all fail.
     """
     rows: list[ComparisonRow] = []
     failures: list[str] = []
@@ -48,7 +48,7 @@ def check_all(
         try:
             require_places(setup, trial.commands.build, trial.commands.run)
             if setup.rendezvous:
-                progress.say("trying whether sends wait")
+                progress.say("testing whether sends wait")
                 prove_rendezvous(setup)
             for row in check(project, trial, setup, folder, progress.say, seen):
                 rows.append(row)
@@ -69,6 +69,6 @@ def check_all(
 
 
 def comparisons(trial: ComparisonSetup, setups: Sequence[Setup]) -> int:
-    """How many rows ``check_all`` is going to give, where all can be built."""
+    """The number of rows that ``check_all`` returns if all builds succeed."""
     by_itself = sum(alone(trial, setup) for setup in setups)
     return len(trial.ranks) * (len(setups) * len(trial.choices) + by_itself)

@@ -1,4 +1,4 @@
-"""Where two runs of a program differ, and how: exit status, standard output, files."""
+"""Compares two runs of a program: exit status, standard output, files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from asphalt.running.launch import last_words
 from asphalt.running.process import CommandResult
 
-# a number that no letter, digit or point stands before; "0.5D-03", and "0.5-103" as Fortran
+# a number that does not follow a letter, digit or point; "0.5D-03", and "0.5-103" as Fortran
 # prints large exponents
 _NUMBER = re.compile(
     rb"(?<![\w.])([-+]?(?:\d+\.?\d*|\.\d+)(?:[edqEDQ][-+]?\d+|[-+]\d{3}(?!\d))?)(?![\d.])"
@@ -18,14 +18,16 @@ _NUMBER = re.compile(
 _LETTERLESS = re.compile(rb"(?<=[\d.])(?=[-+]\d{3}$)")
 _LAST_DIGITS = 1e-5
 STANDARD_OUTPUT = "-"
-"""The place of a difference in what is printed, as ``--output`` names it."""
+"""The name of standard output in ``--output``, and as the place of a difference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What is not equal; ``last_digits``: only numbers, and these by a relative 1e-5 at most;
-    ``hang``: a run does not end.  ``place``: the name of a file, "-" for standard output, None for
-    how the runs ended."""
+    """A difference of two runs.
+
+    ``last_digits``: only numbers differ, by a relative 1e-5 at most; ``hang``: a run does not end.
+    ``place``: the name of a file, "-" for standard output, None for the end of the runs.
+    """
 
     message: str
     last_digits: bool = False
@@ -37,8 +39,8 @@ class Difference:
 class Likeness:
     """When two texts count as equal.
 
-    ``tolerance`` is the relative difference that numbers may have; None: bit for bit.  Lines in
-    which one of ``ignored`` is found are not looked at.  ``any_order``: lines are sorted first.
+    ``tolerance``: the largest relative difference of numbers; None: bit for bit.  Lines that match
+    one of ``ignored`` are left out.  ``any_order``: lines are sorted first.
     """
 
     tolerance: float | None = None
@@ -66,12 +68,12 @@ def printed_difference(
 
 
 def end_difference(original: CommandResult, transformed: CommandResult) -> Difference | None:
-    """How two runs end differently; None: with the same status.
+    """The difference of how two runs end; None: with the same status.
 
     A run that did not end in time counts as a hang, whatever it printed.
     """
     if original.status is None:
-        return Difference(f"the original {original.hang}; give it longer by --timeout", hang=True)
+        return Difference(f"the original {original.hang}; set a longer --timeout", hang=True)
     if transformed.status is None:
         return Difference(f"the transformed program hangs: it {transformed.hang}", hang=True)
     if original.status != transformed.status:
@@ -111,7 +113,7 @@ def text_difference(
 def file_difference(
     original: bytes | None, transformed: bytes | None, likeness: Likeness = EXACT
 ) -> Difference | None:
-    """How two versions of a file differ; None: equal, or there is none on either side."""
+    """How two versions of a file differ; None: equal, or neither exists."""
     if original is None or transformed is None:
         if original is transformed:
             return None
@@ -130,7 +132,7 @@ def file_difference(
 
 
 def _lines(text: bytes, likeness: Likeness) -> list[tuple[int, bytes]]:
-    """The lines that are compared, each with its number."""
+    """The lines to compare, each with its number."""
     lines = [
         (number, line)
         for number, line in enumerate(text.split(b"\n"), 1)

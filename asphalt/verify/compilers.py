@@ -1,4 +1,4 @@
-"""What ``{fc}``, ``{f77}`` and ``{cc}`` stand for in the build of one version."""
+"""The values of ``{fc}``, ``{f77}`` and ``{cc}`` in the build of one version."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pathlib import Path
 
 from asphalt.config.errors import UsageError
 from asphalt.running.diagnostics import essence
-from asphalt.verify.compiler import Wrapper
+from asphalt.verify.compiler_wrapper import Wrapper
 from asphalt.verify.setups import Setup
 
 _ARCHIVE = "libasphalt_rt.a"
 
 
 def compilers(setup: Setup, runtime: Path | None, folder: Path) -> Mapping[str, Sequence[str]]:
-    """The words for each place: the MPI's compilers, or scripts of their names in ``folder``.
+    """The words for each placeholder: the MPI's compilers, or wrapper scripts in ``folder``.
 
-    A version with a ``runtime`` finds its module, and links it from an archive, so that a build
-    that compiles it itself uses its own.  Raises ``UsageError`` if the runtime does not compile.
+    The wrappers find the module of ``runtime`` and link it from an archive, so that a build that
+    compiles the runtime itself uses its own.  Raises ``UsageError`` if it does not compile.
     """
     if runtime is None and not setup.link and not setup.simulated:
         return setup.places
@@ -50,5 +50,5 @@ def _compile(setup: Setup, runtime: Path, folder: Path) -> None:
         except OSError as error:
             raise UsageError(f"{command[0]}: cannot be started: {error.strerror}") from None
         if done.returncode != 0:
-            told = essence(done.stderr.decode("utf-8", "backslashreplace"))
-            raise UsageError(f"{command[0]} does not take {runtime.name}: {told}")
+            message = essence(done.stderr.decode("utf-8", "backslashreplace"))
+            raise UsageError(f"{command[0]} does not compile {runtime.name}: {message}")

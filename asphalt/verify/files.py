@@ -1,4 +1,4 @@
-"""What a program writes: the files that are compared, and directories that are new for each run."""
+"""The files that a program writes: which to compare, and fresh directories for runs."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ _Stamp = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class ComparedOutput:
-    """What is compared: a file name or pattern below the tree (``-``: standard output), and how
-    far numbers in it may differ (relatively; None: bit for bit)."""
+    """A file name or pattern below the tree to compare (``-``: standard output).
+
+    ``tolerance``: the largest relative difference of numbers; None: bit for bit.
+    """
 
     pattern: str
     tolerance: float | None = None
@@ -32,9 +34,9 @@ class ComparedOutput:
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """All that is compared of a run, and the lines that are not looked at.
+    """The outputs of a run to compare, and the lines to ignore.
 
-    ``any_order``: lines of standard output may come in another order, as from several ranks.
+    ``any_order``: lines of standard output may have any order, as from several ranks.
     """
 
     files: tuple[ComparedOutput, ...] = ()
@@ -60,10 +62,9 @@ _NO_FILE = WrittenFile(b"", EXACT)
 
 
 def outputs(texts: Sequence[str], ignored: Sequence[str], any_order: bool = False) -> Outputs:
-    """Reads ``FILE``, ``FILE:TOLERANCE``, ``NAME:WITH:COLONS:``, and expressions of lines to be
-    ignored.
+    """The outputs for ``FILE``, ``FILE:TOLERANCE`` or ``NAME:WITH:COLONS:``, and lines to ignore.
 
-    Raises ``UsageError`` for what is no relative path, no number, no expression.
+    Raises ``UsageError`` for an invalid path, tolerance or regular expression.
     """
     found = tuple(map(_output, texts))
     patterns = []
@@ -71,7 +72,7 @@ def outputs(texts: Sequence[str], ignored: Sequence[str], any_order: bool = Fals
         try:
             patterns.append(re.compile(text.encode()))
         except re.error as error:
-            raise UsageError(f"--ignore {text}: is no regular expression: {error}") from None
+            raise UsageError(f"--ignore {text}: is not a regular expression: {error}") from None
     standard = [output.tolerance for output in found if output.pattern == STANDARD_OUTPUT]
     return Outputs(
         tuple(output for output in found if output.pattern != STANDARD_OUTPUT),
@@ -102,16 +103,16 @@ def _tolerance(text: str, number: str) -> float:
         tolerance = math.nan
     if not math.isfinite(tolerance) or tolerance < 0:
         raise UsageError(
-            f"--output {text}: '{number}' is no tolerance; write FILE:1e-9, say (a relative "
+            f"--output {text}: '{number}' is not a tolerance; write e.g. FILE:1e-9 (a relative "
             f"difference of numbers), or '{text}:' if that is the name of a file"
         )
     return tolerance
 
 
 def fresh_copy(built: Path, place: Path) -> None:
-    """Make ``place`` a copy of the directory ``built``, whatever was there before.
+    """Make ``place`` a copy of the directory ``built``, replacing an earlier one.
 
-    What one run leaves behind, results or restart files, is then not seen by the next.
+    So a run does not see the results or restart files of the run before.
     """
     if place.exists():
         shutil.rmtree(place)
@@ -119,15 +120,17 @@ def fresh_copy(built: Path, place: Path) -> None:
 
 
 def stamps(directory: Path, wanted: Outputs) -> Mapping[str, _Stamp]:
-    """When each of the compared files that are there was written, and how long it is."""
+    """The time of modification and the size of each existing file to compare."""
     return {name: _stamp(directory / name) for name in _names(directory, wanted)}
 
 
 def written(
     directory: Path, wanted: Outputs, before: Mapping[str, _Stamp]
 ) -> tuple[Mapping[str, WrittenFile], frozenset[str]]:
-    """The compared files that are there after a run, each compared as the first pattern that it
-    matches says, and the patterns that the run wrote to."""
+    """The files to compare after a run, and the patterns of the files that it wrote.
+
+    The first pattern that a file matches says how it is compared.
+    """
     contents: dict[str, WrittenFile] = {}
     patterns = set()
     for output in wanted.files:

@@ -1,4 +1,4 @@
-"""What is wrong with a run although it ended."""
+"""Findings: errors in a run that ended."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something wrong, in words for a person.
+    """An error, in words for a person.
 
-    ``kin`` is equal for what is wrong in the same way in two versions of a program, whose lines
-    differ.
+    ``kin`` is equal for the same error in two versions of a program, whose lines differ.
     """
 
     text: str
@@ -19,6 +18,6 @@ class Finding:
 
 
 def new_in(found: Iterable[Finding], known: Iterable[Finding]) -> tuple[Finding, ...]:
-    """What is found and has no kin among what is known."""
+    """The findings without an equal ``kin`` among the known ones."""
     kin = {finding.kin for finding in known}
     return tuple(finding for finding in found if finding.kin not in kin)

@@ -1,7 +1,7 @@
-"""Watched runs: a library between program and MPI that looks at memory, requests and order.
+"""Runs with checks: a library between program and MPI checks buffers, requests and order.
 
 The library is built with the MPI's own C compiler and loaded before the MPI library (LD_PRELOAD),
-so that a program is watched as it was built.
+so that the program needs no other build.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from asphalt.verify.race_log import findings_in, refusal_in
 from asphalt.verify.runs import run_directory
 from asphalt.verify.setups import CannotError, Setup
 
-NEEDS_REAL_MPI = "--race needs a real MPI, SMPI runs all ranks in one process: not watched there"
+NEEDS_REAL_MPI = "--race needs a real MPI: SMPI runs all ranks in one process"
 _LIBRARY = "libasphalt_race.so"
 _LOG = "asphalt-race"
 _FLAGS = ("-std=gnu11", "-O1", "-g", "-shared", "-fPIC")
@@ -30,11 +30,11 @@ _MOST_SECONDS = 300.0
 
 
 def watched(setup: Setup, run_line: str, work: Path) -> Setup:
-    """The setup under which runs are watched, too; the library is built in ``work``.
+    """The setup with checks; the library is built in ``work``.
 
-    Raises ``CannotError`` if the MPI's ranks cannot be watched, ``UsageError`` if the library
-    cannot be built or the run does not name the program.  A program that cannot be watched is told
-    by a ``UsageError`` of the run.
+    Raises ``CannotError`` for a simulated MPI, ``UsageError`` if the library cannot be built or the
+    run command does not name the program.  If the program cannot be checked, its run raises
+    ``UsageError``.
     """
     if setup.simulated:
         raise CannotError(NEEDS_REAL_MPI)
@@ -48,12 +48,12 @@ def watched(setup: Setup, run_line: str, work: Path) -> Setup:
     def findings(outcome: CommandResult, directory: Path) -> Sequence[Finding]:
         if outcome.status == 0 and not any(log.glob("rank.*")):
             raise UsageError(
-                "--race: no call of MPI was seen; the program must be linked with the MPI's shared "
+                "--race saw no call of MPI; the program must be linked with the MPI's shared "
                 f"library, and {setup.places['cc'][0]} must be of the same MPI"
             )
         refusal = refusal_in(log)
         if refusal is not None:
-            raise UsageError(f"--race cannot watch this program: {refusal}")
+            raise UsageError(f"--race cannot check this program: {refusal}")
         return findings_in(log)
 
     return replace(setup, before_program=words, findings=findings)
@@ -62,12 +62,12 @@ def watched(setup: Setup, run_line: str, work: Path) -> Setup:
 def build_library(compiler: str, work: Path) -> Path:
     """The library for the MPI that ``compiler`` (its ``mpicc``) belongs to, built in ``work``.
 
-    Raises ``UsageError`` if there is no such compiler, or with its message.
+    Raises ``UsageError`` if the compiler is missing or fails, with its message.
     """
     if shutil.which(compiler) is None:
         advice = how_to_get(compiler)
         raise UsageError(
-            f"--race builds a library with {compiler}, which is not here"
+            f"--race builds a library with {compiler}, which is not installed"
             + (f"; {advice}" if advice else "")
         )
     library = work.absolute() / _LIBRARY
@@ -75,6 +75,6 @@ def build_library(compiler: str, work: Path) -> Path:
     command = [compiler, *_FLAGS, *sources, "-o", str(library), "-ldl"]
     outcome = run(command, work, _MOST_SECONDS)
     if outcome.status != 0:
-        told = essence(outcome.stderr.decode("utf-8", "backslashreplace"))
-        raise UsageError(f"the library of --race cannot be built with {compiler}: {told}")
+        error = essence(outcome.stderr.decode("utf-8", "backslashreplace"))
+        raise UsageError(f"the library of --race cannot be built with {compiler}: {error}")
     return library

@@ -1,4 +1,4 @@
-"""What the ranks of a watched run wrote down, put into words with files and lines."""
+"""Reads the logs of the ranks of a checked run, as findings with files and lines."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ class Spot:
         return f"{self.procedure} ({self.path.name}{line})"
 
     def calling(self, callee: str) -> Spot:
-        """The same with the line of the call of ``callee``."""
+        """This place, with the line of the call of ``callee``."""
         if self.path is None or self.line is None:
             return self
         return replace(self, line=line_of_call(self.path, self.line, callee))
 
 
 def findings_in(log: Path) -> tuple[Finding, ...]:
-    """The findings of all ranks, those that differ by rank alone told once."""
+    """The findings of all ranks; those that differ by rank alone are merged."""
     all_records = [record for file in _files(log) for record in _records(file)]
     spots = _spots(address for record in all_records for address in _addresses(record))
     records = [record for record in all_records if not _is_in_order(record, spots)]
@@ -68,7 +68,7 @@ def findings_in(log: Path) -> tuple[Finding, ...]:
 
 
 def refusal_in(log: Path) -> str | None:
-    """Why a rank did not let itself be watched; None: all did."""
+    """Why a rank could not be checked; None: all were."""
     for file in _files(log):
         for record in _lines(file):
             if record["kind"] == "refused":
@@ -86,7 +86,7 @@ def _records(file: Path) -> list[Mapping[str, object]]:
 
 
 def _lines(file: Path) -> list[Mapping[str, object]]:
-    """What a rank wrote; a line that it did not end, because it was stopped, is left out."""
+    """The complete lines of a rank; a killed rank may leave an incomplete one."""
     records = []
     for line in file.read_text("utf-8", "backslashreplace").splitlines():
         try:
@@ -97,7 +97,7 @@ def _lines(file: Path) -> list[Mapping[str, object]]:
 
 
 def _headline(record: Mapping[str, object], spots: Mapping[str, Spot]) -> str:
-    """What and where: equal on all ranks that are in the same place."""
+    """Error and place, equal for all ranks at the same place."""
     at = _place(record["at"], spots).calling(str(record["call"]))
     seen = _place(record["seen"], spots).calling(str(record["during"]))
     text = f"{_TITLES.get(str(record['kind']), record['kind'])}: {record['call']} in {at}"
@@ -125,7 +125,7 @@ def _about(record: Mapping[str, object]) -> str:
 
 
 def _kin(record: Mapping[str, object], spots: Mapping[str, Spot]) -> str:
-    """Kind, call and procedure; what the run-time part of asphalt called has no kin elsewhere."""
+    """Kind, call and procedure; calls of asphalt's runtime have no kin in the original."""
     frames = _frames(record["at"])
     inner = spots.get(frames[0]) if frames else None
     runtime = inner is not None and inner.procedure.startswith(_RUNTIME)
@@ -134,9 +134,11 @@ def _kin(record: Mapping[str, object], spots: Mapping[str, Spot]) -> str:
 
 
 def _is_in_order(record: Mapping[str, object], spots: Mapping[str, Spot]) -> bool:
-    """Whether it tells of two receives of messages from one rank, both of which the run-time part
-    of asphalt posted: they stood for receives that block, in the order of the program, in which
-    they get what that rank sends (MPI-4.0 section 3.5), with any tag or not."""
+    """Whether it is about two receives from one rank, both posted by asphalt's runtime.
+
+    They replace blocking receives in the order of the program, so they match the messages of that
+    rank in order (MPI-4.0 section 3.5), even with any tag.
+    """
     if record["kind"] != "any-tag":
         return False
     earlier = _ADDRESS.search(str(record["detail"]))
@@ -146,7 +148,7 @@ def _is_in_order(record: Mapping[str, object], spots: Mapping[str, Spot]) -> boo
 
 
 def _place(frames: object, spots: Mapping[str, Spot]) -> Spot:
-    """The innermost place outside the run-time part of asphalt."""
+    """The innermost place outside asphalt's runtime."""
     addresses = _frames(frames)
     known = [spots[address] for address in addresses if address in spots]
     outside = [spot for spot in known if not spot.procedure.startswith(_RUNTIME)]
@@ -163,7 +165,7 @@ def _addresses(record: Mapping[str, object]) -> list[str]:
 
 
 def _spots(addresses: Iterable[str]) -> dict[str, Spot]:
-    """The places of return addresses, by addr2line; without it, nothing is known about them."""
+    """The places of return addresses, by addr2line; unknown without it."""
     by_object: dict[str, list[tuple[str, int]]] = defaultdict(list)
     for address in dict.fromkeys(addresses):
         name, _, offset = address.rpartition("+0x")

@@ -1,4 +1,4 @@
-"""What is left of a run where the user keeps the builds: to look at it, and to do it again."""
+"""Records of runs, kept with the builds: to inspect a run, and to repeat it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RECORDS = "runs"
 _SCRATCH = ("TMPDIR",)  # which is gone after the run
 _AGAIN = """\
 #!/bin/sh
-# The run again, in a copy of the build beside this script.
+# Repeats the run in a copy of the build, beside this script.
 {end}
 cd "$(dirname "$0")" && rm -rf tree && cp -a {build} tree && cd tree || exit
 {variables}exec {command}{stdin}
@@ -23,9 +23,9 @@ cd "$(dirname "$0")" && rm -rf tree && cp -a {build} tree && cd tree || exit
 
 @dataclass(frozen=True, slots=True)
 class FinishedRun:
-    """A run that is over: what was started with which variables, how it ended, what it wrote.
+    """A finished run: its command, variables, end, and outputs.
 
-    ``files`` are those that are compared, by their paths below the tree.
+    ``files``: the files to compare, by their paths below the tree.
     """
 
     command: Sequence[str]
@@ -37,10 +37,11 @@ class FinishedRun:
     findings: Sequence[str]
 
     def write(self, folder: Path, build: Path, place: Path) -> None:
-        """Write ``stdout``, ``stderr``, compared files below ``files``, and a script ``again`` into
-        a new directory; if there are any, also ``stacks`` of ranks and ``findings`` of the watch.
+        """Write the record into the new directory ``folder``.
 
-        ``build``: the directory of the build; ``place``: that in which the run took place.
+        It holds ``stdout``, ``stderr``, the compared files below ``files``, and a script ``again``;
+        if there are any, also ``stacks`` of ranks and ``findings``.  ``build`` and ``place``: the
+        directories of the build and of the run.
         """
         folder.mkdir(parents=True)
         (folder / "stdout").write_bytes(self.outcome.stdout)

@@ -1,7 +1,7 @@
-"""Sends that never complete before they are received, so that programs that count on it hang.
+"""Disables eager sends, so that programs that rely on buffered sends hang.
 
 MPI 3.1, section 3.4: a standard send may be buffered, or wait for its receive.  A program that
-needs the buffer is wrong, but runs where messages are short.
+needs the buffer is erroneous, but usually runs with short messages.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 from asphalt.running.process import run
 from asphalt.verify.setups import CannotError, Setup, launcher
 
-# UCX sends by rendezvous from 0 bytes on, empty messages included; Open MPI's own transports
-# always send short ones eagerly, so it is told to use UCX whatever the network
+# UCX sends by rendezvous from 0 bytes on, including empty messages; Open MPI's own transports
+# always send short messages eagerly, so UCX is selected for all networks
 _UCX = {"UCX_RNDV_THRESH": "0"}
 _OPENMPI = {
     "OMPI_MCA_pml": "ucx",
@@ -53,7 +53,7 @@ _SECONDS = 60.0
 
 
 def without_eager_sends(setup: Setup) -> Setup:
-    """The same setup in which no send completes before its receive is there."""
+    """This setup, with sends that do not complete before their receives are posted."""
     environment: Mapping[str, str] = {**setup.environment, **_UCX, **_OPENMPI}
     simulation = {**setup.simulation, **_SIMULATION}
     return replace(
@@ -62,9 +62,9 @@ def without_eager_sends(setup: Setup) -> Setup:
 
 
 def prove_rendezvous(setup: Setup) -> None:
-    """Run a program that tells whether a short send waits for its receive.
+    """Run a program that tests whether a short send waits for its receive.
 
-    Raises ``CannotError`` if it does not, or the program cannot be built and run.
+    Raises ``CannotError`` if it does not wait, or if the program cannot be built and run.
     """
     with tempfile.TemporaryDirectory(prefix="asphalt-probe-") as name:
         _probe(setup, Path(name))
@@ -79,10 +79,10 @@ def _probe(setup: Setup, folder: Path) -> None:
         outcome = run(command, folder, _SECONDS, settings=setup.environment)
         if outcome.status != 0:
             errors = outcome.stderr.decode("utf-8", "backslashreplace").split("\n")
-            told = next((line.strip() for line in errors if line.strip("- ")), "it hangs")
-            raise CannotError(f"--rendezvous: a trial with {name} fails: {told}")
+            error = next((line.strip() for line in errors if line.strip("- ")), "it hangs")
+            raise CannotError(f"--rendezvous: the test program fails with {name}: {error}")
     if b"rendezvous" not in outcome.stdout:
         raise CannotError(
-            f"--rendezvous: {name} sends short messages at once whatever it is told; it is known "
-            "to work with SMPI, and with Open MPI and MPICH that use UCX (as Debian's do)"
+            f"--rendezvous: {name} sends short messages eagerly in spite of all settings; use "
+            "SMPI, or Open MPI or MPICH with UCX (as in Debian)"
         )

@@ -1,4 +1,4 @@
-"""What one comparison came to, and all of them."""
+"""The results of comparisons."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from asphalt.verify.stacks import Stack
 
 
 class ResultKind(StrEnum):
-    """What became of a comparison, or of a run of the original by itself."""
+    """The result of a comparison, or of a run of the original alone."""
 
     EQUAL = "equal"
     NOT_TILED = "not-tiled"
@@ -18,36 +18,35 @@ class ResultKind(StrEnum):
     DIFFERS = "differs"
     HANGS = "hangs"
     RACES = "races"
-    """A setup that watches found something."""
+    """A run with checks has findings."""
     UNSTABLE = "unstable"
-    """The original differs from itself where it was compared."""
+    """Two runs of the original differ at the same place."""
     ORIGINAL_FAILS = "original-fails"
     ORIGINAL_HANGS = "original-hangs"
     NOT_BUILT = "not-built"
     SAME_PROGRAM = "same-program"
-    """The build made the same program twice."""
+    """Both builds made the same program."""
     CLEAN = "clean"
-    """The original by itself, watched, and nothing found."""
+    """The original alone, with checks, has no findings."""
     ENDS = "ends"
-    """The original by itself, where no send ends before its receive."""
+    """The original alone ends although no send completes before its receive is posted."""
 
 
 COMPARED = frozenset(
     {ResultKind.EQUAL, ResultKind.NOT_TILED, ResultKind.DIFFERS, ResultKind.HANGS, ResultKind.RACES}
 )
-"""Where original and transformed program were compared."""
+"""The results of comparing the original with the transformed program."""
 _PASSED = frozenset({ResultKind.EQUAL, ResultKind.NOT_TILED, ResultKind.CLEAN, ResultKind.ENDS})
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRow:
-    """One comparison; ``depth`` None: as the settings say.  ``ranks`` None: a build.
+    """One comparison.
 
-    ``tile`` None: the original by itself.
-
-    ``difference`` None: equal.  ``findings`` is what a setup found wrong with the transformed
-    program's run, ``stacks`` where ranks stood that hung, ``mpi`` None the default, ``tiled``
-    whether any exchange was.  ``notes`` are told once for all rows.
+    ``tile`` None: the original alone.  ``depth`` None: the D of the settings.  ``ranks`` None: a
+    build.  ``difference`` None: equal.  ``findings``: errors in the run of the transformed program.
+    ``stacks``: of hanging ranks.  ``mpi`` None: the default.  ``tiled``: whether any exchange was.
+    ``notes`` are printed once for all rows.
     """
 
     tile: int | None
@@ -68,7 +67,7 @@ class ComparisonRow:
 
 
 def kind_of(difference: Difference | None, findings: bool, tiled: bool) -> ResultKind:
-    """What a comparison came to whose original is in order."""
+    """The result of a comparison whose original succeeded."""
     if difference is not None:
         return ResultKind.HANGS if difference.hang else ResultKind.DIFFERS
     if findings:
@@ -78,9 +77,10 @@ def kind_of(difference: Difference | None, findings: bool, tiled: bool) -> Resul
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What came of all setups: comparisons, what could not be tried, what was left out on purpose.
+    """The results of all setups.
 
-    ``failures`` are mistakes that a user can mend; ``remarks`` what an MPI cannot do.
+    ``failures``: what could not be run, which the user can correct; ``remarks``: what was left out
+    because an MPI does not support it.
     """
 
     rows: tuple[ComparisonRow, ...]
@@ -89,12 +89,7 @@ class Checked:
 
     @property
     def exit_code(self) -> int:
-        """1: something is wrong, or nothing could be said; 2: something could not be tried."""
+        """1: a difference or finding, or no result; 2: something could not be run."""
         if not all(row.passed for row in self.rows):
             return 1
         return 2 if self.failures else 0
-
-
-def counted_ranks(number: int) -> str:
-    """A number of ranks as text."""
-    return f"{number} rank" if number == 1 else f"{number} ranks"

@@ -1,4 +1,4 @@
-"""One run of a version that is built: in a directory of its own, with all that is told about it."""
+"""Runs a built version in a directory of its own, and collects the result."""
 
 from __future__ import annotations
 
@@ -49,10 +49,12 @@ _BLOCKED = re.compile(rb"(Actor \d+ \(.*\): waiting for .*)")
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run did: how it ended, the files that are compared, the patterns of those that it
-    wrote, what a setup finds wrong with it, and of a hang where the ranks stood.
+    """The result of a run.
 
-    ``tiled``: some exchange was (the runtime tells), so that more than the original call ran."""
+    ``files``: the files to compare; ``written``: the patterns of those that it wrote; ``findings``:
+    errors found by the setup; ``stacks``: of the ranks, if it hung; ``tiled``: whether any exchange
+    was tiled, as the runtime records.
+    """
 
     outcome: CommandResult
     files: Mapping[str, WrittenFile] = field(default_factory=dict)
@@ -63,7 +65,7 @@ class Result:
 
 
 def run_directory(work: Path) -> Path:
-    """Where all runs below ``work`` take place, one after the other."""
+    """The directory of all runs below ``work``, one after the other."""
     return work / "run"
 
 
@@ -76,24 +78,24 @@ def run_built(
     work: Path,
     record: Path | None = None,
 ) -> Result:
-    """Run on so many ranks in a fresh copy of the build, which is at the same path for all runs.
+    """Run on ``ranks`` ranks in a fresh copy of the build, at the same path for all runs.
 
-    What somebody needs to look into the run is left in the directory ``record``.  Raises
-    ``UsageError`` if the command cannot be started.
+    ``record``: a directory for a record of the run.  Raises ``UsageError`` if the command cannot be
+    started.
     """
     place = run_directory(work)
     fresh_copy(built.directory, place)
     before = stamps(place, outputs)
     stacks: list[Stacks] = []
-    told = (work / _TILED).absolute()
-    told.unlink(missing_ok=True)
+    tiled_mark = (work / _TILED).absolute()
+    tiled_mark.unlink(missing_ok=True)
     command, settings = _command(built, ranks, commands, setup, work), _settings(setup, work)
     try:
         outcome = run(
             command,
             place,
             commands.timeout,
-            settings={**settings, "ASPHALT_TILED": str(told)},
+            settings={**settings, "ASPHALT_TILED": str(tiled_mark)},
             stdin=commands.stdin,
             at_timeout=lambda leader: stacks.append(stacks_of(leader, place)),
         )
@@ -115,11 +117,11 @@ def run_built(
         )
     shutil.rmtree(place)
     shutil.rmtree(work / _SCRATCH, ignore_errors=True)
-    return Result(outcome, files, patterns, findings, stood, told.exists())
+    return Result(outcome, files, patterns, findings, stood, tiled_mark.exists())
 
 
 def result_difference(original: Result, transformed: Result, outputs: Outputs) -> Difference | None:
-    """The first difference: how the runs ended, what they printed, what they wrote."""
+    """The first difference: in exit status, standard output, or files."""
     found = difference(original.outcome, transformed.outcome, outputs.standard)
     return found or files_difference(original.files, transformed.files)
 
@@ -127,9 +129,9 @@ def result_difference(original: Result, transformed: Result, outputs: Outputs) -
 def difference_at(
     place: str | None, original: Result, again: Result, outputs: Outputs
 ) -> Difference | None:
-    """How two runs of one program differ where a difference was found (``Difference.place``).
+    """How two runs of one program differ at ``place`` (see ``Difference.place``).
 
-    What ends differently differs everywhere.
+    Runs with different ends differ everywhere.
     """
     ended = end_difference(original.outcome, again.outcome)
     if ended is not None or place is None:
@@ -145,7 +147,7 @@ def difference_at(
 def _command(
     built: Built, ranks: int, commands: Commands, setup: Setup, work: Path, *more: str
 ) -> list[str]:
-    """The command line; ``more``: what the launcher is told besides."""
+    """The command line; ``more``: additional options of the launcher."""
     arguments = commands.run.rpartition("{exe}")[2].strip() != ""
     starts = launcher(setup, work, ranks, arguments)
     values = {
@@ -158,7 +160,7 @@ def _command(
 
 
 def _settings(setup: Setup, work: Path) -> Mapping[str, str]:
-    """The variables of a run; a simulation keeps copies of the program, which gdb wants to see."""
+    """The variables of a run; a simulation keeps copies of the program, for gdb."""
     if not setup.simulated:
         return setup.environment
     scratch = work / _SCRATCH
@@ -169,7 +171,7 @@ def _settings(setup: Setup, work: Path) -> Mapping[str, str]:
 def _deadlock(
     built: Built, ranks: int, commands: Commands, setup: Setup, work: Path, outcome: CommandResult
 ) -> Stacks:
-    """Where simulated ranks stood: the same run once more, each rank a thread that gdb can see."""
+    """The stacks of simulated ranks, from a second run in which gdb sees ranks as threads."""
     if shutil.which("gdb") is None:
         blocked = [line.decode("utf-8", "replace") for line in _BLOCKED.findall(outcome.stderr)]
         return Stacks(remark="; ".join((*blocked[:4], GDB_IS_MISSING)))

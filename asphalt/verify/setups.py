@@ -1,7 +1,7 @@
-"""What original and transformed are built and run with: an MPI, and what it is told.
+"""Setups: an MPI with its settings, under which all versions are built and run.
 
-A ``Setup`` is a value: an option that wants every run watched, or done under other conditions,
-makes another setup from it (``dataclasses.replace``) and nothing else has to know.
+A ``Setup`` is a value.  An option that changes how programs run, such as a run with checks, derives
+another setup from it (``dataclasses.replace``).
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from asphalt.verify.findings import Finding
 
 PLATFORM = "asphalt-cluster-{ranks}.xml"
 NAMES = (*(mpi.name for mpi in MPIS), "all")
-_BLOCKED_RANKS = "--log=ker_engine.thresh:info"  # tells them in a deadlock, else nothing
+_BLOCKED_RANKS = "--log=ker_engine.thresh:info"  # names them in a deadlock, and prints nothing else
 _COMPILERS = ("fc", "f77", "cc", "mpi")
 
 Findings = Callable[[CommandResult, Path], Sequence[Finding]]
 
 
 class CannotError(UsageError):
-    """Something that an MPI cannot do."""
+    """Something that an MPI does not support."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
     """One way to build and run all versions of a program.
 
-    ``mpi`` None: whatever the commands start.  ``places`` are the words that ``{fc}`` and the
-    like stand for, ``environment`` the variables of every run, ``link`` what is added wherever
-    ``{fc}`` or ``{cc}`` links.  ``simulation`` are more settings of smpirun.  ``findings`` tells
-    what is wrong with a run although it ended, from its outcome and its directory.
-    ``before_program`` are words that stand before ``{exe}``.  ``rendezvous``: no send is to end
-    before its receive is there, ``eager`` the same setup without that.  ``optional``: the user did
-    not name this MPI, so that what it cannot do is no mistake.
+    ``mpi`` None: the one that the commands start.  ``places``: the values of ``{fc}`` and other
+    placeholders.  ``environment``: the variables of every run.  ``link``: additions wherever
+    ``{fc}`` or ``{cc}`` links.  ``simulation``: additional settings of smpirun.  ``findings``: the
+    errors in a run that ended, from its outcome and directory.  ``before_program``: words before
+    ``{exe}``.  ``rendezvous``: no send completes before its receive is posted; ``eager``: this
+    setup without that.  ``optional``: the user did not name this MPI, so a missing feature of it is
+    no error.
     """
 
     mpi: Mpi | None
@@ -55,7 +55,7 @@ class Setup:
 
     @property
     def name(self) -> str | None:
-        """The MPI's name, if one was asked for."""
+        """The MPI's name, if the user chose one."""
         return None if self.mpi is None else self.mpi.name
 
     @property
@@ -70,9 +70,9 @@ DEFAULT = Setup(
 
 
 def setups(names: Sequence[str]) -> tuple[tuple[Setup, ...], tuple[str, ...]]:
-    """The setups for ``--mpi``, and what is to be said about MPIs of ``all`` that are missing.
+    """The setups for ``--mpi``, and notes on the missing MPIs of ``all``.
 
-    Raises ``UsageError`` if an MPI that is named is missing, or all are.
+    Raises ``UsageError`` if a named MPI is missing, or all are.
     """
     if not names:
         return (DEFAULT,), ()
@@ -82,9 +82,9 @@ def setups(names: Sequence[str]) -> tuple[tuple[Setup, ...], tuple[str, ...]]:
     wanted = [mpi for mpi in MPIS if mpi.name in names or "all" in names]
     missing = [mpi for mpi in wanted if mpi.missing()]
     if len(missing) == len(wanted):
-        raise UsageError(f"there is no MPI at all: no {OPENMPI.launcher}; {OPENMPI.installation()}")
+        raise UsageError(f"no MPI is installed: no {OPENMPI.launcher}; {OPENMPI.installation()}")
     notes = tuple(
-        f"{mpi.title} is left out, it is not there: no {', '.join(mpi.missing())}; "
+        f"{mpi.title} is left out, since it is not installed: no {', '.join(mpi.missing())}; "
         f"{mpi.installation()}"
         for mpi in missing
     )
@@ -93,7 +93,7 @@ def setups(names: Sequence[str]) -> tuple[tuple[Setup, ...], tuple[str, ...]]:
 
 
 def _setup(mpi: Mpi, optional: bool) -> Setup:
-    # SMPI's compiler for fixed form takes both forms, by suffix; the others have one for both
+    # SMPI's compiler for fixed form accepts both forms, by suffix; other MPIs have one for both
     return Setup(
         mpi,
         {
@@ -108,36 +108,36 @@ def _setup(mpi: Mpi, optional: bool) -> Setup:
 
 
 def require_places(setup: Setup, build: str, run: str) -> None:
-    """Raises ``UsageError`` if the commands cannot be meant for this setup, or tools are missing.
+    """Raise ``UsageError`` if the commands do not suit this setup, or tools are missing.
 
-    A build without ``{fc}`` always uses the same MPI, a run without ``{launcher}`` too.
+    A build without ``{fc}``, or a run without ``{launcher}``, always uses the same MPI.
     """
     if setup.mpi is not None and not _has(build, *_COMPILERS):
         raise UsageError(
-            f"--mpi {setup.mpi} cannot reach the build '{build}'; write {{fc}} where it names the "
+            f"--mpi {setup.mpi} has no effect on the build '{build}'; write {{fc}} for the "
             "compiler, as in 'make FC={fc}'"
         )
     if setup.mpi is not None and not _has(run, "launcher", "mpi"):
         raise UsageError(
-            f"--mpi {setup.mpi} cannot reach the run '{run}'; write {{launcher}} for the MPI's "
+            f"--mpi {setup.mpi} has no effect on the run '{run}'; write {{launcher}} for the MPI's "
             "launcher, as in '{launcher} -np {ranks} {exe}'"
         )
     if setup.link and not _has(build, "fc", "cc"):
-        raise UsageError(f"nothing can be linked by the build '{build}'; write {{fc}} in it")
+        raise UsageError(f"the build '{build}' must link a library; write {{fc}} for the compiler")
     if "mpi" not in setup.places and (_has(build, "mpi") or _has(run, "mpi")):
-        raise UsageError("{mpi} stands for what --mpi names; give --mpi")
+        raise UsageError("{mpi} stands for the MPI that --mpi names; give --mpi")
     for name, words in setup.places.items():
         template = run if name == "launcher" else build
         if name != "mpi" and _has(template, name) and shutil.which(words[0]) is None:
             advice = how_to_get(words[0])
-            raise UsageError(f"no {words[0]} here" + (f"; {advice}" if advice else ""))
+            raise UsageError(f"{words[0]} is not installed" + (f"; {advice}" if advice else ""))
 
 
 def launcher(setup: Setup, work: Path, ranks: int, arguments: bool) -> tuple[str, ...]:
-    """What ``{launcher}`` stands for; for a simulation with the cluster and all settings.
+    """The value of ``{launcher}``; for a simulation with the cluster and all settings.
 
-    Simulated ranks share the units of Fortran's run-time library unless each gets its own copy of
-    it; in a copy GET_COMMAND_ARGUMENT finds nothing, so there is none if ``arguments`` are given.
+    Simulated ranks share the units of Fortran's run-time library unless each has its own copy of
+    it.  GET_COMMAND_ARGUMENT does not work in a copy, so ranks share it if ``arguments`` are given.
     """
     words = tuple(setup.places["launcher"])
     if not setup.simulated:

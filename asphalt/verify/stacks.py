@@ -1,6 +1,6 @@
-"""Where the ranks of a program stand that hangs, as the debugger gdb tells.
+"""The call stacks of the ranks of a hanging program, from the debugger gdb.
 
-Only the user's own procedures are kept, and the library procedure that the innermost one called.
+A stack contains the user's own procedures, and the library procedure that the innermost one called.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ _QUIET = (
     "set print frame-arguments none",
     "set print thread-events off",
 )
-GDB_IS_MISSING = "with gdb you would see where the ranks stand ('apt-get install gdb' on Debian)"
-NO_STACKS = "gdb could not look at the ranks: {reason}"
+GDB_IS_MISSING = "install gdb to see where the ranks are ('apt-get install gdb' on Debian)"
+NO_STACKS = "gdb cannot inspect the ranks: {reason}"
 
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """Where some ranks stand, all alike: the innermost procedure first, with file and line.
+    """One call stack of some ranks: the innermost procedure first, with file and line.
 
-    A rank is None where its number is not known.
+    A rank is None if its number is unknown.
     """
 
     ranks: tuple[int | None, ...]
@@ -61,14 +61,14 @@ class Stack:
 
 @dataclass(frozen=True, slots=True)
 class Stacks:
-    """What is known about a hang; ``remark`` says why nothing more is, or of whom not."""
+    """The stacks of a hang; ``remark`` says which are missing, and why."""
 
     found: tuple[Stack, ...] = ()
     remark: str | None = None
 
 
 def stacks_of(leader: int, directory: Path) -> Stacks:
-    """Where the ranks stand that the session of process ``leader`` runs.
+    """The stacks of the ranks in the session of process ``leader``.
 
     Ranks are the processes whose program lies in ``directory``.
     """
@@ -88,18 +88,18 @@ def stacks_of(leader: int, directory: Path) -> Stacks:
             complaint = _complaint(errors) or "it found no procedure of the program"
     remarks = []
     if not ranks:
-        remarks.append("no rank was running any more")
+        remarks.append("all ranks had ended")
     if complaint:
         remarks.append(NO_STACKS.format(reason=complaint))
     if len(ranks) > _MOST_RANKS:
-        remarks.append(f"{len(ranks) - _MOST_RANKS} more ranks were not looked at")
+        remarks.append(f"{len(ranks) - _MOST_RANKS} more ranks were not inspected")
     return Stacks(_grouped(by_frames), "; ".join(remarks) or None)
 
 
 def simulated_stacks(output: str, directory: Path) -> Stacks:
-    """Where simulated ranks stand, from what gdb said with ``simulation_script``.
+    """The stacks of simulated ranks, from gdb's output for ``simulation_script``.
 
-    Ranks are threads that are made in their order, after the one that simulates.
+    Ranks are threads, created in their order after the thread that simulates.
     """
     sources = _sources(directory)
     by_frames: dict[tuple[str, ...], list[int | None]] = defaultdict(list)
@@ -116,7 +116,7 @@ def simulated_stacks(output: str, directory: Path) -> Stacks:
 
 
 def simulation_script() -> str:
-    """The commands with which gdb stops a simulation that finds a deadlock and shows all ranks."""
+    """The gdb commands that stop a simulation at a deadlock and show all ranks."""
     return "\n".join(
         (
             *_QUIET,
@@ -131,7 +131,7 @@ def simulation_script() -> str:
 
 
 def rendered(stacks: Iterable[Stack]) -> list[str]:
-    """The stacks in lines, for a person."""
+    """The stacks as lines for a person."""
     lines = []
     for stack in stacks:
         lines.append(f"{stack.title()}:")
@@ -144,8 +144,10 @@ def _grouped(by_frames: dict[tuple[str, ...], list[int | None]]) -> tuple[Stack,
 
 
 def _gdb(gdb: str, process: int, looks: int) -> tuple[str, str]:
-    """What gdb says of a process, looked at so many times: one that simulates is in turn at each
-    of its ranks, and elsewhere."""
+    """The output of gdb for a process, inspected ``looks`` times.
+
+    A process that simulates executes its ranks in turn, so one look may miss them.
+    """
     words = [gdb, "-batch", "-nx"]
     commands = ["thread apply 1 bt"]
     commands += ["detach", f"attach {process}", "thread apply 1 bt"] * (looks - 1)
@@ -177,7 +179,7 @@ def _complaint(errors: str) -> str:
 
 
 def _rank_processes(leader: int, directory: Path) -> list[tuple[int | None, int]]:
-    """Ranks and their processes; all of a session that have no children if no program is known."""
+    """Ranks and their processes; without a known program, the childless ones of the session."""
     processes = programs_in(directory)
     if not processes:
         members = session(leader)
@@ -187,8 +189,10 @@ def _rank_processes(leader: int, directory: Path) -> list[tuple[int | None, int]
 
 
 def programs_in(directory: Path) -> list[int]:
-    """The processes whose program lies in ``directory``; some launchers give ranks sessions of
-    their own."""
+    """The processes whose program lies in ``directory``, in any session.
+
+    Some launchers give ranks sessions of their own.
+    """
     top = os.path.realpath(directory) + os.sep
     running = (int(folder.name) for folder in Path("/proc").glob("[0-9]*"))
     return [process for process in running if _program(process).startswith(top)]
@@ -220,7 +224,7 @@ def _rank(process: int) -> int | None:
 
 
 def _sources(directory: Path) -> Mapping[str, Path | None]:
-    """All files of the tree by their names; None: several have this one."""
+    """The files of the tree by name; None: several have this name."""
     found: dict[str, Path | None] = {}
     for folder, _, names in os.walk(directory):
         for name in names:
@@ -229,7 +233,7 @@ def _sources(directory: Path) -> Mapping[str, Path | None]:
 
 
 def _frames(lines: Iterable[str], sources: Mapping[str, Path | None]) -> tuple[str, ...]:
-    """The user's procedures of a backtrace, after what the innermost called; none: nothing."""
+    """The procedure that the user's innermost one called, then the user's; () without any."""
     frames: list[str] = []
     called, callee = "", ""
     for line in lines:
@@ -263,7 +267,7 @@ def _place(name: str, line: str, callee: str, sources: Mapping[str, Path | None]
 
 
 def _demangled(name: str) -> str:
-    """A procedure's name without what compilers and profiling interfaces add to it."""
+    """A procedure's name without additions of compilers and profiling interfaces."""
     if module := re.fullmatch(r"__(\w+?)_MOD_(\w+)", name):
         return f"{module[1]}::{module[2]}"
     bare = name.rstrip("_")

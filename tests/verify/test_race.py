@@ -285,7 +285,7 @@ def test_threads_that_call_at_once_are_refused(
     assert outcome.status != 0
     setup = setups([mpi.name])[0][0]
     findings = watched(setup, "{launcher} -np {ranks} {exe}", tmp_path).findings
-    with pytest.raises(UsageError, match="--race cannot watch this program: it asks for MPI_THREA"):
+    with pytest.raises(UsageError, match="--race cannot check this program: it asks for MPI_THREA"):
         findings(outcome, tmp_path)
 
 
@@ -438,7 +438,7 @@ def test_a_run_that_names_no_program_cannot_be_watched(tmp_path: Path) -> None:
 
 
 def test_no_compiler_for_the_library(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no-such-mpicc, which is not here"):
+    with pytest.raises(UsageError, match="no-such-mpicc, which is not installed"):
         build_library("no-such-mpicc", tmp_path)
 
 

@@ -1,1 +1,1 @@
-"""Procedures of the original and of the transformed program, called side by side."""
+"""Calls procedures of the original and of the transformed program, and compares results."""

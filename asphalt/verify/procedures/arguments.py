@@ -1,4 +1,4 @@
-"""Python values to the arguments of a procedure, and back."""
+"""Converts Python values to the arguments of a procedure, and back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from asphalt.verify.procedures.library import Array, Bound, LoadedProcedure, dum
 
 
 class CallArguments:
-    """The arguments of one call: what the procedure gets, and what the caller gets back.
+    """The arguments of one call: values for the procedure, and results for the caller.
 
     Raises ``UsageError`` for values that do not fit the interface.
     """
@@ -32,7 +32,7 @@ class CallArguments:
         self._complete(given)
 
     def call(self) -> dict[str, object]:
-        """Call, and give what scalars the procedure may have changed, and its result."""
+        """Call; returns the scalars that the procedure may have changed, and its result."""
         self.entry.call(self.values)
         for own, passed in self._back:
             own[...] = passed if own.dtype != np.bool_ else passed != 0
@@ -47,7 +47,7 @@ class CallArguments:
         return changed
 
     def _complete(self, given: Mapping[str, object]) -> None:
-        """What depends on the scalars: those left out, arrays, characters, the result."""
+        """Add all values that depend on scalars: omitted ones, arrays, characters, the result."""
         for dummy in self.interface.dummies:
             if dummy.name in given or dummy.optional:
                 continue
@@ -89,7 +89,7 @@ class CallArguments:
         handle = getattr(value, "py2f", None)
         if handle is not None:
             if dummy.base not in ("integer", "handle"):
-                raise UsageError(f"{self._what(dummy)} is no MPI handle, but {dummy.base}")
+                raise UsageError(f"{self._what(dummy)} is not an MPI handle, but {dummy.base}")
             return np.array(handle(), dtype)
         if dummy.base == "handle" and not isinstance(value, int | np.integer | np.ndarray):
             raise UsageError(f"{self._what(dummy)} is an MPI handle; pass mpi4py's object")
@@ -129,7 +129,7 @@ class CallArguments:
         self.values[dummy.name] = self._passed(dummy, value, length)
 
     def _passed(self, dummy: Dummy, value: Array, length: int | None) -> Array:
-        """The array itself, or a copy that is copied back."""
+        """The array itself, or a copy to be copied back."""
         if dummy.base == "character":
             if value.dtype.kind != "S" or (length is not None and value.dtype.itemsize != length):
                 wanted = "S*" if length is None else f"S{length}"
@@ -186,7 +186,7 @@ class CallArguments:
 def _bound(
     interface: Interface, args: Sequence[object], named: Mapping[str, object]
 ) -> dict[str, object]:
-    """The values by dummy name; None counts as left out."""
+    """The values by the names of dummy arguments; None counts as omitted."""
     names = [dummy.name for dummy in interface.dummies]
     if len(args) > len(names):
         raise UsageError(f"{interface} takes {len(names)} arguments, not {len(args)}")
@@ -201,7 +201,7 @@ def _bound(
 
 
 def _fits(found: Array, wanted: np.dtype[Any]) -> bool:
-    """Whether a Python number is exact in a type that NumPy would not cast its own to."""
+    """Whether a Python number is exact in a type to which NumPy does not cast safely."""
     return found.dtype.kind in "iu" and wanted.kind in "iu"
 
 

@@ -1,10 +1,9 @@
-"""A version of the program as a shared library, in which some procedures can be called from C.
+"""Builds a version of the program as a shared library with procedures that C can call.
 
-No symbol of one library is seen by another: they are loaded with RTLD_LOCAL, so that module
-variables and COMMON blocks are each version's own.  What MPI's Fortran bindings know by its address
-(MPI_IN_PLACE, MPI_STATUS_IGNORE) is in COMMON blocks, of which every library has a copy; those of
-the bindings come first where the bindings were loaded for all to see, which is what the library
-that ``bindings`` makes is for.
+Libraries are loaded with RTLD_LOCAL, so that each version has its own module variables and COMMON
+blocks.  MPI's Fortran bindings recognise MPI_IN_PLACE, MPI_STATUS_IGNORE and others by address, in
+COMMON blocks of which every library has a copy.  The copy of the bindings wins if the bindings are
+loaded globally first; the library of ``bindings`` does that.
 """
 
 from __future__ import annotations
@@ -44,14 +43,14 @@ end subroutine {FLUSH}
 """
 _UNDEFINED = re.compile(r"undefined reference to [`'](\w+?)_?'")
 _SHARED = ("-shared", "-fPIC", "-Wl,-Bsymbolic-functions", "-Wl,--no-undefined")
-_MAINS = "-Wl,--allow-multiple-definition"  # main programs, which nobody calls
+_MAINS = "-Wl,--allow-multiple-definition"  # main programs, which are never called
 _FREE_COLUMNS, _FIXED_COLUMNS = 130, 72
 _MARGIN = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """The MPI whose compiler it is, options for each compilation, and seconds that one may take."""
+    """The MPI of the compiler, flags for each compilation, and its time limit in seconds."""
 
     mpi: Mpi
     flags: tuple[str, ...]
@@ -60,7 +59,7 @@ class Compiler:
 
 @dataclass(frozen=True, slots=True)
 class Callable:
-    """A procedure that is to be called from outside."""
+    """A procedure to call from outside."""
 
     interface: Interface
     scope: Scope
@@ -75,10 +74,10 @@ def build_version(
     compiler: Compiler,
     overlay: Mapping[Path, bytes],
 ) -> Path:
-    """Build what the procedures need of a version of the program, as ``LIBRARY`` in ``directory``.
+    """Build the files that the procedures need, as ``LIBRARY`` in ``directory``.
 
     ``overlay``: files that replace those of the mirrored tree, by their paths below it.
-    Raises ``UsageError`` with the compiler's words where it does not build.
+    Raises ``UsageError`` with the compiler's message if the build fails.
     """
     written = write_tree(paths, changes, directory)
     for path, content in overlay.items():
@@ -111,7 +110,7 @@ def _told(outcome: CommandResult, text: str, missing: Collection[str]) -> str:
     if missing:
         names = ", ".join(sorted(missing)[:5])
         return (
-            f"does not build: no {names} is defined; name the sources that define what it calls, "
+            f"does not build: {names} is not defined; give the sources that define what it calls, "
             "or the libraries (--flags=-lNAME)"
         )
     return f"does not build: {essence(text) or f'status {outcome.status}'}"
@@ -127,7 +126,7 @@ def _compile(
     ordered = [os.path.relpath(path, directory) for path in compile_order(sources)]
     if (directory / _EXTERNAL).is_file():
         ordered.append(_EXTERNAL)
-    # what the sources include and no mirror holds stands beside the originals
+    # included files that are not mirrored are beside the originals
     beside = dict.fromkeys(str(absolute(Path(file)).parent) for file in sorted(files))
     command = [
         compiler.mpi.free,
@@ -146,7 +145,7 @@ def _compile(
 def _add_wrappers(
     procedures: Sequence[Callable], base: Path, directory: Path, settings: Settings
 ) -> None:
-    """Write the wrappers of module procedures into their modules, the others into a file."""
+    """Write the wrappers of module procedures into their modules, others into a file."""
     by_module: dict[tuple[str, str], list[str]] = {}
     outside: list[str] = []
     for number, procedure in enumerate(procedures):
@@ -169,7 +168,7 @@ def _insert(path: Path, module: str, lines: Sequence[str], settings: Settings) -
     located = tree.module(module)
     end = located.unit.end if located is not None else None
     if located is None or end is None or end.span is None:
-        raise InputError(str(path), None, f"module {module} has no end that could be found")
+        raise InputError(str(path), None, f"the END statement of module {module} was not found")
     if end.joined or located.unit.contains is None:
         raise InputError(
             str(path), end.span.first, "put the END of the module on a line of its own"
@@ -181,7 +180,7 @@ def _insert(path: Path, module: str, lines: Sequence[str], settings: Settings) -
 
 
 def _laid_out(lines: Sequence[str], form: Form) -> list[str]:
-    """The physical lines of statements."""
+    """The source lines of statements."""
     free = form is Form.FREE
     width, wrap = (_FREE_COLUMNS, wrap_free) if free else (_FIXED_COLUMNS, wrap_fixed)
     laid: list[str] = []
@@ -192,8 +191,10 @@ def _laid_out(lines: Sequence[str], form: Form) -> list[str]:
 
 
 def bindings(directory: Path, mpi: Mpi) -> Path:
-    """A library that needs MPI's Fortran bindings, to be loaded for all to see, first; its only
-    procedure, ``FLUSH``, writes out what Fortran has printed."""
+    """A library that needs MPI's Fortran bindings, to be loaded first and globally.
+
+    Its only procedure, ``FLUSH``, flushes the standard output of Fortran.
+    """
     source = directory / f"{_BINDINGS}.f90"
     source.write_text(_FLUSH)
     target = directory / f"{_BINDINGS}.so"

@@ -1,8 +1,8 @@
 """Calls a procedure of the original and of transformed programs on random inputs, and compares.
 
-The ranks run draw after draw in one job of mpiexec.  A draw that the original cannot be called with
-(it stops, or an MPI error or a fault ends it, or it writes beside its arguments) is thrown away,
-and a new job goes on with the next.
+The ranks run draw after draw in one job of mpiexec.  A draw is discarded if the original fails
+with it: it stops, an MPI error or a fault ends it, or it writes outside its arguments.  A new job
+continues with the next draw.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from asphalt.config.errors import UsageError
 from asphalt.project import Project
-from asphalt.running.mpi import Mpi
+from asphalt.running.mpi import Mpi, rank_count
 from asphalt.running.process import run
 from asphalt.verify.causes import NOT_TILED
 from asphalt.verify.compare import Difference
@@ -37,17 +37,19 @@ from asphalt.verify.procedures.task import (
     read_log,
 )
 from asphalt.verify.procedures.versions import Versions
-from asphalt.verify.rows import ComparisonRow, ResultKind, counted_ranks, kind_of
+from asphalt.verify.rows import ComparisonRow, ResultKind, kind_of
 
 _CHECKS = ("-fcheck=bounds,do,mem", "-g")
 _FIRST = re.compile(r"\s*([\w:.%]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
-_STARTING = 60.0  # seconds that a job may take beside its calls
+_STARTING = 60.0  # seconds that a job may take besides its calls
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRequest:
-    """What is compared: a procedure (of the file ``path``), with which calls before, fixed values,
-    number of draws and seed; ``limit``: seconds for one call; ``keep``: logs of the ranks stay."""
+    """What to compare: a procedure of the file ``path``, calls before it, fixed values, draws.
+
+    ``limit``: seconds for one call; ``keep``: keep the logs of the ranks.
+    """
 
     procedure: str
     path: str | None
@@ -62,7 +64,7 @@ class ComparisonRequest:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The comparisons, what is to be said about them, and what could not be tried."""
+    """The comparisons, remarks on them, and what could not be run."""
 
     rows: tuple[ComparisonRow, ...]
     remarks: tuple[str, ...]
@@ -82,9 +84,9 @@ def compare(
 ) -> Compared:
     """Compare under each MPI, on each number of ranks, for each (K, D).
 
-    ``progress`` is told what is done, ``advance`` is called after each number of ranks.  Raises
-    ``UsageError`` and ``InputError`` for a procedure that cannot be called, and where nothing can
-    be tried.
+    ``progress`` is called with the name of each piece of work, ``advance`` after each number of
+    ranks.  Raises ``UsageError`` and ``InputError`` for a procedure that cannot be called, and if
+    nothing can be run.
     """
     calls = [_first(text) for text in wanted.first]
     versions = Versions.of(project, (wanted.procedure, *(name for name, _ in calls)), wanted.path)
@@ -111,7 +113,7 @@ def compare(
 
 
 def _first(text: str) -> tuple[str, tuple[str, ...]]:
-    """The procedure and the arguments of a call that is made before all others."""
+    """The procedure and the arguments of a call before all others."""
     match = _FIRST.fullmatch(text)
     if match is None:
         raise UsageError(f"--first {text}: write NAME(ARGUMENTS), e.g. --first 'setup(ranks)'")
@@ -131,11 +133,11 @@ def _check_fixed(interface: Interface, fixed: Sequence[Fixed]) -> None:
         if dummy.rank and len(one.values) != dummy.rank:
             raise UsageError(f"--set {one.name}: {dummy} has {dummy.rank} dimensions")
         if not dummy.rank and (dummy.base not in ("integer", "handle") or len(one.values) > 1):
-            raise UsageError(f"--set {one.name}: only whole numbers and extents can be fixed")
+            raise UsageError(f"--set {one.name}: only integers and extents can be fixed")
 
 
 class _Job:
-    """Everything for one MPI: the libraries, and the jobs that use them."""
+    """The libraries for one MPI, and the jobs that use them."""
 
     def __init__(
         self,
@@ -196,7 +198,7 @@ class _Job:
         )
 
     def _checked(self, compiler: Compiler) -> Path | None:
-        """The original with the compiler's checks; None: it has none of gfortran's."""
+        """The original with gfortran's checks; None: another compiler."""
         self.progress(f"{self.mpi}: building the original with checks")
         checks = replace(compiler, flags=(*compiler.flags, "-O1", *_CHECKS))
         try:
@@ -205,7 +207,7 @@ class _Job:
             return None
 
     def rows(self, ranks: int) -> Iterator[ComparisonRow]:
-        """The comparisons on a number of ranks; what did not build comes once."""
+        """The comparisons on a number of ranks; failed builds come once."""
         yield from self._failed
         self._failed = []
         if not self._choices:
@@ -215,10 +217,10 @@ class _Job:
         while tally.wants_more:
             self.progress(f"{self.mpi}: {ranks} ranks, draw {start + 1}")
             start = self._run(ranks, start, tally)
-        yield from self._told(ranks, tally)
+        yield from self._results(ranks, tally)
 
     def _run(self, ranks: int, start: int, tally: Tally) -> int:
-        """One job from draw ``start``; the draw to go on with."""
+        """Run one job from draw ``start``; returns the draw to continue with."""
         assert self._task is not None
         many = tally.missing
         task = replace(self._task, start=start, stop=start + many)
@@ -239,17 +241,17 @@ class _Job:
             shutil.rmtree(folder, ignore_errors=True)
         return tally.next
 
-    def _told(self, ranks: int, tally: Tally) -> Iterator[ComparisonRow]:
-        where = f"{self.mpi}, {counted_ranks(ranks)}"
+    def _results(self, ranks: int, tally: Tally) -> Iterator[ComparisonRow]:
+        where = f"{self.mpi}, {rank_count(ranks)}"
         draws = "draw" if tally.compared == 1 else "draws"
         text = f"{where}: {tally.compared} {draws} compared"
         if tally.thrown:
-            text += f", {len(tally.thrown)} thrown away, the last since {tally.thrown[-1]}"
+            text += f", {len(tally.thrown)} discarded, the last since {tally.thrown[-1]}"
         self.remarks.append(text)
         if tally.compared == 0 and not tally.differences:
             raise UsageError(
-                "no draw could be used; fix sizes by --set NAME=VALUE, or set up what the "
-                f"procedure needs by --first 'NAME(...)'; last: {tally.last_reason}"
+                "no draw could be used; fix sizes with --set NAME=VALUE, or set up what the "
+                f"procedure needs with --first 'NAME(...)'; last: {tally.last_reason}"
             )
         for label, (tile, depth) in self._choices.items():
             difference = tally.differences.get(label)

@@ -1,7 +1,7 @@
-"""Random arguments: sizes small and alike on all ranks, arrays different on each.
+"""Random arguments: small sizes, equal on all ranks, and arrays that differ between ranks.
 
-What a draw is depends on the seed, its number, and what the user fixes, and on nothing else: ranks
-agree about it without a message.
+A draw depends on the seed, its number, and the values that the user fixes, and on nothing else, so
+that ranks agree on it without a message.
 """
 
 from __future__ import annotations
@@ -26,21 +26,24 @@ _OPEN_END = 1 << 14  # elements of an assumed-size array
 _LENGTH = 16
 
 
-class ThrownAwayError(Exception):
-    """A draw that the procedure cannot be called with."""
+class DiscardedDrawError(Exception):
+    """A draw with which the procedure cannot be called."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """What the user fixes by ``NAME=VALUE``: Fortran-like integer expressions over ``ranks``,
-    ``rank`` and dummies; several, for an array: its extents."""
+    """A value that the user fixes with ``NAME=VALUE``.
+
+    Fortran-like integer expressions over ``ranks``, ``rank`` and dummy arguments; of an array, one
+    for each extent.
+    """
 
     name: str
     values: tuple[str, ...]
 
     @staticmethod
     def of(text: str) -> Fixed:
-        """Raises ``UsageError`` for what is no ``NAME=VALUE``."""
+        """Parse ``NAME=VALUE``; raises ``UsageError`` for any other text."""
         name, equals, value = text.partition("=")
         values = tuple(part.strip() for part in _parts(value))
         if not equals or not name.strip().isidentifier() or not all(values):
@@ -54,7 +57,7 @@ class Fixed:
 
 
 def _parts(text: str) -> Iterable[str]:
-    """The text at commas outside of parentheses."""
+    """The text, split at commas outside parentheses."""
     depth, start = 0, 0
     for place, character in enumerate(text):
         depth += (character == "(") - (character == ")")
@@ -68,11 +71,11 @@ def _tree(text: str) -> ast.expr:
     try:
         return ast.parse(text.strip().lower(), mode="eval").body
     except (SyntaxError, ValueError):
-        raise UsageError(f"--set: '{text}' is no expression of whole numbers") from None
+        raise UsageError(f"--set: '{text}' is not an integer expression") from None
 
 
 def names_of(text: str) -> frozenset[str]:
-    """The names in an expression; raises ``UsageError`` where it is none."""
+    """The names in an expression; raises ``UsageError`` for any other text."""
     tree = _tree(text)
     functions = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
     return frozenset(
@@ -83,7 +86,7 @@ def names_of(text: str) -> frozenset[str]:
 
 
 def evaluate(text: str, values: Mapping[str, int]) -> int:
-    """The value of an expression with ``+ - * / % max min mod``; ``/`` drops the fraction.
+    """The value of an expression with ``+ - * / % max min mod``; ``/`` truncates.
 
     Raises ``UsageError`` for anything else, and for names without a value.
     """
@@ -102,8 +105,8 @@ def evaluate(text: str, values: Mapping[str, int]) -> int:
                 return int(_FUNCTIONS[name](*map(value, args)))
             case ast.Name(id=name):
                 known = ", ".join(sorted(values))
-                raise UsageError(f"--set: {name} means nothing in '{text}'; there are {known}")
-        raise UsageError(f"--set: '{text}' is no expression of whole numbers")
+                raise UsageError(f"--set: {name} has no value in '{text}'; known names are {known}")
+        raise UsageError(f"--set: '{text}' is not an integer expression")
 
     return value(_tree(text))
 
@@ -127,7 +130,7 @@ def _operation(op: ast.operator, left: int, right: int, text: str) -> int:
             return abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
         case ast.Mod() if right:
             return left % right
-    raise UsageError(f"--set: '{text}' is no expression of whole numbers")
+    raise UsageError(f"--set: '{text}' is not an integer expression")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +151,7 @@ class Drawn:
     said: str
 
     def copy(self) -> Drawn:
-        """The same arguments in other memory."""
+        """A copy of the arguments in other memory."""
         values, buffers = {}, {}
         for name, value in self.values.items():
             buffers[name], values[name] = _guarded(value.shape, value.dtype)
@@ -156,7 +159,7 @@ class Drawn:
         return Drawn(values, buffers, self.said)
 
     def overrun(self) -> str | None:
-        """The argument beside which something was written."""
+        """The argument whose guards were overwritten; None: all are intact."""
         for name, buffer in self.buffers.items():
             if (buffer[:GUARD] != _GUARD_BYTE).any() or (buffer[-GUARD:] != _GUARD_BYTE).any():
                 return name
@@ -186,7 +189,7 @@ class Draws:
     def draw(self, number: int) -> Drawn:
         """The arguments of draw ``number`` on this rank.
 
-        Raises ``ThrownAwayError`` where sizes come out impossible.
+        Raises ``DiscardedDrawError`` for impossible sizes.
         """
         same = np.random.default_rng([self.seed, number])
         own = np.random.default_rng([self.seed, number, self.where.rank + 1])
@@ -207,7 +210,7 @@ class Draws:
                 dtype = np.dtype(f"S{max(1, lengths.get(dummy.name, _LENGTH))}")
             shape = shapes.get(dummy.name, ())
             if dtype.itemsize * int(np.prod(shape, dtype=np.float64)) > _MOST_BYTES:
-                raise ThrownAwayError(f"{dummy} would have shape {shape}")
+                raise DiscardedDrawError(f"{dummy} would have shape {shape}")
             buffers[dummy.name], values[dummy.name] = _guarded(shape, dtype)
             if dummy.name in scalars:
                 values[dummy.name][...] = scalars[dummy.name]
@@ -216,7 +219,7 @@ class Draws:
         return Drawn(values, buffers, self._said(values, shapes))
 
     def _scalars(self, rng: np.random.Generator, absent: set[str]) -> dict[str, Array]:
-        """Integers: communicators, ranks, sizes, what the user fixes."""
+        """Integers: communicators, ranks, sizes, fixed values."""
         where = self.where
         integers: dict[str, int] = {}
         for dummy in self.interface.dummies:
@@ -243,7 +246,7 @@ class Draws:
         return scalars
 
     def _fix(self, integers: dict[str, int]) -> None:
-        """Evaluate what the user fixes, each after what it depends on."""
+        """Evaluate the fixed values, each after those that it depends on."""
         pending = {
             name: values[0]
             for name, values in self.fixed.items()
@@ -263,7 +266,7 @@ class Draws:
         self, rng: np.random.Generator, scalars: Mapping[str, Array]
     ) -> dict[str, tuple[int, ...]]:
         integers = self._names({name: int(value) for name, value in scalars.items()})
-        # arrays of assumed shape mostly go together
+        # arrays of assumed shape usually have the same extents
         alike = rng.random() < 0.8
         common = [_size(rng, self.where.ranks) for _ in range(15)]
         shapes: dict[str, tuple[int, ...]] = {}
@@ -287,7 +290,7 @@ class Draws:
             shapes[dummy.name] = tuple(known)
         for name, extents in shapes.items():
             if min(extents) < 0:
-                raise ThrownAwayError(f"{name} would have a negative extent")
+                raise DiscardedDrawError(f"{name} would have a negative extent")
         return shapes
 
     def _said(self, values: Mapping[str, Array], shapes: Mapping[str, tuple[int, ...]]) -> str:
@@ -307,7 +310,7 @@ class Draws:
 
 
 def _size(rng: np.random.Generator, ranks: int) -> int:
-    """A small size; half of the time a multiple of the number of ranks, which exchanges need."""
+    """A small size; half of the time a multiple of the number of ranks, as exchanges need."""
     if rng.random() < 0.5:
         return ranks * int(rng.integers(1, max(1, SMALL // ranks) + 1))
     return int(rng.integers(1, SMALL + 1))

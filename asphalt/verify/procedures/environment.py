@@ -1,7 +1,7 @@
-"""What lets mpi4py run with an MPI: its binary interface, and the library by the name it looks for.
+"""The environment in which mpi4py runs with an MPI: its binary interface and library name.
 
-mpi4py's wheels hold a module for each of the two binary interfaces; each wants one name of MPI's
-library (``libmpi.so.40`` or ``libmpi.so.12``), which a distribution may have given another one.
+mpi4py's wheels contain a module for each of the two binary interfaces.  Each needs MPI's library
+under one name (``libmpi.so.40`` or ``libmpi.so.12``), which may differ from the distribution's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _INTERFACES = {
 
 
 def require_mpi4py() -> None:
-    """Raises ``UsageError`` where there is no mpi4py, with how to get it."""
+    """Raise ``UsageError`` if mpi4py is missing, with how to get it."""
     missing = [name for name in ("numpy", "mpi4py") if importlib.util.find_spec(name) is None]
     if missing:
         raise UsageError(
@@ -41,10 +41,10 @@ def require_mpi4py() -> None:
 
 
 def environment_for(mpi: Mpi, bindings: Path) -> Mapping[str, str]:
-    """The variables for ranks that use mpi4py with ``mpi``; links are made beside ``bindings``,
-    a library that is linked with it.
+    """The variables for ranks that use mpi4py with ``mpi``.
 
-    Raises ``UsageError`` where the MPI's library cannot be found.
+    It makes links beside ``bindings``, a library that is linked with the MPI.  Raises
+    ``UsageError`` if the MPI's library cannot be found.
     """
     interface = _INTERFACES[mpi.name]
     outcome = run(["ldd", bindings.name], bindings.parent, 60)

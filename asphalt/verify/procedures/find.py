@@ -1,4 +1,4 @@
-"""Which procedure a name means in a tree, and which files it takes to build it."""
+"""Finds a procedure by its name in a tree, and the files that its build needs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _SEPARATOR = re.compile(r"::|\.|%|/")
 def find_procedure(tree: Tree, name: str, path: str | None = None) -> Located:
     """The procedure ``name``, ``module::name`` or ``module.name`` of a tree (in the file ``path``).
 
-    Raises ``UsageError`` where there is none, or more than one.
+    Raises ``UsageError`` if there is none, or more than one.
     """
     words = [word.strip().lower() for word in _SEPARATOR.split(name)]
     if not 1 <= len(words) <= 2 or not all(words):
-        raise UsageError(f"'{name}' is no procedure; write NAME or MODULE::NAME")
+        raise UsageError(f"'{name}' is not a procedure name; write NAME or MODULE::NAME")
     files = [path] if path is not None else [entry.path for entry in tree.files]
     known: dict[str, list[tuple[str, int]]] = {}
     for file in files:
@@ -50,7 +50,7 @@ def find_procedure(tree: Tree, name: str, path: str | None = None) -> Located:
 
 
 def qualified(tree: Tree, file: str, unit: UnitOutline) -> str:
-    """``host::name``, or ``name`` where nothing contains it."""
+    """``host::name``, or ``name`` without a host."""
     if unit.host is None:
         return unit.name
     return f"{tree.outline(file).units[unit.host].name}::{unit.name}"
@@ -59,7 +59,7 @@ def qualified(tree: Tree, file: str, unit: UnitOutline) -> str:
 def _unknown(name: str, words: Sequence[str], known: Sequence[str], path: str | None) -> str:
     where = path or "the sources"
     if not known:
-        return f"there is no procedure {name} in {where}, nor any other"
+        return f"there is no procedure in {where}"
     last = {full.split("::")[-1]: full for full in known}
     close = difflib.get_close_matches(words[-1], list(last), n=3)
     if close:
@@ -115,7 +115,7 @@ def _external(tree: Tree, name: str) -> tuple[str, ...]:
 
 
 def reaches(tree: Tree, scopes: Scopes, procedure: Unit, names: Collection[str]) -> bool:
-    """Whether a procedure is one of ``names``, or may call one, directly or through others."""
+    """Whether a procedure is one of ``names``, or may call one, directly or indirectly."""
     seen: set[str] = set()
     pending = list(names)
     while pending:
@@ -134,7 +134,7 @@ def reaches(tree: Tree, scopes: Scopes, procedure: Unit, names: Collection[str])
 
 
 def _is_variable(symbol: Symbol | None) -> bool:
-    """Whether a name certainly is that of a variable."""
+    """Whether a name is certainly a variable."""
     return (
         symbol is not None
         and symbol.origin in (Origin.MODULE, Origin.COMMON, Origin.PARAMETER)
@@ -143,7 +143,7 @@ def _is_variable(symbol: Symbol | None) -> bool:
 
 
 def _renames(unit: Unit, name: str) -> bool:
-    """Whether declarations of a unit make a generic name or a binding of a procedure."""
+    """Whether a unit declares a generic name or a type-bound procedure for a procedure."""
     word = re.compile(rf"\b{name}\b", re.IGNORECASE)
     return any(
         word.search(leaf.body or "")
@@ -154,7 +154,7 @@ def _renames(unit: Unit, name: str) -> bool:
 
 
 def missing_module(tree: Tree, files: Collection[str], missing: Sequence[str]) -> str | None:
-    """Where a missing module may be found, for a message: beside the files that need it."""
+    """A file beside those in ``files`` that defines a missing module, for a message."""
     for path in sorted(files):
         for near in sorted(Path(path).parent.iterdir()):
             if str(near) in files or not near.is_file():

@@ -1,4 +1,4 @@
-"""What a caller must know of a procedure: its dummy arguments as the symbol index gives them."""
+"""The interface of a procedure: its dummy arguments, from the symbol index."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _BASES = {
     "character": "character",
 }
 _REFUSED = {
-    "allocatable": "is allocatable: what it is after a call has no place in a NumPy array",
-    "pointer": "is a pointer: what it points to after a call has no place in a NumPy array",
+    "allocatable": "is allocatable: a NumPy array cannot hold its value after a call",
+    "pointer": "is a pointer: a NumPy array cannot hold its target after a call",
     "external": "is a procedure",
     "procedure": "is a procedure",
     "codimension": "is a coarray",
@@ -31,13 +31,13 @@ _REFUSED = {
 
 @dataclass(frozen=True, slots=True)
 class Dummy:
-    """A dummy argument, or a function's result (``name`` is the function's then).
+    """A dummy argument, or a function result (with the name of the function).
 
     ``base``: integer, real, complex, logical, character, or ``handle`` for a typed MPI handle.
-    ``intent``: in, out or inout (also where none is stated).  ``form``: scalar, explicit,
+    ``intent``: in, out or inout (also if none is declared).  ``form``: scalar, explicit,
     assumed_size or assumed_shape.  ``bounds``: the dimensions as declared.  ``sizes``: the names in
-    declared bounds and lengths that the caller gives.  ``length``: characters, as declared; ``*``:
-    that of the actual argument.
+    declared bounds and lengths that the caller provides.  ``length``: of characters, as declared;
+    ``*``: that of the actual argument.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Dummy:
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """A procedure that can be called from outside: where it is, dummies in order, and result.
+    """A procedure that can be called from outside: its module, dummy arguments, and result.
 
     ``module`` None: an external procedure.
     """
@@ -82,44 +82,44 @@ class Interface:
 
     @property
     def arguments(self) -> tuple[Dummy, ...]:
-        """The dummies, and the result as one more."""
+        """The dummy arguments, followed by the result."""
         return self.dummies if self.result is None else (*self.dummies, self.result)
 
     @property
     def sizes(self) -> frozenset[str]:
-        """The dummies that declared bounds and lengths depend on."""
+        """The dummy arguments that declared bounds and lengths depend on."""
         return frozenset(name for dummy in self.arguments for name in dummy.sizes)
 
 
 def interface_of(located: Located, scope: Scope) -> Interface:
     """The interface of a module procedure or an external procedure.
 
-    Raises ``InputError`` for what cannot be called from outside, with the reason.
+    Raises ``InputError`` with the reason if it cannot be called from outside.
     """
     unit = located.unit
     head = unit.head.what if unit.head is not None else None
     if unit.head is None or unit.head.span is None or not isinstance(head, UnitHead):
-        raise InputError(located.path, None, f"{unit.name} has no head that could be read")
+        raise InputError(located.path, None, f"the head of {unit.name} could not be read")
     line = unit.head.span.first
     hosts = located.chain[:-1]
     if hosts and hosts[-1].kind == "program":
         raise InputError(
             located.path,
             line,
-            f"{unit.name} is contained in a program, and exists only while that runs: "
-            "move it into a module, or verify the whole program",
+            f"{unit.name} is an internal procedure of a main program: move it into a module, or "
+            "verify the whole program",
         )
     if hosts and (len(hosts) > 1 or hosts[-1].kind != "module"):
         raise InputError(
             located.path,
             line,
-            f"{unit.name} is contained in the {hosts[-1].kind} {hosts[-1].name}, and can be "
-            "called only there: name the procedure around it",
+            f"{unit.name} is an internal procedure of the {hosts[-1].kind} {hosts[-1].name}, which "
+            "alone can call it: verify that procedure",
         )
     if "*" in head.args:
         raise InputError(located.path, line, f"{unit.name} has alternate returns")
     if not hosts and "bind" in scope.declared.symbols.get(unit.name, _NOTHING).attrs:
-        raise InputError(located.path, line, f"{unit.name} has a binding label of its own")
+        raise InputError(located.path, line, f"{unit.name} has a binding label")
     dummies = tuple(_dummy(name, scope, located, line) for name in head.args)
     result = None
     if unit.kind == "function":
@@ -132,7 +132,7 @@ _NOTHING = Symbol("", "", None, None, frozenset(), None, None, Origin.LOCAL, "")
 
 
 def symbol_of(name: str, scope: Scope) -> Symbol | None:
-    """The symbol of a dummy or result, its type implied where it is not declared."""
+    """The symbol of a dummy argument or result, with its implicit type if undeclared."""
     found = scope.resolve(name)
     return found if isinstance(found, Symbol) else None
 
@@ -155,7 +155,7 @@ def _dummy(
             raise refuse(reason)
     base = _base(symbol, scope)
     if base is None:
-        raise refuse("is of a derived type, which NumPy has no match for")
+        raise refuse("is of a derived type, which NumPy does not have")
     dims = symbol.dims or ()
     if any(dim.kind == "assumed_rank" for dim in dims):
         raise refuse("is of assumed rank")

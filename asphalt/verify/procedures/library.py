@@ -1,4 +1,4 @@
-"""A built version: its procedures called with NumPy arrays."""
+"""Loads a built version, and calls its procedures with NumPy arrays."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Bound:
 
 
 class LoadedProcedure:
-    """One procedure of a loaded library, by the arguments of its interface.
+    """One procedure of a loaded library.
 
-    Raises ``UsageError`` for kinds that NumPy has no type for.
+    Raises ``UsageError`` for kinds without a type in NumPy.
     """
 
     def __init__(self, library: ctypes.CDLL, interface: Interface, number: int) -> None:
@@ -50,7 +50,7 @@ class LoadedProcedure:
         self.dtypes = self._types(kinds)
 
     def _types(self, kinds: Any) -> dict[str, np.dtype[Any] | None]:
-        """The type of each argument; None: characters, whose length is that of the argument."""
+        """The type of each argument; None: characters, with the length of the argument."""
         found = np.zeros(2 * len(self.interface.arguments) + 1, np.int64)
         kinds(ctypes.c_void_p(found.ctypes.data))
         types: dict[str, np.dtype[Any] | None] = {}
@@ -71,7 +71,7 @@ class LoadedProcedure:
             if dtype is None:
                 raise UsageError(
                     f"argument {dummy.name} of {self.interface} is {dummy.base} of kind {kind}, "
-                    "which NumPy has no type for"
+                    "for which NumPy has no type"
                 )
             types[dummy.name] = dtype
         return types
@@ -79,9 +79,9 @@ class LoadedProcedure:
     def bounds(
         self, scalars: Mapping[str, Array], extents: Mapping[str, Sequence[int]] | None = None
     ) -> dict[str, tuple[Bound, ...]]:
-        """The bounds that the procedure declares, for the values that they depend on.
+        """The declared bounds, for the values that they depend on.
 
-        ``extents``: those of arrays whose shape is that of the actual argument.
+        ``extents``: those of arrays that assume the shape of the actual argument.
         """
         known = self._extents(extents or {}, {})
         found = np.zeros(2 * self._count + 2, np.int64)
@@ -95,7 +95,7 @@ class LoadedProcedure:
         return self._read(found)
 
     def lengths(self, scalars: Mapping[str, Array]) -> dict[str, int]:
-        """The declared lengths of characters, where they are stated."""
+        """The declared lengths of characters, except assumed ones."""
         found = np.zeros(2 * self._count + 2, np.int64)
         pointers = [
             ctypes.c_void_p(scalars[dummy.name].ctypes.data if dummy.name in scalars else None)
@@ -139,9 +139,9 @@ class LoadedProcedure:
         return values
 
     def call(self, values: Mapping[str, Array]) -> None:
-        """Call with one array an argument (0-d for scalars; absent: an optional argument left out).
+        """Call with one array for each argument (0-d for scalars; optional ones may be absent).
 
-        Types, shapes and order in memory are taken to be right; see ``convert`` for what checks.
+        The caller is responsible for types, shapes and order in memory; see ``arguments``.
         """
         extents = {name: value.shape for name, value in values.items()}
         lengths = {
@@ -159,9 +159,9 @@ def _address(array: Array) -> ctypes.c_void_p:
 
 
 def open_library(path: Path, bindings: Path) -> ctypes.CDLL:
-    """Load a version; ``bindings`` is what ``build.bindings`` made.
+    """Load a version; ``bindings``: the library of ``build.bindings``.
 
-    Raises ``UsageError`` where it cannot be loaded.
+    Raises ``UsageError`` if it cannot be loaded.
     """
     try:
         ctypes.CDLL(str(bindings), mode=ctypes.RTLD_GLOBAL)
@@ -171,5 +171,5 @@ def open_library(path: Path, bindings: Path) -> ctypes.CDLL:
 
 
 def dummy_named(interface: Interface, name: str) -> Dummy | None:
-    """The argument of a name; None: there is none."""
+    """The argument with a name; None: there is none."""
     return next((dummy for dummy in interface.arguments if dummy.name == name), None)

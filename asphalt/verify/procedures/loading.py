@@ -1,4 +1,4 @@
-"""``load``: a procedure of the original and of the transformed program, side by side."""
+"""``load``: a procedure of the original and of the transformed program, as Python callables."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _NAP = 0.02  # seconds
 class Procedure:
     """A Fortran procedure that Python can call.
 
-    Arguments are given by position or by the dummies' names: NumPy arrays of the right type and
-    shape in Fortran's order, which are changed in place; numbers, bools and strings; communicators
-    of mpi4py.  Optional arguments, and scalars that are only set, may be left out.
+    Pass arguments by position or by the names of dummy arguments: NumPy arrays of the right type
+    and shape in Fortran's order, which the call changes in place; numbers, bools and strings;
+    communicators of mpi4py.  You may omit optional arguments and INTENT(OUT) scalars.
     """
 
     def __init__(self, entry: LoadedProcedure, version: str) -> None:
@@ -45,14 +45,14 @@ class Procedure:
 
     @property
     def interface(self) -> Interface:
-        """The dummies, as the symbol index gives them."""
+        """The interface, from the symbol index."""
         return self._entry.interface
 
     def __call__(self, *args: object, **named: object) -> dict[str, object]:
-        """Call it; the new values of scalars that it may change, and a function's result under
-        the function's name.
+        """Call the procedure; returns the scalars that it may change, and a function's result.
 
-        Raises ``UsageError`` for arguments that do not fit.
+        The result has the name of the function.  Raises ``UsageError`` for arguments that do not
+        fit.
         """
         return CallArguments(self._entry, args, named).call()
 
@@ -65,9 +65,9 @@ class Procedure:
 class Pair:
     """A procedure of the original and of the transformed program; unpacks to the two.
 
-    ``changed``: whether it, or one that it may call, is transformed; ``sites`` are the exchanges
-    where.  ``also``: other procedures of the same two libraries, by name, for what has to be set up
-    before.  Each library has module variables and COMMON blocks of its own.
+    ``changed``: whether it, or one that it may call, is transformed; ``sites``: the transformed
+    exchanges.  ``also``: other procedures of the same two libraries, by name, such as set-up
+    procedures.  Each library has its own module variables and COMMON blocks.
     """
 
     original: Procedure
@@ -95,13 +95,13 @@ def load(
 ) -> Pair:
     """Build a procedure of the original and of the transformed program, and load both.
 
-    ``source``: a file, a tree, or several, which are the whole program; what the procedure needs
-    of it is compiled.  ``procedure``: ``name``, ``module::name`` or ``module.name``; ``also``:
-    further ones.  ``tile`` and ``depth``: K and D in the header.  ``flags``: for the compiler, e.g.
-    ``("-O3", "-lfftw3")``.  ``mpi``: ``openmpi`` or ``mpich``; None: the one that mpi4py uses.
-    ``changed``: a tree to be taken for the transformed one instead, with the same layout below it
-    as ``source`` (to see whether a change of your own would be found).  ``comm``: all its ranks
-    load the same; the first of them builds, in a directory that the others must see.
+    ``source``: a file, a tree, or several, which together are the whole program; only the files
+    that the procedure needs are compiled.  ``procedure``: ``name``, ``module::name`` or
+    ``module.name``; ``also``: further ones.  ``tile`` and ``depth``: K and D in the header.
+    ``flags``: for the compiler, e.g. ``("-O3", "-lfftw3")``.  ``mpi``: ``openmpi`` or ``mpich``;
+    None: the one that mpi4py uses.  ``changed``: a tree to use as the transformed one, with the
+    layout of ``source`` (to see whether the comparison finds a change of your own).  ``comm``: all
+    its ranks load the same; the first of them builds, in a directory that the others must see.
 
     >>> from mpi4py import MPI
     >>> pair = asphalt.verify.load("src", "transposes::exchange", tile=2)
@@ -112,8 +112,8 @@ def load(
     >>> numpy.array_equal(*received)
     True
 
-    Raises ``UsageError`` and ``InputError`` for sources, procedures and compilers that cannot be
-    used, with what to do about it.
+    Raises ``UsageError`` and ``InputError``, with advice, for sources, procedures and compilers
+    that cannot be used.
     """
     _check(tile, depth, flags)
     chosen = _mpi(mpi)
@@ -124,7 +124,7 @@ def load(
     built = build() if comm is None else _by_the_first(comm, build)
     libraries = tuple(open_library(library, built.common) for library in built.libraries)
     if comm is not None:
-        comm.Barrier()  # the first may end, and remove the files, before the others
+        comm.Barrier()  # else the first may end, and remove the files, too early
     main, *others = (
         Pair(
             Procedure(LoadedProcedure(libraries[0], interface, number), "original"),
@@ -139,7 +139,7 @@ def load(
 
 @dataclass(frozen=True, slots=True)
 class _Built:
-    """The libraries of both versions, and their procedures with the sites that are transformed.
+    """The libraries of both versions, and their procedures with the transformed sites.
 
     ``common``: the library that is loaded before them.
     """
@@ -166,7 +166,7 @@ def _build(
     project = Project(*paths, settings=settings)
     versions = Versions.of(project, procedures)
     directory = Path(tempfile.mkdtemp(prefix="asphalt-load-"))
-    # the files of a loaded library have to stay for as long as it may be called
+    # the files of a loaded library must exist as long as it may be called
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     compiler = Compiler(mpi, tuple(flags))
     first = versions.original(directory / "original", compiler)
@@ -182,7 +182,7 @@ def _build(
 
 
 def _by_the_first(comm: Intracomm, build: Callable[[], _Built]) -> _Built:
-    """What the first rank builds, for all ranks; all raise what it raises."""
+    """The build of the first rank, for all ranks; all raise its exceptions."""
     built: _Built | None = None
     error: AsphaltError | None = None
     if comm.Get_rank() == 0:
@@ -192,7 +192,7 @@ def _by_the_first(comm: Intracomm, build: Callable[[], _Built]) -> _Built:
             error = found
     message = None if error is None else str(error)
     done = comm.Ibarrier()
-    while not done.Test():  # a broadcast would keep the processors busy that compilers want
+    while not done.Test():  # a broadcast would keep processors busy that the compiler needs
         time.sleep(_NAP)
     built, message = comm.bcast((built, message))
     if error is not None:
@@ -203,13 +203,13 @@ def _by_the_first(comm: Intracomm, build: Callable[[], _Built]) -> _Built:
 
 
 def _check(tile: int | None, depth: int | None, flags: Sequence[str]) -> None:
-    """Raises ``UsageError``, which names the argument of ``load``."""
+    """Raise ``UsageError`` for an invalid argument of ``load``."""
     for name, value, limits in (("tile", tile, TILE), ("depth", depth, DEPTH)):
         if value is None:
             continue
         whole = isinstance(value, int) and not isinstance(value, bool)
         if not whole or value not in limits:
-            raise UsageError(f"{name}={value!r}: {name} is a whole number from {limits}")
+            raise UsageError(f"{name}={value!r}: {name} is an integer from {limits}")
     if isinstance(flags, str):
         raise UsageError(f"flags={flags!r}: flags is a list of words, e.g. {flags.split()!r}")
 
@@ -220,9 +220,9 @@ def _mpi(name: str | None) -> Mpi:
     if name is not None and name != found.name:
         known = {mpi.name: mpi for mpi in MPIS}
         if name not in known or known[name].simulated:
-            raise UsageError(f"mpi={name!r}: there are openmpi and mpich")
+            raise UsageError(f"mpi={name!r}: must be openmpi or mpich")
         raise UsageError(
-            f"mpi={name!r}: but mpi4py uses {found.title} in this process; set "
+            f"mpi={name!r}: mpi4py uses {found.title} in this process; set "
             f"MPI4PY_MPIABI={name} before it is imported"
         )
     found.require()
@@ -230,9 +230,9 @@ def _mpi(name: str | None) -> Mpi:
 
 
 def mpi_of_mpi4py() -> Mpi:
-    """The MPI that mpi4py uses in this process, which is initialised with it.
+    """The MPI that mpi4py uses in this process; it is initialised.
 
-    Raises ``UsageError`` where there is no mpi4py, or no MPI for it.
+    Raises ``UsageError`` if there is no mpi4py, or no MPI for it.
     """
     try:
         from mpi4py import MPI

@@ -1,4 +1,4 @@
-"""Which integers are handles, numbers of ranks, or ranks, as the program uses them."""
+"""Finds which integers are MPI handles, numbers of ranks, or ranks, by their uses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DEEP = 6  # levels of calls that are followed
 
 
 class MpiRole(Enum):
-    """What MPI makes of a value."""
+    """The meaning of a value for MPI."""
 
     COMMUNICATOR = "communicator"
     RANKS = "ranks"
@@ -34,8 +34,11 @@ _ASKED = {"mpi_comm_size": ("size", MpiRole.RANKS), "mpi_comm_rank": ("rank", Mp
 
 
 def roles(tree: Tree, scopes: Scopes, scope: Scope) -> dict[str, MpiRole]:
-    """The roles of a procedure's dummies: communicators by what they are passed to, numbers of
-    ranks and ranks by what the callers pass."""
+    """The roles of a procedure's dummy arguments.
+
+    Communicators by the procedures they are passed to; numbers of ranks and ranks by the actual
+    arguments of callers.
+    """
     dummies = _dummies(scope)
     found = dict.fromkeys(_communicators(scope, scopes, _DEEP), MpiRole.COMMUNICATOR)
     for role in (MpiRole.RANKS, MpiRole.RANK):
@@ -46,10 +49,10 @@ def roles(tree: Tree, scopes: Scopes, scope: Scope) -> dict[str, MpiRole]:
 
 
 def handle_storages(tree: Tree, scopes: Scopes, files: Collection[str]) -> frozenset[str]:
-    """The variables (``module::name``) that calls of MPI in the files take for handles.
+    """The variables (``module::name``) that the files pass to MPI as handles.
 
-    What number a handle has says nothing of what it stands for: two communicators that are made
-    in the same way, one after the other, have two.
+    The number of a handle does not identify its object: two communicators that are made in the same
+    way have different numbers.
     """
     found: set[str] = set()
     for path in sorted(files):
@@ -65,7 +68,7 @@ def handle_storages(tree: Tree, scopes: Scopes, files: Collection[str]) -> froze
 
 
 def size_names(scope: Scope) -> frozenset[str]:
-    """The dummies that bounds of arrays depend on: of dummies, of local arrays, in ALLOCATE."""
+    """The dummy arguments in array bounds: of dummy arguments, local arrays, in ALLOCATE."""
     found: set[str] = set()
     for symbol in scope.declared.symbols.values():
         for dim in symbol.dims or ():
@@ -93,7 +96,7 @@ def _calls(scope: Scope) -> Iterator[Call]:
 
 
 def _variable(expr: Expr | None) -> str | None:
-    """The variable that an expression is."""
+    """The name of the variable, if an expression is one."""
     if isinstance(expr, Component) and expr.name == "mpi_val":
         expr = expr.base
     return expr.name if isinstance(expr, Ref) and expr.args is None else None
@@ -133,7 +136,7 @@ def _actuals(call: Call, located: Located, scopes: Scopes) -> dict[str, Expr]:
 def _is_passed(
     tree: Tree, scopes: Scopes, scope: Scope, name: str, role: MpiRole, depth: int
 ) -> bool:
-    """Whether all callers pass a value of this role; there is a caller."""
+    """Whether there are callers, and all pass a value of this role."""
     if depth == 0 or name not in _dummies(scope):
         return False
     given: list[bool] = []
@@ -155,7 +158,7 @@ def _is_passed(
 
 
 def _asked(scope: Scope, variable: str, role: MpiRole) -> bool:
-    """Whether a unit gets a variable from MPI_Comm_size or MPI_Comm_rank."""
+    """Whether MPI_Comm_size or MPI_Comm_rank defines a variable in a unit."""
     for call in _calls(scope):
         operation = mpi_call(call, scope)
         if operation is None or operation.operation not in _ASKED:

@@ -1,7 +1,7 @@
-"""Variables that a call can change without an argument: COMMON blocks and module variables.
+"""Finds the variables that a call can change without an argument: COMMON and module variables.
 
-Handles of MPI are left out: their numbers say nothing.  The others are found by the symbols that
-gfortran gives them; with a compiler that names them otherwise they are not compared.
+MPI handles are left out, since their numbers have no meaning.  Other variables are found by
+gfortran's symbols; with another naming scheme they are not compared.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ _NOT_PLAIN = frozenset({"allocatable", "pointer", "procedure", "external", "gene
 
 @dataclass(frozen=True, slots=True)
 class SharedSymbol:
-    """A COMMON block or module variable: what it is called, its symbol, its size in bytes."""
+    """A COMMON block or module variable: its name, its symbol, its size in bytes."""
 
     title: str
     symbol: str
     size: int
 
     def content(self, library: ctypes.CDLL) -> bytes:
-        """What it holds in a loaded version."""
+        """Its bytes in a loaded version."""
         return bytes((ctypes.c_ubyte * self.size).in_dll(library, self.symbol))
 
 
 def shared_variables(
     tree: Tree, scopes: Scopes, files: Collection[str], library: Path
 ) -> tuple[SharedSymbol, ...]:
-    """Those of the files that a built library holds; intrinsic types only, no pointers."""
+    """The variables of the files in a built library; intrinsic types only, no pointers."""
     titles = dict(_symbols(tree, scopes, files))
     sizes = _sizes(library)
     return tuple(
@@ -67,7 +67,7 @@ def _symbols(tree: Tree, scopes: Scopes, files: Collection[str]) -> Iterator[tup
 
 
 def _sizes(library: Path) -> dict[str, int]:
-    """The size of each variable in a library's table of symbols; () without binutils' nm."""
+    """The size of each variable in a library's symbol table; empty without binutils' nm."""
     outcome = run(["nm", "-D", "-S", "--defined-only", library.name], library.parent, 60)
     sizes: dict[str, int] = {}
     for line in outcome.stdout.decode("latin-1").splitlines() if outcome.status == 0 else ():

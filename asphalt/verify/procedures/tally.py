@@ -1,4 +1,4 @@
-"""What came of the draws of one number of ranks, from the logs that the ranks leave."""
+"""Collects the results of draws on one number of ranks, from the logs of the ranks."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from asphalt.running.process import CommandResult
 from asphalt.verify.compare import Difference
 from asphalt.verify.procedures.task import CHECKED, ORIGINAL, Event
 
-_THROWN = 2  # times as many draws as wanted may be thrown away
-_HANGS = 3  # of them, how many may have taken the whole limit
+_DISCARDED = 2  # times as many draws as wanted may be discarded
+_HANGS = 3  # of them, how many may take the whole time limit
 _HANG = "did not end in time"
 
 
 class Tally:
-    """What came of the draws so far."""
+    """The results of the draws so far."""
 
     def __init__(self, wanted: int) -> None:
         self._wanted = wanted
@@ -30,17 +30,17 @@ class Tally:
 
     @property
     def missing(self) -> int:
-        """How many more draws are wanted."""
+        """The number of draws that are still wanted."""
         return self._wanted - self.compared
 
     @property
     def wants_more(self) -> bool:
-        """Whether to go on."""
+        """Whether to run another job."""
         return not self._ended and self.missing > 0
 
     @property
     def last_reason(self) -> str:
-        """Why the last draw was thrown away."""
+        """Why the last draw was discarded."""
         return self.thrown[-1] if self.thrown else "-"
 
     def add(
@@ -50,9 +50,9 @@ class Tally:
         order: Sequence[str],
         start: int,
     ) -> None:
-        """Take in the logs of all ranks of a job that began with draw ``start``.
+        """Add the logs of all ranks of a job that began with draw ``start``.
 
-        Raises ``UsageError`` for a job that could not begin.
+        Raises ``UsageError`` for a job that could not start.
         """
         everything = [event for log in events for event in log]
         for event in everything:
@@ -75,13 +75,13 @@ class Tally:
         elif outcome.status != 0:
             self._broken(everything, outcome, order, start)
         hangs = sum(_HANG in reason for reason in self.thrown)
-        if len(self.thrown) > _THROWN * self._wanted or hangs >= _HANGS:
+        if len(self.thrown) > _DISCARDED * self._wanted or hangs >= _HANGS:
             self._ended = True
 
     def _broken(
         self, events: Sequence[Event], outcome: CommandResult, order: Sequence[str], start: int
     ) -> None:
-        """A job that did not come to its end: which version did that?"""
+        """Attribute the failure of a job to the version that it was calling."""
         begun = [event for event in events if event.kind == "begin"]
         if not begun:
             raise UsageError(f"the ranks could not start: {_last_words(outcome)}")
@@ -96,13 +96,13 @@ class Tally:
             self.thrown.append(f"the original {reason}")
         else:
             hang = "Timeout" in outcome.stderr.decode("utf-8", "replace")
-            text = f"the original ends well, the transformed procedure {reason}"
+            text = f"the original succeeds, the transformed procedure {reason}"
             self.differences[version] = Difference(text, hang=hang)
             self._ended = True
 
 
 def _end(outcome: CommandResult) -> str:
-    """How a job ended, in words."""
+    """How a job ended, as a clause."""
     text = outcome.stderr.decode("utf-8", "backslashreplace")
     if outcome.status is None or "Timeout (" in text:
         return _HANG
@@ -110,6 +110,6 @@ def _end(outcome: CommandResult) -> str:
 
 
 def _last_words(outcome: CommandResult) -> str:
-    """The line of stderr that tells most."""
-    told = last_words(outcome.stderr.decode("utf-8", "backslashreplace"))
-    return told or f"status {outcome.status}"
+    """The most informative line of stderr."""
+    words = last_words(outcome.stderr.decode("utf-8", "backslashreplace"))
+    return words or f"status {outcome.status}"

@@ -1,4 +1,4 @@
-"""What the ranks are told, and what they write down, draw by draw."""
+"""The task of the ranks, and their logs of events, draw by draw."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from asphalt.verify.procedures.interface import Interface
 from asphalt.verify.procedures.roles import MpiRole
 from asphalt.verify.procedures.shared import SharedSymbol
 
-CHECKED = "checked"  # the original with the compiler's checks, which tells bad draws
+CHECKED = "checked"  # the original with the compiler's checks, which reveals bad draws
 ORIGINAL = "original"
 
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """A call that is made before all others: the number of a procedure, and its arguments."""
+    """A call before all others: the number of a procedure, and its arguments."""
 
     number: int
     args: tuple[str, ...]
@@ -47,12 +47,12 @@ class Task:
     limit: float
 
     def write(self, path: Path) -> None:
-        """Write it down for the ranks."""
+        """Write the task to a file for the ranks."""
         path.write_bytes(pickle.dumps(self))
 
     @staticmethod
     def read(path: Path) -> Task:
-        """What ``write`` wrote."""
+        """Read a task that ``write`` wrote."""
         found = pickle.loads(path.read_bytes())
         assert isinstance(found, Task)
         return found
@@ -62,9 +62,9 @@ class Task:
 class Event:
     """One line of a rank's log.
 
-    ``kind``: ``begin`` (a version is called), ``thrown`` (the draw is of no use; ``text`` why),
-    ``differs`` (``text`` how), ``unstable`` (so does the original from itself), ``tiled`` (for the
-    first time an exchange of the version was, not the original call made), ``done``.
+    ``kind``: ``begin`` (a call of a version begins), ``thrown`` (the draw is discarded; ``text``:
+    why), ``differs`` (``text``: how), ``unstable`` (two calls of the original differ), ``tiled``
+    (an exchange of the version was tiled for the first time), ``done``.
     """
 
     kind: str
@@ -73,17 +73,17 @@ class Event:
     text: str = ""
 
     def line(self) -> str:
-        """The line."""
+        """The line of the log."""
         return json.dumps(asdict(self)) + "\n"
 
 
 def log_path(folder: Path, rank: int) -> Path:
-    """Where a rank writes."""
+    """The log of a rank."""
     return folder / f"rank-{rank}.log"
 
 
 def read_log(path: Path) -> Iterator[Event]:
-    """The whole lines of a log; a rank that was killed may leave a part of one."""
+    """The complete lines of a log; a killed rank may leave an incomplete one."""
     if not path.is_file():
         return
     for line in path.read_text(encoding="utf-8").splitlines(keepends=True):

@@ -1,4 +1,4 @@
-"""The versions of a program of which procedures are called: the original and transformed ones."""
+"""Builds the versions of a program whose procedures are called: original and transformed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from asphalt.verify.procedures.interface import interface_of
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Some procedures of a project, to be built as they are and transformed."""
+    """Some procedures of a project, to build in their original and transformed versions."""
 
     project: Project
     scopes: Scopes
@@ -35,13 +35,13 @@ class Versions:
 
     @staticmethod
     def of(project: Project, procedures: Sequence[str], path: str | None = None) -> Versions:
-        """The procedures of these names; ``path``: the file in which the first is.
+        """The procedures with these names; ``path``: the file of the first one.
 
-        Raises ``UsageError`` and ``InputError`` where one cannot be called from outside.
+        Raises ``UsageError`` and ``InputError`` if one cannot be called from outside.
         """
         tree = project.tree
         if not tree.files:
-            raise UsageError("there is no Fortran file in what was given; check the paths")
+            raise UsageError("the given paths contain no Fortran file; check them")
         scopes = Scopes(tree)
         callables = []
         for number, name in enumerate(procedures):
@@ -54,7 +54,7 @@ class Versions:
 
     @property
     def files(self) -> set[str]:
-        """The files that the procedures need, as far as declarations and calls show."""
+        """The files that the procedures need, by declarations and calls."""
         return needed_files(self.project.tree, [c.interface.path for c in self.callables], ())
 
     def _refuse_missing(self) -> None:
@@ -81,21 +81,21 @@ class Versions:
     def transformed(
         self, directory: Path, compiler: Compiler, tile: int | None, depth: int | None
     ) -> Path:
-        """The library of what asphalt makes of it, with K and D in the header."""
+        """The library of the transformed program, with K and D in the header."""
         changes = self.project.transform(tile, depth, trial=True)
         return self._built(changes, directory, compiler, "the transformed program")
 
     def instead(self, tree: Path, directory: Path, compiler: Compiler) -> Path:
         """The library of another tree of the same layout.
 
-        Raises ``UsageError`` for a file that is not there.
+        Raises ``UsageError`` for a missing file.
         """
         base = base_of(self.project.roots)
         changes = []
         for file in self.project.files:
             path = tree / absolute(file).relative_to(base)
             if not path.is_file():
-                raise UsageError(f"{path}: no such file; it is to stand for {file}")
+                raise UsageError(f"{path}: no such file; it must correspond to {file}")
             before = self.project.content(str(file))
             assert before is not None
             changes.append(Change(file, before, path.read_bytes(), (), ()))
@@ -117,7 +117,7 @@ class Versions:
             raise UsageError(f"{what} {error}") from None
 
     def sites_of(self, number: int) -> tuple[SiteReport, ...]:
-        """The exchanges that are transformed where a procedure may come to them."""
+        """The transformed exchanges that a procedure may execute."""
         applied = {site.id for change in self.project.transform() for site in change.sites}
         return tuple(
             site.report

@@ -1,7 +1,7 @@
 """One rank: calls the original and the transformed procedures with the same random arguments.
 
 Started by ``compare`` as ``python -m asphalt.verify.procedures.worker TASK FOLDER`` under mpiexec.
-It writes down what it is about to do before it does it, since an MPI error or a fault ends it.
+It logs each call before it makes it, since an MPI error or a fault ends the process.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from asphalt.config.errors import UsageError
 from asphalt.verify.procedures.arguments import CallArguments
 from asphalt.verify.procedures.build import FLUSH
-from asphalt.verify.procedures.draws import Drawn, Draws, ThrownAwayError, Where, evaluate
+from asphalt.verify.procedures.draws import DiscardedDrawError, Drawn, Draws, Where, evaluate
 from asphalt.verify.procedures.library import Array, LoadedProcedure, open_library
 from asphalt.verify.procedures.task import CHECKED, ORIGINAL, Event, Task, log_path
 
@@ -39,7 +39,7 @@ class _Version:
 
 @dataclass(frozen=True, slots=True)
 class _After:
-    """What a call left: arguments, what was printed, COMMON blocks and module variables."""
+    """The state after a call: arguments, output, COMMON blocks and module variables."""
 
     values: dict[str, Array]
     printed: bytes
@@ -83,7 +83,7 @@ class _Rank:
         for number in range(task.start, task.stop):
             try:
                 drawn, reason = draws.draw(number), ""
-            except ThrownAwayError as error:
+            except DiscardedDrawError as error:
                 drawn, reason = Drawn({}, {}, ""), str(error)
             if self._any(reason, number):
                 continue
@@ -91,14 +91,14 @@ class _Rank:
                 break
 
     def _any(self, reason: str, number: int) -> bool:
-        """Whether any rank has a reason to throw the draw away; it is written down once."""
+        """Whether any rank has a reason to discard the draw; it is logged once."""
         reasons = [text for text in self.comm.allgather(reason) if text]
         if reasons:
             self.say("thrown", number, ORIGINAL, reasons[0])
         return bool(reasons)
 
     def _compare(self, number: int, drawn: Drawn) -> bool:
-        """Call all versions with a draw; False: the versions have gone apart, no more draws."""
+        """Call all versions with a draw; False: the versions differ, so no more draws."""
         expected: _After | None = None
         apart = False
         for version in self.versions:
@@ -106,7 +106,7 @@ class _Rank:
             after = self._called(version, arguments, number, drawn.said)
             if version.label in (CHECKED, ORIGINAL):
                 overrun = arguments.overrun()
-                reason = f"the original writes beside {overrun} ({drawn.said})" if overrun else ""
+                reason = f"the original writes outside {overrun} ({drawn.said})" if overrun else ""
                 if self._any(reason, number):
                     return True
             if version.label == CHECKED:
@@ -115,9 +115,9 @@ class _Rank:
                 expected = after
                 continue
             found = self._difference(expected, after)
-            beside = arguments.overrun()
-            if beside and not found:
-                found = f"something is written beside {beside}"
+            outside = arguments.overrun()
+            if outside and not found:
+                found = f"it writes outside {outside}"
             if found:
                 self.say("differs", number, version.label, f"{found} [{drawn.said}]")
             apart = any(self.comm.allgather(bool(found))) or apart
@@ -158,7 +158,7 @@ class _Rank:
                 if one.tobytes(order="A") != other.tobytes(order="A"):
                     return where + _elements(dummy.name, one, other)
         if expected.printed != found.printed:
-            return where + "what is printed"
+            return where + "the printed output"
         for title, content in expected.shared.items():
             if found.shared.get(title, content) != content:
                 return where + title
@@ -166,7 +166,7 @@ class _Rank:
 
 
 def _elements(name: str, one: Array, other: Array) -> str:
-    """The elements of an array that are not equal; subscripts are counted from 1."""
+    """The differing elements of an array; subscripts start at 1."""
     if not one.ndim:
         return f"{name} is {other.item()!r} instead of {one.item()!r}"
     size = one.dtype.itemsize
@@ -186,7 +186,7 @@ def _elements(name: str, one: Array, other: Array) -> str:
 
 @contextmanager
 def _captured(path: Path, flush: Any) -> Iterator[list[bytes]]:
-    """What is printed meanwhile, whoever prints it; filled in at the end."""
+    """The output of the process meanwhile, from any language; filled in at the end."""
     printed: list[bytes] = []
     sys.stdout.flush()
     flush()
@@ -212,7 +212,7 @@ def main(task: Path, folder: Path) -> int:
         except UsageError as error:
             log.write(Event("refused", 0, ORIGINAL, str(error)).line())
             log.flush()
-            os._exit(2)  # others may wait in a collective: the launcher ends them
+            os._exit(2)  # other ranks may wait in a collective operation: the launcher ends them
     return 0
 
 

@@ -1,14 +1,14 @@
-"""Procedures with C's calling convention around a procedure, which ctypes can call.
+"""Generates wrappers with C's calling convention around a procedure, for ctypes.
 
-Three are made for a procedure ``ex(comm, n, s)``, all with the dummies of ``ex`` by reference:
+A procedure ``ex(comm, n, s)`` gets three, with the dummy arguments of ``ex`` by reference:
 
     asphalt_call_0(comm, n, s, asphalt_extents)     calls it; arrays have explicit shape here
     asphalt_bounds_0(..., asphalt_bounds)           gives the bounds and lengths that it declares
     asphalt_kinds_0(asphalt_kinds)                  gives the kind and the bytes of each dummy
 
 ``asphalt_extents`` holds the extents of all arrays in order, then the length of each character.  So
-the compiler checks the call against the interface, and evaluates every bound and kind.  For a
-module procedure they stand in its module, where all that it sees is seen, private names included.
+the compiler checks the call against the interface, and evaluates every bound and kind.  The
+wrappers of a module procedure are in its module, where all its names are accessible, even private.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _NEEDS_INTERFACE = frozenset(_ATTRIBUTES)
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """Where ``asphalt_extents`` and ``asphalt_bounds`` hold what belongs to an argument.
+    """The places of an argument in ``asphalt_extents`` and ``asphalt_bounds``.
 
-    Counted from 0: ``dims`` the first extent, ``length`` that of a character.
+    Counted from 0; ``dims``: of the first extent, ``length``: of a character length.
     """
 
     dims: int
@@ -41,7 +41,7 @@ class Slots:
 
 
 def slots(interface: Interface) -> tuple[tuple[Slots, ...], int]:
-    """The slots of each argument (the result the last), and how many there are."""
+    """The slots of each argument (the result last), and their number."""
     dims: list[int] = []
     count = 0
     for dummy in interface.arguments:
@@ -56,12 +56,12 @@ def slots(interface: Interface) -> tuple[tuple[Slots, ...], int]:
 
 
 def entry_names(number: int) -> tuple[str, str, str]:
-    """The binding labels: what calls, what gives bounds, what gives kinds."""
+    """The binding labels of the wrappers that call, give bounds, and give kinds."""
     return f"asphalt_call_{number}", f"asphalt_bounds_{number}", f"asphalt_kinds_{number}"
 
 
 def wrapper(interface: Interface, scope: Scope, number: int) -> list[str]:
-    """The three procedures, one logical line a statement; ``number`` tells them from others."""
+    """The three wrappers, one line for each statement; ``number`` makes their names unique."""
     return _Writer(interface, scope, number).lines()
 
 
@@ -122,7 +122,7 @@ class _Writer:
         return RESULT if dummy is self.interface.result else dummy.name
 
     def _dummy(self, dummy: Dummy) -> str:
-        """The declaration of the wrapper's own dummy."""
+        """The declaration of the wrapper's own dummy argument."""
         optional = ", optional" if dummy.optional else ""
         name = self._name(dummy)
         if dummy.base == "character":
@@ -140,7 +140,7 @@ class _Writer:
         return type_text(self.symbols[dummy].type)
 
     def _local(self, dummy: Dummy) -> Iterator[str]:
-        """What stands between: characters of the right length, typed handles."""
+        """The intermediate variables: characters of the right length, typed handles."""
         if dummy.base == "handle":
             # an optional dummy is absent where the actual argument is not allocated (F2018 15.5.2)
             yield f"{self._type(dummy)}, allocatable :: {self._between(dummy)}"
@@ -191,13 +191,13 @@ class _Writer:
             yield f"{guard}{part} = transfer({between}, {name}(1:1), {self._characters(dummy)})"
 
     def _characters(self, dummy: Dummy) -> str:
-        """How many characters an argument has."""
+        """The number of characters of an argument."""
         first = self._slot(dummy) + 1
         factors = [f"asphalt_extents({n})" for n in range(first, first + dummy.rank)]
         return "*".join((f"asphalt_extents({self._length(dummy)})", *factors))
 
     def _declaration_of_external(self) -> Iterator[str]:
-        """The interface of an external procedure, where a caller has to have one."""
+        """The interface of an external procedure, if a caller must have one."""
         interface, result = self.interface, self.interface.result
         if interface.module is not None:
             return
@@ -212,7 +212,7 @@ class _Writer:
             yield "end interface"
 
     def _is_modern(self, dummy: Dummy) -> bool:
-        """Whether a procedure with such a dummy has to have an explicit interface (15.4.2.2)."""
+        """Whether such a dummy argument requires an explicit interface (15.4.2.2)."""
         attrs = self.symbols[dummy].attrs
         return dummy.form == "assumed_shape" or bool(attrs & _NEEDS_INTERFACE)
 
@@ -272,8 +272,7 @@ class _Writer:
 
 
 def context(scope: Scope, needed: frozenset[str]) -> Iterator[str]:
-    """What declares the names that types and bounds of a unit need: the unit's own USE statements
-    and named constants."""
+    """The unit's USE statements and named constants that its types and bounds need."""
     constants: dict[str, Symbol] = {}
     needed = frozenset(_constants(needed, scope, constants))
     for use in scope.declared.uses:
@@ -291,8 +290,7 @@ def context(scope: Scope, needed: frozenset[str]) -> Iterator[str]:
 
 
 def _constants(names: Iterable[str], scope: Scope, found: dict[str, Symbol]) -> Iterator[str]:
-    """The names, and those that the unit's own constants among them need; constants in the order
-    of their definition."""
+    """The names and, transitively, the unit's constants among them in order of definition."""
     for name in names:
         yield name
         symbol = scope.declared.symbols.get(name)

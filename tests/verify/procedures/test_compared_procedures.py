@@ -114,10 +114,10 @@ def test_types_may_be_implied(tree: Tree) -> None:
     [
         ("of_a_type", "is of a derived type"),
         ("growing", "is allocatable"),
-        ("inside", "is contained in a program"),
+        ("inside", "is an internal procedure of a main program"),
         ("typd", "did you mean modern::typed"),
         ("shapes::typed", "there is no procedure"),
-        ("a::b::c", "is no procedure"),
+        ("a::b::c", "is not a procedure name"),
     ],
 )
 def test_what_cannot_be_called(tree: Tree, name: str, message: str) -> None:
@@ -186,7 +186,12 @@ def test_expressions(text: str, value: int) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("n", "NAME=VALUE"), ("n=", "NAME=VALUE"), ("n=2+", "no expression"), ("=3", "NAME=VALUE")],
+    [
+        ("n", "NAME=VALUE"),
+        ("n=", "NAME=VALUE"),
+        ("n=2+", "not an integer expression"),
+        ("=3", "NAME=VALUE"),
+    ],
 )
 def test_bad_settings(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
@@ -469,8 +474,8 @@ def test_ranks_that_cannot_start_are_a_mistake() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"tile": -2}, r"^tile=-2: tile is a whole number from 0 to"),
-        ({"depth": 0}, r"^depth=0: depth is a whole number from 1 to"),
+        ({"tile": -2}, r"^tile=-2: tile is an integer from 0 to"),
+        ({"depth": 0}, r"^depth=0: depth is an integer from 1 to"),
         ({"tile": True}, r"^tile=True: "),
         ({"flags": "-O2 -g"}, r"^flags='-O2 -g': flags is a list of words, e.g. \['-O2', '-g'\]"),
     ],

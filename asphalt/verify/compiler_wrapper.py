@@ -1,8 +1,8 @@
-"""A compiler that knows where asphalt's runtime is, links more, or takes sources one by one.
+"""Wraps a compiler: adds module directories and libraries, and compiles sources one by one.
 
-Run as a script of its own: it is started for each command of a build, by the script that
-``Wrapper.script`` writes, and imports nothing of ours.  Makefiles that list their objects do not
-know of the runtime, and SimGrid 3.32's compilers mix up the sources of one command line.
+The wrapper exists because makefiles that list their objects lack asphalt's runtime, and because
+SimGrid 3.32's compilers mix up the sources of one command line.  The script of ``Wrapper.script``
+starts this module for each command of a build, so it imports nothing of asphalt.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WITH_VALUE = frozenset({"-o", "-I", "-J", "-L", "-D", "-U", "-include", "-x", "
 
 @dataclass(frozen=True)
 class Wrapper:
-    """A compiler and what it is told besides: directories of modules, what to link at the end."""
+    """A compiler with additional directories of modules, and libraries to link at the end."""
 
     compiler: str
     modules: Sequence[str] = ()
@@ -30,15 +30,15 @@ class Wrapper:
     one_by_one: bool = False
 
     def script(self) -> str:
-        """The text of a shell script that takes the compiler's place."""
+        """The text of a shell script that replaces the compiler."""
         settings = json.dumps(asdict(self))
         words = " ".join(map(_quoted, (sys.executable, str(Path(__file__).resolve()), settings)))
         return f'#!/bin/sh\nexec {words} "$@"\n'
 
     def commands(self, words: Sequence[str], folder: Path) -> list[list[str]]:
-        """What is run instead of the compiler with ``words``; objects in between go to ``folder``.
+        """The commands to run instead of the compiler with ``words``; objects go to ``folder``.
 
-        What is given besides comes last, so that what the build itself has is found first.
+        Additions come last, so that the compiler finds the build's own modules first.
         """
         modules = [f"-I{directory}" for directory in self.modules]
         inputs = [place for place in range(len(words)) if _is_input(words, place)]
@@ -70,7 +70,7 @@ def _quoted(word: str) -> str:
 
 
 def main(settings: str, words: Sequence[str]) -> int:
-    """Run the commands until one fails; the exit code."""
+    """Run the commands until one fails; returns the exit code."""
     wrapper = Wrapper(**json.loads(settings))
     with tempfile.TemporaryDirectory(prefix="asphalt-objects-") as name:
         for command in wrapper.commands(words, Path(name)):
