@@ -68,7 +68,7 @@ PACKAGES = (
 
 @dataclass(frozen=True, slots=True)
 class Seconds:
-    """What a command takes: on the clock, and of all processors together."""
+    """The time of a command in seconds: wall time, and processor time."""
 
     clock: float
     processors: float
@@ -90,7 +90,7 @@ class Scanned:
 
 
 def main() -> int:
-    """Runs everything; the exit code."""
+    """Run everything; returns the exit code."""
     done: list[Scanned] = []
     for package in PACKAGES:
         try:
@@ -134,7 +134,7 @@ def _scanned(package: Package, root: Path, version: str) -> Scanned:
 def _timed_scan(
     package: Package, root: Path, cache: Path
 ) -> tuple[Seconds, tuple[SiteReport, ...]]:
-    """What the command takes, its start included, and the sites that it reports."""
+    """The time of the command, including its start, and the sites that it reports."""
     command = [sys.executable, "-m", "asphalt", "scan", "--format", "json", str(root)]
     for define in package.defines:
         command += ["-D", define]
@@ -162,7 +162,7 @@ def _frozen(value: Any) -> Any:
 
 
 def _scan_speed(tree: Tree) -> float:
-    """MB/s at which the scan passes the files that hold no MPI name."""
+    """The speed in MB/s at which the scan passes files without MPI names."""
     files = [(tree.content(e.path), e.form) for e in tree.files if not e.has_mpi]
     start = time.process_time()
     for content, form in files:

@@ -1,11 +1,12 @@
-"""Is the cost model right?  Each kernel on one rank: its processor time, and the simulated time of
-its charged version on a host whose communication is free.
+"""Checks the cost model: the processor time of each kernel on one rank, and its simulated time.
+
+The charged version runs on a host whose communication is free:
 
     python -m bench.costs [--calibrate [--name NAME]] [--repeats N]
 
-writes costs.md and costs.json in ``bench/results/costs``.  The machine that is asked is this one:
-with --calibrate it is measured first, and machine.toml written, else the machine file that comes
-with asphalt is taken.  Both programs do the same work and must print the same.
+writes costs.md and costs.json in ``bench/results/costs``.  With --calibrate, it first measures this
+machine and writes machine.toml; otherwise it uses asphalt's own machine file.  Both programs do the
+same work and must print the same.
 """
 
 from __future__ import annotations
@@ -64,9 +65,11 @@ end function mpi_wtime
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One kernel: seconds of processor time (the median and the least of all repeats), and the
-    simulated seconds, which are compared with the least: calibration takes the least, too, since
-    whatever else runs on a machine makes processor time longer, never shorter."""
+    """One kernel: median and minimum of its processor time, and its simulated time, in seconds.
+
+    The simulated time is compared with the minimum.  Calibration takes the minimum, too, since
+    other work on a machine makes processor time longer, never shorter.
+    """
 
     kernel: str
     measured: float
@@ -82,7 +85,7 @@ class Row:
 class Pair:
     """A kernel built twice: for this machine, and charged for the simulated one.
 
-    ``clock``: a source with the function that is called for the time of this machine.
+    ``clock``: a source with the function that returns the time of this machine.
     """
 
     def __init__(self, name: str, machine: Machine, clock: str = _CLOCK) -> None:
@@ -112,7 +115,7 @@ class Pair:
         self.output = b""
 
     def measure(self) -> None:
-        """One more run on this machine."""
+        """Run once more on this machine."""
         done = run_program(OPENMPI.command(1, self.real), self.source, _TIMEOUT)
         self.times.append(done.seconds)
         self.output = done.output
@@ -126,7 +129,7 @@ class Pair:
 
 
 def rows(machine: Machine, repeats: int) -> list[Row]:
-    """All kernels; their runs take turns, so that a busy minute spoils none."""
+    """All kernels; their runs are interleaved, so that a busy minute spoils none."""
     pairs = [Pair(name, machine) for name in SIZES]
     for _ in range(repeats):
         for pair in pairs:

@@ -1,4 +1,4 @@
-"""What asphalt makes of a real source tree, and the page that tells it."""
+"""The coverage of a real source tree: what asphalt analyses, reports, or misses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from asphalt.ir.tree import Unit, leaves
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What was found in one tree; paths are relative to its root."""
+    """The coverage of one tree; paths are relative to its root."""
 
     files: int
     lines: int
@@ -38,13 +38,15 @@ class Coverage:
     single: frozenset[tuple[str, int]]
     """File and line of the exchanges of one element for each rank: nothing to overlap."""
     lost: tuple[str, ...]
-    """What is neither analysed nor reported: must be empty."""
+    """Calls that are neither analysed nor reported: must be empty."""
 
 
 def coverage_of(tree: Tree, root: Path, sites: Iterable[SiteReport]) -> Coverage:
-    """The coverage of a tree, checked: every MPI call is in a unit that was interpreted or in a
-    file with a problem, every exchange has a report, and a search line by line finds no call that
-    is missing."""
+    """The coverage of a tree, checked.
+
+    Every MPI call is in a unit that was interpreted or in a file with a problem, every exchange has
+    a report, and a search line by line finds no other call.
+    """
     mentions = tree.mpi_calls()
     live = tuple(m for m in mentions if m.live)
     units = {(located.path, located.unit.name): located.unit for located in tree.site_units()}
@@ -115,9 +117,11 @@ def _relative(problem: InputProblem, root: Path) -> InputProblem:
 
 
 def worth_lifting(sites: Iterable[SiteReport], count: int = 3) -> list[tuple[str, int, str]]:
-    """The codes that refuse most sites, and in most files: code, sites, files.  Copies of one
-    routine for several types (the same line of files whose names differ in the first letter) are
-    one site."""
+    """The codes that refuse most sites, in most files: code, number of sites, files.
+
+    Copies of one routine for several types (the same line of files whose names differ in the first
+    letter) count as one site.
+    """
     distinct = {
         (s.code or "", Path(s.file).parent, Path(s.file).name[1:], s.line): s
         for s in sites
@@ -133,8 +137,7 @@ def worth_lifting(sites: Iterable[SiteReport], count: int = 3) -> list[tuple[str
 
 @dataclass(frozen=True, slots=True)
 class VerdictRow:
-    """How often a verdict is given with one code; ``example`` is the first such site, with the
-    name of its tree in front."""
+    """The number of sites with a verdict and code; ``example``: the first, ``tree/file:line``."""
 
     verdict: str
     code: str
@@ -143,18 +146,18 @@ class VerdictRow:
 
     @property
     def title(self) -> str:
-        """What the code says."""
+        """The title of the code."""
         return ALL_CODES[self.code].title if self.code in ALL_CODES else ""
 
     @property
     def label(self) -> str:
-        """The verdict, and its code as a link to what is said about it."""
+        """The verdict, and its code as a link to its documentation."""
         link = f" [{self.code}](verdicts.md#{self.code.lower()})" if self.code else ""
         return f"{self.verdict}{link}"
 
 
 def verdict_rows(trees: Mapping[str, Sequence[SiteReport]]) -> list[VerdictRow]:
-    """A row for each verdict and code: proved first, then what is assumed, then what is refused."""
+    """A row for each verdict and code: proved first, then assumed, then refused."""
     keys = {(s.verdict, s.code or "") for sites in trees.values() for s in sites}
     rows = []
     for verdict, code in sorted(keys, key=lambda key: (_ORDER.index(key[0]), _number(key[1]))):
@@ -176,5 +179,5 @@ def _number(code: str) -> int:
 
 
 def possible(sites: Iterable[SiteReport]) -> int:
-    """How many exchanges are transformed, or would be if their assumptions were accepted."""
+    """The number of exchanges that are transformed, or would be under assumptions."""
     return sum(site.verdict in ("applied", "proved", "assumed") for site in sites)

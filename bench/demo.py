@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 class Demo:
-    """One run of the demo: what was found and what went wrong."""
+    """One run of the demo: its results and failures."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -48,7 +48,7 @@ class Demo:
         self.written: list[Path] = []
 
     def run(self) -> int:
-        """All steps; 0 where everything was as it must be, else 1."""
+        """Run all steps; returns 0 if everything is as expected, else 1."""
         began = time.monotonic()
         self.show_machine()
         self.transform()
@@ -60,17 +60,17 @@ class Demo:
         return 1 if self.failures else 0
 
     def versions(self, case: Case) -> tuple[str, ...]:
-        """The versions beside the original that there are."""
+        """The existing versions beside the original."""
         changed = self.changed.get(case.name, False)
         return TILED if changed else TILED[:1]
 
     def fail(self, message: str) -> None:
-        """Notes and shows a failure; the demo goes on."""
+        """Record and show a failure; the demo goes on."""
         self.failures.append(message)
         self.console.print(f"[red]{message}", highlight=False)
 
     def show_machine(self) -> None:
-        """What the demo will do, and where."""
+        """Show what the demo does, and where."""
         self.console.rule("asphalt: communication overlaps computation")
         self.console.print(
             f"{len(self.cases)} kernels in {relative(KERNELS)}; {os.cpu_count()} cores; "
@@ -78,10 +78,10 @@ class Demo:
         )
 
     def transform(self) -> None:
-        """`asphalt apply` on every kernel, and whether it says what case.toml expects."""
+        """Apply asphalt to every kernel, and compare its verdicts with case.toml."""
         self.console.rule("1. asphalt apply", align="left")
         if not available():
-            self.fail("asphalt apply cannot be called: original and hand-written versions only")
+            self.fail("asphalt apply is missing: original and hand-written versions only")
             return
         shown = Table("kernel", "operation", "line", "verdict", "code", "written to")
         for case in self.cases:
@@ -108,7 +108,7 @@ class Demo:
         self.console.print(shown)
 
     def check(self) -> None:
-        """Bit for bit equality of the results, under all MPIs, on 1 to 4 ranks."""
+        """Compare the results bit for bit, under all MPIs, on 1 to 4 ranks."""
         self.console.rule("2. results equal, bit for bit", align="left")
         checks = [
             check for case in self.cases for check in checks_of((case,), self.versions(case), MPIS)
@@ -233,12 +233,12 @@ class Demo:
         self.written.append(path)
 
     def finish(self, seconds: float) -> None:
-        """The table, and what was written where."""
+        """Show the table, and the written files."""
         self.console.rule("results", align="left")
         self.console.print(table(self.measured, "time of one exchange and what fills it"))
         self.console.print(
-            "ratio: version / original, below 1 is faster.  overlap: the part of what could be "
-            "hidden that is\nhidden; over the link it is estimated from a run without the link.",
+            "ratio: version / original, below 1 is faster.  overlap: the part hidden of what can "
+            "be hidden;\nover the link, an estimate from a run without the link.",
             style="dim",
         )
         OUT.mkdir(parents=True, exist_ok=True)
@@ -253,18 +253,18 @@ class Demo:
             self.console.print(f"wrote {relative(path)}", highlight=False)
         self.console.print(f"{seconds:.0f} s; ", end="")
         if self.failures:
-            self.console.print(f"[red]{len(self.failures)} things were not as they must be")
+            self.console.print(f"[red]{len(self.failures)} failures")
         else:
-            self.console.print("[green]all as it must be")
+            self.console.print("[green]no failures")
 
 
 def relative(path: Path) -> str:
-    """A path as a reader can paste it, from the repository's top."""
+    """A path relative to the repository."""
     return shlex.quote(str(path.relative_to(ROOT)))
 
 
 def main(arguments: Iterable[str] = ()) -> int:
-    """Runs the demo; the exit code."""
+    """Run the demo; returns the exit code."""
     del arguments
     return Demo(Console(width=max(120, Console().width))).run()
 

@@ -62,7 +62,7 @@ REPEATS = 3
 
 
 class Bench:
-    """One run of the bench: what was measured, and what went wrong."""
+    """One run of the bench: its measurements and failures."""
 
     def __init__(self, console: Console, quick: bool, kernels: Sequence[str]) -> None:
         self.console = console
@@ -80,7 +80,7 @@ class Bench:
         self.written: list[Path] = []
 
     def run(self, parts: Sequence[str]) -> int:
-        """The parts, then what they say together; 0 unless something failed."""
+        """Measure the parts, then show all results; returns 0 unless something failed."""
         began = time.monotonic()
         self.out.mkdir(parents=True, exist_ok=True)
         for part in parts:
@@ -99,17 +99,17 @@ class Bench:
         return 1 if self.failures else 0
 
     def fail(self, message: str) -> None:
-        """Notes a failure; the rest goes on."""
+        """Record and show a failure; the bench goes on."""
         self.failures.append(message)
         self.console.print(f"[red]{message}", highlight=False)
 
     def remark(self, message: str) -> None:
-        """Notes what a reader has to know."""
+        """Record and show a remark for readers of the results."""
         self.remarks.append(message)
         self.console.print(f"[yellow]{message}", highlight=False)
 
     def without(self, mpi: Mpi) -> bool:
-        """Whether an MPI is missing, which is then said."""
+        """Whether an MPI is missing; adds a remark if so."""
         if missing := mpi.missing():
             self.remark(
                 f"{mpi.title} is not measured: no {', '.join(missing)}; on Debian it comes with "
@@ -118,12 +118,11 @@ class Bench:
         return bool(missing)
 
     def versions(self, case: Case | Link) -> tuple[str, ...]:
-        """The versions beside the original; for a kernel that asphalt refuses, the transformed one
-        is the original once more."""
+        """The versions beside the original; of a refused kernel, the transformed one equals it."""
         return tuple(v for v in case.versions if available() or v != "transformed")
 
     def measure_simulated(self) -> None:
-        """Every version of every kernel on the simulated cluster."""
+        """Measure every version of every kernel on the simulated cluster."""
         if self.without(SMPI):
             return
         jobs = [
@@ -149,7 +148,7 @@ class Bench:
         self.save("simulated.json", self.among_others("simulated.json", rows))
 
     def simulated(self, case: Case, what: Simulated) -> list[Simulated]:
-        """A measurement on all numbers of ranks; quickly, on few and at few K and D."""
+        """A measurement on all numbers of ranks; if quick, on few, with few K and D."""
         if not self.quick:
             return [what.at(ranks) for ranks in what.all_ranks]
         found = []
@@ -163,7 +162,7 @@ class Bench:
         return found
 
     def measure_link(self) -> None:
-        """Two real ranks over the slow link, under two MPIs."""
+        """Measure two real ranks over the slow link, under two MPIs."""
         found: list[Series] = []
         mpis = [mpi for mpi in (OPENMPI, MPICH) if not self.without(mpi)]
         cases = [(case, link) for case in self.cases if (link := case.over_link(self.lab))]
@@ -188,16 +187,16 @@ class Bench:
                         self.fail(f"{case.name}, {mpi.title}: {error}")
                     progress.advance(task)
         if unended := sum(series.unended for series in found):
-            self.remark(f"{unended} runs over the link told their time and did not come to an end")
+            self.remark(f"{unended} runs over the link printed their time but did not end")
         if why := busy():
             self.remark(why)
         rows = [row for series in found for row in series.measured().rows()]
         self.save("link.json", self.among_others("link.json", rows))
 
     def measure_tool(self) -> None:
-        """How fast asphalt itself is."""
+        """Measure the speed of asphalt itself."""
         if not available():
-            self.fail("asphalt apply cannot be called: its speed is not measured")
+            self.fail("asphalt apply is missing: its speed is not measured")
             return
         found: list[Speed] = []
         with self.console.status("asphalt itself") as status:
@@ -214,7 +213,7 @@ class Bench:
             self.remark(why)
 
     def measure_ratios(self) -> None:
-        """Whether the default ever loses: all shapes and lengths, on four networks."""
+        """Measure whether the default loses: all shapes and lengths, on four networks."""
         if self.without(SMPI):
             return
         jobs = [
@@ -233,7 +232,7 @@ class Bench:
         self.save("ratios.json", rows)
 
     def measure_figures(self) -> None:
-        """The figures of the papers."""
+        """Measure for the figures of the papers."""
         rows: list[Row] = []
         figures = Figures(IMAGES)
         if not self.without(SMPI):
@@ -252,7 +251,7 @@ class Bench:
         self.written += figures.write(ROOT / "docs" / "figures.md")
 
     def measured_again(self, again: Iterable[Again]) -> list[Row]:
-        """Later exchanges, where one alone was too slow."""
+        """The rows of later exchanges, where a single one was too slow."""
         chosen = list(again)
         with self.console.status(f"{len(chosen)} later exchanges"):
             try:
@@ -262,7 +261,7 @@ class Bench:
                 return []
 
     def measure_steps(self) -> None:
-        """What each transformation of transfers between two ranks adds."""
+        """Measure the gain of each transformation of transfers between two ranks."""
         if self.without(SMPI):
             return
         wanted = steps.jobs(self.cases)
@@ -276,7 +275,7 @@ class Bench:
             self.written += steps_page.write(found, ROOT / "docs" / "steps.md", IMAGES)
 
     def link_figure(self, figures: Figures) -> list[Row]:
-        """Times over K on the slow link, where there is one."""
+        """Times over K on the slow link, if there is one."""
         case = next((c for c in self.cases if c.name == "spectral_transpose"), None)
         mpis = [mpi for mpi in (OPENMPI, MPICH) if not self.without(mpi)]
         rows: list[Row] = []
@@ -302,15 +301,14 @@ class Bench:
         return rows
 
     def save(self, name: str, rows: Sequence[Row]) -> None:
-        """Writes a results file."""
+        """Write a results file."""
         if rows:
             path = self.out / name
             path.write_text(as_json(rows), encoding="utf-8")
             self.written.append(path)
 
     def among_others(self, name: str, rows: Sequence[Row]) -> list[Row]:
-        """The rows of a file with these in the place of those of the chosen kernels; all of them
-        are new where none was chosen."""
+        """The rows of a file, with those of the chosen kernels (or all) replaced by these."""
         if not self.kernels or not rows:
             return list(rows)
         known = self.results(name)
@@ -326,7 +324,7 @@ class Bench:
         return from_json(path.read_text(encoding="utf-8")) if path.exists() else ()
 
     def show(self) -> None:
-        """Tables, figures and targets, and the page."""
+        """Show tables, figures and targets, and write the page."""
         rows = [row for name in ROW_FILES for row in self.results(name)]
         before = [row for name in ROW_FILES for row in committed(name)]
         main = [*self.results("simulated.json"), *self.results("link.json")]
@@ -366,7 +364,10 @@ def progress_on(console: Console) -> Progress:
 @click.option("--quick", is_flag=True, help="A part of it, in about two minutes.")
 @click.option("--part", "parts", multiple=True, type=click.Choice(PARTS), help="This part alone.")
 @click.option(
-    "--kernel", "kernels", multiple=True, help="This kernel alone; the rows of others stay."
+    "--kernel",
+    "kernels",
+    multiple=True,
+    help="Only this kernel; the rows of others are kept.",
 )
 def main(quick: bool, parts: tuple[str, ...], kernels: tuple[str, ...]) -> None:
     """Measure, and write the results."""

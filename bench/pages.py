@@ -1,10 +1,11 @@
-"""Are the right pages charged?  Each kernel of ``bench.costs`` on one rank: the page faults between
-its two looks at the clock, and the pages that its charged version is charged for there.
+"""Checks the charged pages: the page faults of each kernel of ``bench.costs`` on one rank.
+
+It compares the page faults between two readings of the clock with the pages charged there:
 
     python -m bench.pages
 
-writes pages.md in ``bench/results/costs``.  Faults are counted by the system, where a page has 4096
-bytes: pages of 2 MiB (transparent_hugepage) have to be off, or left to programs that ask for them.
+writes pages.md in ``bench/results/costs``.  The system counts faults of pages of 4096 bytes; pages
+of 2 MiB (transparent_hugepage) must be off, or restricted to programs that request them.
 """
 
 from __future__ import annotations

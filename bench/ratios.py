@@ -1,7 +1,7 @@
-"""``python -m bench.ratios``: whether the default (K = 0) ever loses, into bench/results/ratios.md.
+"""``python -m bench.ratios``: measures whether the default (K = 0) loses; writes a table.
 
-Every shape of exchange, from 8 bytes to 8 MiB for each rank, beside computation that takes a tenth
-of the exchange's time to ten times it, on four simulated platforms.
+Every shape of exchange, from 8 bytes to 8 MiB for each rank, with computation from a tenth of the
+exchange's time to ten times as long, on four simulated platforms.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def summary(group: Sequence[Compared]) -> tuple[str, ...]:
 
 
 def main() -> int:
-    """Measures, prints and writes; 1 if the default loses somewhere."""
+    """Measure, print and write; returns 1 if the default loses somewhere."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="only the ratios 1:10 and 10:1")
     parser.add_argument("--ranks", type=int, nargs="+", default=sorted(SIZES), choices=SIZES)

@@ -1,7 +1,7 @@
-"""Debian source packages, fetched with apt and unpacked under ``build/corpus``.
+"""Fetches Debian source packages with apt, and unpacks them in ``build/corpus``.
 
-The package lists come from the machine's own apt sources, turned into ``deb-src`` lines in a
-private configuration: neither the user's sources nor the state of apt is touched.
+The package lists come from the machine's own apt sources, as ``deb-src`` lines in a private
+configuration; the user's sources and the state of apt are not changed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
 class FetchError(Exception):
-    """A source package could not be had; the message says what to do."""
+    """A source package could not be fetched; the message says what to do."""
 
 
 def fetch(name: str) -> tuple[Path, str]:
@@ -37,7 +37,7 @@ def fetch(name: str) -> tuple[Path, str]:
 
 
 def _apt_get(folder: Path, *arguments: str) -> None:
-    """apt-get in ``folder`` with the private configuration, which is made when it is missing."""
+    """Run apt-get in ``folder`` with the private configuration, creating it if missing."""
     private = (FOLDER / "apt").absolute()
     sources = private / "sources.list"
     options = {
@@ -92,7 +92,7 @@ def _release() -> str:
         name, _, value = line.partition("=")
         if name == "VERSION_CODENAME":
             return value.strip('"')
-    raise FetchError("this is no Debian release: /etc/os-release has no VERSION_CODENAME")
+    raise FetchError("this is not a Debian release: /etc/os-release has no VERSION_CODENAME")
 
 
 def _run(command: list[str], folder: Path | None = None) -> str:

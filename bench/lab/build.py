@@ -1,7 +1,7 @@
-"""Builds one version of one kernel: sizes are written into include files, then it is compiled.
+"""Builds one version of one kernel: writes sizes into include files, then compiles.
 
-Every build has a directory of its own, named by the hash of all that goes into it, so that
-nothing is built twice.
+Every build has a directory of its own, named by the hash of all its inputs, so that nothing is
+built twice.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ COMMON = ("results.f90",)
 VERSIONS = ("original", "hand", "ialltoall", "transformed")
 _SHARING = "shared_memory.c"
 _UNCHARGED = {"charge": 0, "charge_after": 0, "noise": 0, "seed": 0}
-"""What the stand-ins read: operations, thousandths by which those of a plane may be more by chance,
-and the number of the run that chance begins with."""
+"""Constants of the stand-ins: operations, their random increase for a plane in thousandths, and
+the number of the run as the seed."""
 _WRAPPED = ("-Wl,--wrap=malloc", "-Wl,--wrap=free")
 _CONSTANT = re.compile(r"parameter\s*::\s*(\w+)\s*=\s*(-?\d+)")
 
@@ -38,11 +38,11 @@ _CONSTANT = re.compile(r"parameter\s*::\s*(\w+)\s*=\s*(-?\d+)")
 class Recipe:
     """What to build.
 
-    ``sizes`` overrides values of sizes.inc.  ``charge`` holds what the stand-in of the work
-    charges to the simulated clock; None: the real work is computed.  ``tiling`` is K and D;
-    None: as the kernel (hand) or asphalt (transformed) has it.  ``passes``: the transformations of
-    the version ``transformed``; (): those that asphalt applies by itself.  ``shared``: under SMPI,
-    what ranks allocate can share memory, so that more of them fit and their results mean nothing.
+    ``sizes`` overrides values of sizes.inc.  ``charge``: the charges of the stand-in to the
+    simulated clock; None: the real work is computed.  ``tiling``: K and D; None: those of the
+    kernel (hand) or of asphalt (transformed).  ``passes``: of the version ``transformed``; (): the
+    default.  ``shared``: under SMPI, allocated arrays of different ranks can share memory, so that
+    more ranks fit, and results are meaningless.
     """
 
     case: Case
@@ -90,7 +90,7 @@ def sources_of(recipe: Recipe) -> dict[str, bytes]:
 
 
 def with_stand_in(recipe: Recipe, files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The files with the work replaced by its stand-in, where time is charged."""
+    """The files, with the work replaced by its stand-in if time is charged."""
     case = recipe.case
     if recipe.charge is None or case.stand_in is None:
         return dict(files)
@@ -102,8 +102,10 @@ def with_stand_in(recipe: Recipe, files: Mapping[str, bytes]) -> dict[str, bytes
 
 
 def build(recipe: Recipe) -> Path:
-    """The program of a recipe, built if it is not there; versions with the same text have the same
-    program.  Raises LabError with the messages."""
+    """The program of a recipe, built if it is missing.
+
+    Versions with the same text have the same program.  Raises LabError with the messages.
+    """
     files = sources_of(recipe)
     if recipe.version == "transformed":
         files = transform(files, recipe.passes)
@@ -133,7 +135,7 @@ def build(recipe: Recipe) -> Path:
 
 
 def build_all(recipes: Iterable[Recipe], at_once: int) -> None:
-    """Builds several, so many at once; one that fails is left to who asks for it."""
+    """Build several programs in parallel; a failure is raised when the program is used."""
 
     def tried(recipe: Recipe) -> None:
         with suppress(LabError):

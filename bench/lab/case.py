@@ -1,4 +1,4 @@
-"""What `case.toml` says about a kernel: its sources, its sites, and where it is measured."""
+"""Reads `case.toml` of a kernel: its sources, its sites, and its measurements."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ ROOT = Path(__file__).resolve().parents[2]
 KERNELS = ROOT / "kernels"
 STAND_INS = ROOT / "bench" / "smpi"
 VERSIONS = ("hand", "ialltoall", "transformed")
-"""What there is of a kernel beside the original."""
+"""The versions of a kernel beside the original."""
 LABS = ("demo", "quick", "bench")
-"""What measures kernels: ``make demo``, ``make bench-quick`` and ``make bench``."""
+"""The labs that measure kernels: ``make demo``, ``make bench-quick`` and ``make bench``."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedSite:
-    """What asphalt must say about one site: the operation, upper case, and the verdict."""
+    """The expected report on one site: the operation in upper case, and the verdict."""
 
     operation: str
     verdict: str
@@ -32,7 +32,7 @@ WIDELY_SHARED = 16
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """What a measurement has of its own on another number of ranks: its pairs of K and D."""
+    """The pairs of K and D of a measurement on another number of ranks."""
 
     ranks: int
     tilings: tuple[Tiling, ...]
@@ -46,16 +46,15 @@ class Simulated:
 
     ``platform`` names a network of ``asphalt simulate``; None: the bench's own cluster.
 
-    ``charge`` gives thousands of operations: of a plane before the exchange and, where a kernel
-    works after it too, of a slice after it.  Kernels with work of another kind say what they charge
-    in their stand-in.  ``adds_up``: whether the original's time is computation and communication,
-    one after the other.  ``best`` is the K and D that a short run uses.
-    ``tilings``: the pairs of K and D that are measured.  ``small``: sizes at which results are
-    compared where ranks share memory, and have none.
+    ``charge``: thousands of operations of a plane before the exchange and, if the kernel works
+    after it, of a slice after it; kernels with other work state their charges in the stand-in.
+    ``adds_up``: whether the original's time is the sum of computation and communication.  ``best``:
+    the K and D of a short run.  ``tilings``: the pairs of K and D to measure.  ``small``: sizes for
+    the comparison of results if ranks share memory.
 
-    So that a message holds as much data on any number of ranks, ``grow`` says what is added to a
-    size for each further rank; ``per_peer``: charges grow like the number of other ranks.
-    ``shares_memory``: whether ranks are too many to hold all their data at once.
+    ``grow``: additions to a size for each further rank, so that messages have the same length on
+    any number of ranks; ``per_peer``: charges grow with the number of other ranks.
+    ``shares_memory``: whether the data of all ranks does not fit at once.
     """
 
     variant: str
@@ -88,7 +87,7 @@ class Simulated:
         return tuple(sorted({self.ranks, *(other.ranks for other in self.elsewhere)}))
 
     def at(self, ranks: int) -> Simulated:
-        """The same measurement on another number of ranks; raises KeyError where there is none."""
+        """This measurement on another number of ranks; raises KeyError if there is none."""
         if ranks == self.ranks:
             return self
         other = next((o for o in self.elsewhere if o.ranks == ranks), None)
@@ -116,9 +115,9 @@ class Simulated:
 class Link:
     """One measurement with two real ranks over a slow link.
 
-    ``best``: K and D; None: those that kernel and asphalt have by themselves.  ``versions``: what
-    is measured beside the original.  ``passes``: the transformations of the version
-    ``transformed``; (): those that asphalt applies by itself.  ``labs``: which of LABS measure it.
+    ``best``: K and D; None: the defaults of kernel and asphalt.  ``versions``: the versions beside
+    the original.  ``passes``: of the version ``transformed``; (): the default.  ``labs``: those of
+    LABS that measure it.
     """
 
     sizes: Mapping[str, int]
@@ -132,10 +131,10 @@ class Link:
 class Case:
     """A kernel; ``sources`` and ``hand`` are in the order of compilation.
 
-    ``stand_in``: what charges the time of the work to the simulated clock in place of it;
-    ``counted``: it is counted from the source, statement by statement.
-    ``versions``: what is measured beside the original.  ``labs``: which of LABS take the kernel.
-    ``sites``: what `asphalt apply` says; transfers between two ranks are not among them.
+    ``stand_in``: the source that charges the time of the work instead of doing it; ``counted``: the
+    time is counted from the source, statement by statement.  ``versions``: the versions beside the
+    original.  ``labs``: those of LABS that include the kernel.  ``sites``: the expected reports of
+    `asphalt apply`, except on transfers between two ranks.
     """
 
     name: str
@@ -156,7 +155,7 @@ class Case:
     labs: tuple[str, ...]
 
     def over_link(self, lab: str) -> Link | None:
-        """What a lab measures over the slow link."""
+        """The measurement of a lab over the slow link."""
         return self.link if self.link is not None and lab in self.link.labs else None
 
     @property

@@ -1,4 +1,4 @@
-"""What has changed since the last committed results."""
+"""Compares results with the last committed ones."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from bench.lab.case import ROOT
 from bench.lab.rows import Row, from_json
 
 WORTH_A_MARK = 0.02
-"""A change of a time that is marked, as a part of it."""
+"""The relative change of a time that is marked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A row, and the time in seconds that was committed for the same; None: it is new."""
+    """A row, and its committed time in seconds; None: the row is new."""
 
     row: Row
     before: float | None
 
     @property
     def change(self) -> float | None:
-        """By how much the time has changed: 0.01 is 1 % slower."""
+        """The relative change of the time: 0.01 is 1 % slower."""
         return None if self.before is None else self.row.seconds / self.before - 1
 
     @property
     def mark(self) -> str:
-        """``slower`` or ``faster`` where the change is worth a mark, ``new``, or nothing."""
+        """``slower`` or ``faster`` for a large change, ``new``, or nothing."""
         if self.change is None:
             return "new"
         if abs(self.change) <= WORTH_A_MARK:
@@ -36,7 +36,7 @@ class Compared:
 
 
 def committed(name: str) -> tuple[Row, ...]:
-    """The rows of a results file as they were committed last; none where it was not there."""
+    """The rows of a results file as last committed; none without such a file."""
     done = subprocess.run(
         ["git", "show", f"HEAD:bench/results/{name}"], cwd=ROOT, capture_output=True, check=False
     )
@@ -49,12 +49,12 @@ def committed(name: str) -> tuple[Row, ...]:
 
 
 def compare(rows: Iterable[Row], before: Iterable[Row]) -> tuple[Compared, ...]:
-    """Each row with the time that was committed for the same."""
+    """Each row with its committed time."""
     known: Mapping[object, float] = {row.key: row.seconds for row in before}
     return tuple(Compared(row, known.get(row.key)) for row in rows)
 
 
 def gone(rows: Iterable[Row], before: Iterable[Row]) -> tuple[Row, ...]:
-    """What was committed and is not measured any more."""
+    """The committed rows that are not measured any more."""
     measured = {row.key for row in rows}
     return tuple(row for row in before if row.key not in measured)

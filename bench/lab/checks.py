@@ -1,4 +1,4 @@
-"""Whether all versions of a kernel give the same results, bit for bit."""
+"""Checks that all versions of a kernel give the same results, bit for bit."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class Check:
 
     @property
     def recipe(self) -> Recipe:
-        """The program that is checked."""
+        """The program to check."""
         return Recipe(self.case, self.version, self.mpi, tiling=self.tiling, flags=self.flags)
 
     @property
     def reference(self) -> Recipe:
-        """The program that it is checked against."""
+        """The program to compare with."""
         return replace(self.recipe, version="original", tiling=None)
 
     def run(self) -> str | None:
-        """None where the results are equal, else what is wrong."""
+        """None if the results are equal, else a message."""
         where = f"{self.case.name}, {self.version}, {self.mpi.name}, {self.ranks} ranks"
         run = runner(self.mpi)
         try:

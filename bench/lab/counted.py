@@ -1,7 +1,7 @@
-"""Sources whose computation takes the time that is counted from them, as in ``asphalt simulate``.
+"""Charges the computation of sources by counting it, as ``asphalt simulate`` does.
 
-For kernels whose work stands in the loops that are transformed: a stand-in could charge it in one
-place only, and what the transformation takes apart would cost where it does not stand.
+This is for kernels whose work is inside the transformed loops: a stand-in could charge it in one
+place only, although the transformation divides it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from asphalt.machine.machine import load_machine
 from asphalt.simulation.charged import charge_tree
 from bench.lab.run import LabError
 
-_READING = Lock()  # the processes that read sources are shared by all threads, and serve one
+_READING = Lock()  # all threads share the processes that read sources, which serve one at a time
 
 
 def counted(files: Mapping[str, bytes], free: Collection[str]) -> dict[str, bytes]:
-    """The files with their costs charged, and what they call for that in front of them.
+    """The files with charges for their costs, after the modules that the charges need.
 
-    ``free``: those that cost nothing.  Raises LabError where other computation has no known cost.
+    ``free``: files without cost.  Raises LabError for other computation of unknown cost.
     """
     with _READING:
         return dict(_counted(tuple(files.items()), frozenset(free)))

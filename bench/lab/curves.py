@@ -14,7 +14,7 @@ from matplotlib import pyplot as plt
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Times in seconds for each tile size; ``label`` is what the legend says."""
+    """Times in seconds for each tile size; ``label``: the entry in the legend."""
 
     label: str
     seconds: Mapping[int, float]
@@ -37,7 +37,7 @@ def draw_slowdown(
             tiles,
             [curve.seconds[tile] / computation for tile in tiles],
             marker=markers[number % len(markers)],
-            ms=5 if number else 8,  # the first stays in sight behind the others
+            ms=5 if number else 8,  # the first is visible behind the others
             mfc=None if number else "none",
             lw=1,
             label=curve.label,

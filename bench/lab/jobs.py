@@ -1,4 +1,4 @@
-"""Many simulated measurements, two processes at once: simulated times do not depend on the load."""
+"""Runs simulated measurements, two at once: simulated times do not depend on the load."""
 
 from __future__ import annotations
 
@@ -26,13 +26,15 @@ class Job:
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """What is measured beside the parts of the original."""
+        """The measurements beside the parts of the original."""
         return runs_of(self.what, self.versions)
 
     @property
     def checks(self) -> tuple[Run, ...]:
-        """What is compared at small sizes, where the measured runs have no results: the transformed
-        version, at one K and D and where it chooses itself.  All others are on fewer ranks."""
+        """The comparisons at small sizes, if the measured runs have no results.
+
+        The transformed version, with one K and D and with K = 0; others run on fewer ranks.
+        """
         if not self.what.shares_memory or not self.what.tilings:
             return ()
         wanted = (self.what.tilings[-1], CHOSEN)
@@ -41,7 +43,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What came of the jobs: the sweeps in the order of the jobs, and what went wrong."""
+    """The results of the jobs: the sweeps in their order, and the failures."""
 
     sweeps: tuple[Sweep, ...]
     failures: tuple[str, ...]
@@ -50,16 +52,16 @@ class Done:
 def simulate(
     jobs: Sequence[Job], simulator: Simulator, advance: Callable[[], None], at_once: int = AT_ONCE
 ) -> Done:
-    """All jobs; what fails is told, and does not stop the others."""
+    """Run all jobs; a failure is reported, and does not stop the others."""
     with ThreadPoolExecutor(at_once) as pool:
         pending: dict[int, list[tuple[Run | None, Future[object]]]] = {}
-        # the most ranks take longest, and shall not be what is waited for at the end
+        # the most ranks take longest, so they start first
         for number in sorted(range(len(jobs)), key=lambda n: -jobs[n].what.ranks):
             job = jobs[number]
             tasks: list[tuple[Run | None, Callable[[], object]]] = [(None, _parts(job, simulator))]
             tasks += [(run, _time(job, run, simulator)) for run in job.runs]
             tasks += [(None, _check(job, run)) for run in job.checks]
-            pending[number] = [(run, pool.submit(told(task, advance))) for run, task in tasks]
+            pending[number] = [(run, pool.submit(advancing(task, advance))) for run, task in tasks]
         sweeps: list[Sweep] = []
         failures: list[str] = []
         try:
@@ -75,7 +77,7 @@ def simulate(
 
 
 def count(jobs: Iterable[Job]) -> int:
-    """How often ``advance`` will be called."""
+    """The number of calls of ``advance``."""
     return sum(1 + len(job.runs) + len(job.checks) for job in jobs)
 
 
@@ -91,8 +93,8 @@ def _check(job: Job, run: Run) -> Callable[[], object]:
     return lambda: check_results(job.case, job.what, run.version, run.asked)
 
 
-def told(task: Callable[[], T], advance: Callable[[], None]) -> Callable[[], T]:
-    """The task, which tells its end, however it comes."""
+def advancing(task: Callable[[], T], advance: Callable[[], None]) -> Callable[[], T]:
+    """The task, followed by ``advance`` even if it fails."""
 
     def both() -> T:
         try:

@@ -1,10 +1,10 @@
-"""A second look at where the transformed version is slower than the hand-written one.
+"""Measures again where the transformed version is slower than the hand-written one.
 
-The kernels exchange once, so that one exchange pays for what is made once for a communicator; and
-where few slabs are in flight, ranks that start less than a microsecond apart end at times that
-differ by several per cent, in either version.  So where the gap is too wide, both versions run
-again, with several exchanges, on networks whose latencies differ by up to a hundredth: what counts
-is the median of an exchange behind the first.
+The kernels exchange once, and that exchange includes the one-time costs of a communicator.  With
+few slabs in flight, ranks that start less than a microsecond apart end at times that differ by
+several per cent, in either version.  So if the gap is too wide, both versions run again, with
+several exchanges, on networks whose latencies differ by up to a hundredth.  The result is the
+median of an exchange after the first.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from bench.lab.sweep import Sweep
 LATENCIES = (0.99, 0.995, 0.999, 1.0, 1.001, 1.005, 1.01)
 STEPS = 3
 LATER = "later exchanges/"
-"""What the kernel of such rows begins with."""
+"""The prefix of the kernel in such rows."""
 VERSIONS = ("hand", "transformed")
 
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """What is measured once more.
+    """A repeated measurement.
 
-    ``row``: what is known of the one exchange; ``whole``: seconds of a run with so many exchanges;
-    ``efficiency``: of an exchange of so many seconds.
+    ``row``: of the single exchange; ``whole``: seconds of a run by its number of exchanges;
+    ``efficiency``: of an exchange by its seconds.
     """
 
     row: Row
@@ -44,8 +44,10 @@ class Again:
     efficiency: Callable[[float], float | None]
 
     def measured(self) -> Row:
-        """The row of an exchange behind the first, the median over slightly different networks;
-        raises LabError."""
+        """The row of an exchange after the first: the median over slightly different networks.
+
+        Raises LabError.
+        """
         times = []
         for latency in LATENCIES:
             simulator = Simulator(nearly(self.platform, latency))
@@ -63,14 +65,13 @@ class Again:
 
 
 def later_rows(again: Iterable[Again]) -> list[Row]:
-    """The rows of what is measured again, two at once; raises LabError."""
+    """The rows of repeated measurements, two at once; raises LabError."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return list(pool.map(Again.measured, again))
 
 
 def of_sweeps(sweeps: Iterable[Sweep], platform: Platform, most: float) -> Iterator[Again]:
-    """Where kernels are slower than those written by hand by more than ``most`` on the platform of
-    the sweeps."""
+    """The kernels that are slower than hand by more than ``most`` on the platform."""
     for sweep in sweeps:
         rows = list(sweep.rows())
         for row, tiling in _both_versions(rows, most):
@@ -79,7 +80,7 @@ def of_sweeps(sweeps: Iterable[Sweep], platform: Platform, most: float) -> Itera
 
 
 def of_panels(timed: Iterable[Timed], most: float) -> Iterator[Again]:
-    """The same of the papers' figures."""
+    """The panels of the papers' figures that are slower than hand by more than ``most``."""
     for found in timed:
         for row, tiling in _both_versions(list(found.rows()), most):
             whole = partial(_whole_panel, found.panel, row.version, tiling)
@@ -87,7 +88,7 @@ def of_panels(timed: Iterable[Timed], most: float) -> Iterator[Again]:
 
 
 def _both_versions(rows: list[Row], most: float) -> Iterator[tuple[Row, Tiling]]:
-    """The rows of both versions at each K and D at which they are too far apart, K ascending."""
+    """The rows of both versions at each K and D with too wide a gap, by ascending K."""
     hand, new = (
         {(row.tile, row.depth): row for row in rows if row.version == version}
         for version in VERSIONS

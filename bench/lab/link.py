@@ -1,8 +1,8 @@
-"""Two ranks over a link that is slow but costs no processor time.
+"""Runs two ranks over a slow link that costs no processor time.
 
-Two network namespaces are joined by a pair of virtual interfaces whose ends carry a token bucket.
-Transfer is then truly asynchronous, with real sockets and real progress.  It needs root; without
-it the two ranks share memory, and the result says so.
+A pair of virtual interfaces with token buckets joins two network namespaces.  Transfer is truly
+asynchronous, with real sockets and real progress.  This needs root; without it the two ranks share
+memory, and the result says so.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ exec ip netns exec "$space" bash -c "$*"
 
 @dataclass(frozen=True, slots=True)
 class LinkLab:
-    """How two ranks are started; ``agent`` None: they share memory, because of ``reason``."""
+    """How to start two ranks; ``agent`` None: they share memory, because of ``reason``."""
 
     spaces: tuple[str, str] | None
     agent: Path | None
@@ -45,22 +45,22 @@ class LinkLab:
     interface: str = ""
 
     def title(self, mpi: Mpi = OPENMPI) -> str:
-        """What a table calls this platform."""
+        """The name of this platform in tables."""
         return f"{mpi.title}, memory" if self.agent is None else f"{mpi.title} 1 Gb/s"
 
     def command(self, program: Path, mpi: Mpi = OPENMPI) -> list[str]:
-        """Starts ``program`` on two ranks; raises LabError for an MPI that cannot."""
+        """The command for ``program`` on two ranks; raises LabError for an unknown MPI."""
         if self.spaces is None or self.agent is None:
             return mpi.command(2, program)
         if mpi.name not in _OVER_THE_LINK:
-            raise LabError(f"no way to start {mpi.title} over network namespaces is known")
+            raise LabError(f"{mpi.title} is not supported over network namespaces")
         options = _OVER_THE_LINK[mpi.name](str(self.agent), self.interface)
         inside = ("ip", "netns", "exec", self.spaces[0])
         return [*inside, *options[0], mpi.launcher, *options[1], str(program)]
 
 
 def _openmpi(agent: str, interface: str) -> tuple[list[str], list[str]]:
-    """What stands before the launcher, and its options."""
+    """The words before the launcher, and its options."""
     del interface  # found by its network
     network = "10.77.0.0/24"
     settings = {
@@ -76,7 +76,7 @@ def _openmpi(agent: str, interface: str) -> tuple[list[str], list[str]]:
 
 
 def _mpich(agent: str, interface: str) -> tuple[list[str], list[str]]:
-    """Hydra, with the agent as its ssh; UCX would else find that both ranks share a machine."""
+    """Hydra, with the agent as its ssh; otherwise UCX detects that ranks share a machine."""
     options = ["-launcher", "ssh", "-launcher-exec", agent, "-iface", interface]
     before = ["env", "UCX_TLS=tcp,self"]
     return before, [*options, "-hosts", ",".join(_HOSTS), "-n", "2", "-ppn", "1"]
@@ -87,7 +87,7 @@ _OVER_THE_LINK = {"openmpi": _openmpi, "mpich": _mpich}
 
 @contextmanager
 def slow_link() -> Iterator[LinkLab]:
-    """The slow link while the block runs; everything made for it is removed afterwards."""
+    """The slow link while the block runs; it is removed afterwards."""
     if reason := _why_not():
         yield LinkLab(None, None, reason)
         return
@@ -111,7 +111,7 @@ def slow_link() -> Iterator[LinkLab]:
 
 
 def busy() -> str:
-    """Why times of real runs mean little just now; empty where the machine is quiet."""
+    """Why times of real runs mean little now; empty on a quiet machine."""
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
     if load <= cores + 1:
         return ""

@@ -1,4 +1,4 @@
-"""Times of the versions of a kernel, and what they say about overlap."""
+"""Measures the versions of a kernel, and their overlap efficiency."""
 
 from __future__ import annotations
 
@@ -27,14 +27,12 @@ MANY_RANKS = {"smpi/auto-shared-malloc-thresh": "1000000", "surf/precision": "1e
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the time of the original is made of, in seconds.
+    """The parts of the original's time, in seconds.
 
-    ``before`` is the computation before the exchange, which prepushing may hide behind
-    ``communication``, or the other way round; ``after`` the computation after it, which it may not.
-    ``adds_up``: whether there is no time beside; ranks that wait for each other in turn, or one
-    message after the other, leave no floor to be known.
-    ``exchange``: what the communication takes with the fastest algorithm that was seen; None: the
-    original's.
+    ``before``: the computation before the exchange, which can overlap with ``communication``;
+    ``after``: the computation after it, which cannot.  ``adds_up``: whether the parts are the whole
+    time; if ranks wait for each other in turn, the floor is unknown.  ``exchange``: the time of the
+    communication with the fastest algorithm; None: the original's.
     """
 
     original: float
@@ -51,14 +49,15 @@ class Parts:
         return max(self.before, exchange) + self.after
 
     def beside(self, not_overlapped: float) -> Parts:
-        """The same, known that another algorithm for the exchange makes it so many seconds in all,
-        without any overlap."""
+        """These parts, if another algorithm gives ``not_overlapped`` seconds without overlap."""
         exchange = not_overlapped - self.before - self.after
         return replace(self, exchange=min(self.communication, exchange))
 
     def efficiency(self, seconds: float) -> float | None:
-        """The part of what could be hidden that is hidden in a run of ``seconds``; None where
-        there is nothing to hide, or the floor is not known."""
+        """The part hidden of what can be hidden, in a run of ``seconds``.
+
+        None if nothing can be hidden, or the floor is unknown.
+        """
         hidden = self.original - self.floor
         if not self.adds_up or hidden <= NOTHING_TO_HIDE * self.original:
             return None
@@ -79,7 +78,7 @@ class Measured:
 
     @property
     def title(self) -> str:
-        """The kernel and, where it has several, the variant."""
+        """The kernel and, if it has several, the variant."""
         return f"{self.kernel} ({self.variant})" if self.variant else self.kernel
 
     def ratio(self, version: str) -> float:
@@ -87,11 +86,11 @@ class Measured:
         return self.seconds[version] / self.seconds["original"]
 
     def efficiency(self, version: str) -> float | None:
-        """Overlap efficiency, where the parts of the original's time are known."""
+        """The overlap efficiency, if the parts of the original's time are known."""
         return None if self.parts is None else self.parts.efficiency(self.seconds[version])
 
     def rows(self) -> Iterator[Row]:
-        """One row a version."""
+        """A row for each version."""
         for version, seconds in self.seconds.items():
             tile, depth = (None if version in NOT_TILED else self.tiling) or (None, None)
             yield Row(
@@ -108,7 +107,7 @@ class Measured:
 
 
 def kernel_name(kernel: str, variant: str) -> str:
-    """What a row calls a kernel."""
+    """The name of a kernel in rows."""
     return f"{kernel}/{variant}" if variant else kernel
 
 
@@ -120,9 +119,9 @@ class Simulator:
     timeout: float = 3600.0
 
     def run(self, program: Path, ranks: int, shared: bool = False) -> Run:
-        """One run; its time is the same in every repeat, so that it is kept beside the program.
+        """One run; its time is the same in every repeat, so it is cached beside the program.
 
-        ``shared``: big arrays of different ranks share memory; what is printed means nothing.
+        ``shared``: big arrays of different ranks share memory, and the output is meaningless.
         """
         settings = MANY_RANKS if shared else {}
         key = hashlib.sha256(repr((self.platform.key, ranks, settings)).encode()).hexdigest()[:16]
@@ -139,20 +138,20 @@ class Simulator:
         return run
 
     def recipe(self, case: Case, what: Simulated, version: str, tiling: Tiling | None) -> Recipe:
-        """How a version is built for this measurement."""
+        """The recipe of a version for this measurement."""
         shared = what.shares_memory
         return Recipe(case, version, SMPI, what.sizes, what.charge, tiling, ("-O2",), shared)
 
     def time(self, recipe: Recipe, ranks: int) -> Run:
-        """Builds and runs."""
+        """Build and run."""
         return self.run(build(recipe), ranks, recipe.shared)
 
     def version(self, case: Case, what: Simulated, version: str, tiling: Tiling | None) -> Run:
-        """One version of a kernel at one K and D; None: as it chooses itself."""
+        """One version of a kernel with one K and D; None: its defaults."""
         return self.time(self.recipe(case, what, version, tiling), what.ranks)
 
     def parts(self, case: Case, what: Simulated) -> tuple[Parts, Run]:
-        """The original's time taken apart, by charging less; and its run with all charges."""
+        """The parts of the original's time, from runs with fewer charges; and its full run."""
         recipe = self.recipe(case, what, "original", None)
         whole = self.time(recipe, what.ranks)
         nothing = dict.fromkeys(what.charge, 0)
@@ -167,7 +166,7 @@ class Simulator:
     def measure(
         self, case: Case, what: Simulated, versions: Iterable[str], tiling: Tiling
     ) -> Measured:
-        """All versions at one K and D; raises LabError where their results differ."""
+        """All versions with one K and D; raises LabError if their results differ."""
         parts, whole = self.parts(case, what)
         seconds = {"original": whole.seconds}
         for version in versions:
@@ -181,10 +180,10 @@ class Simulator:
 
 
 def check_results(case: Case, what: Simulated, version: str, tiling: Tiling | None) -> None:
-    """Compares the results of a version with the original's, at small sizes, without sharing memory
-    and on a network that costs nothing: 64 ranks take a tenth of the time to simulate.
+    """Compare the results of a version with the original's, at small sizes.
 
-    Raises LabError where they differ.
+    Ranks do not share memory, and messages cost nothing, which makes the simulation of 64 ranks ten
+    times faster.  Raises LabError if the results differ.
     """
 
     def small(name: str, given: Tiling | None) -> Run:
@@ -211,15 +210,17 @@ def run_smpi(recipe: Recipe, ranks: int) -> Run:
 
 
 def runner(mpi: Mpi) -> Callable[[Recipe, int], Run]:
-    """How a recipe is run for its results under an MPI."""
+    """The function that runs a recipe for its results under an MPI."""
     return run_smpi if mpi is SMPI else run_real
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """All times of interleaved runs over the link, in seconds, by version; ``alone``: the original
-    with shared memory, where its exchange is no more than a copy.  ``unended``: runs that told
-    their time and did not come to their end."""
+    """The times of interleaved runs over the link, in seconds, by version.
+
+    ``alone``: the original with shared memory, where its exchange is only a copy.  ``unended``: the
+    number of runs that printed their time but did not end.
+    """
 
     case: Case
     platform: str
@@ -230,7 +231,7 @@ class Series:
     unended: int = 0
 
     def measured(self) -> Measured:
-        """The medians; what the original computes is its time alone, the rest communication."""
+        """The medians; the computation of the original is its time with shared memory."""
         medians = {name: median(values) for name, values in self.times.items()}
         whole, computation = medians["original"], median(self.alone)
         parts = None
@@ -240,7 +241,7 @@ class Series:
 
 
 def link_recipes(case: Case, link: Link, versions: Iterable[str], mpi: Mpi) -> dict[str, Recipe]:
-    """How the original and the versions are built for the link."""
+    """The recipes of the original and the versions for the link."""
     found = {}
     for name in ("original", *versions):
         asked = None if name in NOT_TILED else link.best
@@ -257,7 +258,7 @@ def measure_link(
     repeats: int,
     mpi: Mpi = OPENMPI,
 ) -> Series:
-    """Times of interleaved runs on two ranks; raises LabError where results differ."""
+    """The times of interleaved runs on two ranks; raises LabError if results differ."""
     if missing := mpi.missing():
         raise LabError(f"{mpi.title}: no {', '.join(missing)} (packages {' '.join(mpi.packages)})")
     recipes = link_recipes(case, link, versions, mpi)

@@ -9,7 +9,7 @@ After::
     call MPI_Ialltoall(s, n, MPI_REAL, r, n, MPI_REAL, comm, asphalt_request, ierr)
     call MPI_Wait(asphalt_request, MPI_STATUS_IGNORE, ierr)
 
-It is what a program gains from another algorithm of the library alone.
+It shows the gain of the library's other algorithm alone.
 """
 
 from __future__ import annotations
@@ -48,11 +48,10 @@ IGNORE = Ref("mpi_status_ignore", "MPI_STATUS_IGNORE")
 
 
 def without_blocking(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The files with every collective exchange of all with all made non-blocking.
+    """The files with every all-to-all exchange made non-blocking, cached by content.
 
-    Done by another process, since asphalt starts workers, which threads cannot share; kept by
-    content.  Raises LabError for an exchange that has no such form or is the action of a one-line
-    IF.
+    Another process does it, since threads cannot share asphalt's workers.  Raises LabError for an
+    exchange without such a form, and for one that is the action of an IF statement.
     """
     digest = hashlib.sha256(repr((tool_state(), sorted(files.items()))).encode()).hexdigest()
     place = NONBLOCKING / digest[:16]
@@ -73,7 +72,7 @@ def without_blocking(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def change_in_place(folder: Path) -> None:
-    """Makes the exchanges of all files of a folder non-blocking."""
+    """Make the exchanges of all files of a folder non-blocking."""
     tree = load_tree((folder,), Settings(cache=False, jobs=1))
     scopes = Scopes(tree)
     edited: dict[str, File] = {}
@@ -123,7 +122,7 @@ def _changed(located: Located, scopes: Scopes, file: File) -> Unit:
 
 
 def _all_to_all(operation: MpiProcedure) -> bool:
-    """Whether it is a blocking exchange of all with all."""
+    """Whether it is a blocking all-to-all exchange."""
     return (
         operation.exchange is not None
         and operation.collective

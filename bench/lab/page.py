@@ -1,4 +1,4 @@
-"""The HTML page of the results: one file that needs no other."""
+"""Writes the HTML page of the results, a single file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def page(
     found: Sequence[Target],
     remarks: Sequence[str],
 ) -> str:
-    """The page; ``compared`` are the rows by kernel, ``remarks`` what speaks against them."""
+    """The page; ``compared``: the rows by kernel, ``remarks``: reservations about them."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -1,4 +1,4 @@
-"""docs/figures.md and its pictures."""
+"""Writes docs/figures.md and its pictures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SLOWDOWN = "001-"
 
 
 class Figures:
-    """What is to be drawn, and where; what was not measured is left out."""
+    """The figures to draw, and where; missing measurements are left out."""
 
     def __init__(self, images: Path) -> None:
         self.images = images
@@ -28,7 +28,7 @@ class Figures:
         self.remarks: list[str] = []
 
     def write(self, page: Path) -> list[Path]:
-        """Draws everything and writes the page; what was written."""
+        """Draw everything and write the page; returns the written files."""
         slowdown = [t for t in self.timed if t.panel.name.startswith(SLOWDOWN)]
         depths = [t for t in self.timed if t.panel.name in DEPTHS]
         sweeps = [t for t in self.timed if t not in slowdown and t not in depths]
@@ -73,7 +73,7 @@ class Figures:
 
 
 def slower(timed: Timed) -> list[int]:
-    """The K at which even the fastest run is slower than the original."""
+    """The values of K for which even the fastest run is slower than the original."""
     original = median(timed.of("original"))
     curve = timed.curve("transformed", timed.panel.tilings[0][1])
     return sorted(k for k, times in curve.items() if min(times) > original)

@@ -1,4 +1,4 @@
-"""Draws the measurements of ``papers`` the way the papers draw theirs."""
+"""Draws the measurements of ``papers`` in the manner of the papers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from bench.lab.papers import LinkSweep, Timed
 from bench.lab.speed import Speed
 
-TOO_HIGH = 1.5  # of the original's height: small tiles that would flatten the rest get an inset
+TOO_HIGH = 1.5  # times the original: higher points, of small tiles, get an inset
 DOTS = 110
 Spread = Mapping[int, Sequence[float]]
 
@@ -33,7 +33,7 @@ def save(figure: Figure, path: Path) -> Path:
 def draw_slowdown(timed: Timed, path: Path) -> Path:
     """Time divided by computation time over K; boxes: the fastest run, bars: to the median.
 
-    The second axis says how much a tile sends to each rank.
+    The second axis is the data that a tile sends to each rank.
     """
     panel = timed.panel
     unit = panel.computation
@@ -111,7 +111,7 @@ def draw_times(timed: Timed, depth: int, path: Path) -> Path:
 
 
 def draw_depths(several: Sequence[Timed], path: Path) -> Path:
-    """Times over K at every D, one picture a number of ranks."""
+    """Times over K at every D, a picture for each number of ranks."""
     figure, grid = plt.subplots(1, len(several), figsize=(8.6, 3.6), layout="constrained")
     for axes, timed in zip(grid, several, strict=True):
         panel = timed.panel

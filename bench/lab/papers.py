@@ -4,10 +4,10 @@ Danalis et al., Automatic MPI application transformation with ASPHALT (2007), fi
 slowdown by communication against the tile size, on 16, 24 and 48 ranks.  Evaluation of the overlap
 transformation, figures 4.1 to 4.3: times against K at several D, and the best of each version.
 
-The papers give the shape of the data and the number of ranks, from which sizes follow here: an
-array of x times y times z points is cut into x/ranks planes a rank, each of which is dealt to all
-ranks.  Computation takes as long as the bare exchange would at the bandwidth of the link, where all
-D are compared four fifths of it: with enough computation even one tile in flight is hidden.
+The papers give the shape of the data and the number of ranks.  An array of x times y times z points
+is divided into x/ranks planes for each rank, and each plane is distributed over all ranks.
+Computation takes as long as the exchange alone at the bandwidth of the link; for the comparison of
+all D, four fifths of it, since with enough computation even one tile in flight is hidden.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from asphalt.machine.platforms import MYRINET_2007, RDMA_ETHERNET_2007, Network
 from asphalt.running.mpi import SMPI, Mpi
 from bench.lab.build import Recipe, build
 from bench.lab.case import KERNELS, WIDELY_SHARED, Case, Tiling, load_case
-from bench.lab.jobs import AT_ONCE, told
+from bench.lab.jobs import AT_ONCE, advancing
 from bench.lab.link import LinkLab
 from bench.lab.measure import Simulator
 from bench.lab.platforms import of_network
@@ -30,7 +30,7 @@ from bench.lab.rows import NOT_TILED, Row
 from bench.lab.run import LabError, run_program, same_output
 
 PAPERS = "papers/"
-"""What the kernel of rows of the papers' figures begins with."""
+"""The prefix of the kernel in rows of the papers' figures."""
 NOISE = 50  # thousandths by which a plane may take longer
 REPEATS = 3
 MANY_MESSAGES = 12_000  # from here on a run is not repeated
@@ -41,10 +41,10 @@ LINK_DEPTH = 4
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One figure: a kernel on a network, the transformed version at each K and D.
+    """One figure: a kernel on a network, the transformed version with each K and D.
 
-    ``noisy``: computation takes longer by chance, and runs are repeated.  ``message``: bytes that
-    a tile of one iteration sends to each rank.
+    ``noisy``: computation is randomly longer, and runs are repeated.  ``message``: the bytes that a
+    tile of one iteration sends to each rank.
     """
 
     name: str
@@ -62,17 +62,17 @@ class Panel:
 
     @property
     def charge(self) -> int:
-        """Thousands of operations of a plane: ``share`` of what it takes to the other ranks."""
+        """Thousands of operations of a plane: ``share`` of the time of its messages."""
         exchange = self.message * (self.ranks - 1) / self.network.bandwidth
         return round(1e6 * self.share * exchange)
 
     @property
     def computation(self) -> float:
-        """Seconds that the planes take without communication and without noise."""
+        """The seconds of all planes without communication and without noise."""
         return 1e-6 * self.charge * self.planes
 
     def recipe(self, version: str, tiling: Tiling | None, seed: int = 0) -> Recipe:
-        """How a version is built; ``seed``: of the noise."""
+        """The recipe of a version; ``seed``: of the noise."""
         charge = {"charge": self.charge}
         if self.noisy:
             charge |= {"noise": NOISE, "seed": seed}
@@ -80,14 +80,14 @@ class Panel:
         return Recipe(self.case, version, SMPI, self.sizes, charge, tiling, ("-O2",), shared)
 
     def messages(self, tiling: Tiling | None) -> int:
-        """Messages of all ranks in a run."""
+        """The number of messages of all ranks in a run."""
         tiles = 1 if tiling is None else -(-self.planes // max(1, tiling[0]))
         return tiles * self.ranks * (self.ranks - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """All times in seconds of each version at each K and D; those without are at None."""
+    """All times in seconds of each version with each K and D; None: without K and D."""
 
     panel: Panel
     seconds: Mapping[tuple[str, Tiling | None], tuple[float, ...]]
@@ -105,7 +105,7 @@ class Timed:
         }
 
     def best(self, version: str) -> tuple[Tiling | None, float]:
-        """The K and D at which a version is fastest, and its median time."""
+        """The K and D with which a version is fastest, and its median time."""
         times = {t: median(values) for (name, t), values in self.seconds.items() if name == version}
         return min(times.items(), key=lambda item: item[1])
 
@@ -188,11 +188,11 @@ def sweep_panels() -> tuple[Panel, ...]:
 
 
 def measure_panels(panels: Sequence[Panel], advance: Callable[[], None]) -> tuple[Timed, ...]:
-    """All runs of all figures, two at once; raises LabError."""
+    """Measure all runs of all figures, two at once; raises LabError."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
         pending = {
             (panel.name, version, tiling, seed): pool.submit(
-                told(partial(_seconds, panel, version, tiling, seed), advance)
+                advancing(partial(_seconds, panel, version, tiling, seed), advance)
             )
             for panel in sorted(panels, key=lambda p: -p.ranks)
             for version, tiling, seed in runs_of(panel)

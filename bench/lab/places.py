@@ -1,4 +1,4 @@
-"""Directories that hold either all of what belongs there, or do not exist."""
+"""Creates directories atomically: each is complete, or does not exist."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from pathlib import Path
 
 @contextmanager
 def place_for(directory: Path) -> Iterator[Path]:
-    """A new directory that becomes ``directory`` when the block ends well; where another thread or
-    process was faster, its directory stays."""
+    """A new directory that becomes ``directory`` if the block succeeds.
+
+    If another thread or process was faster, its directory is kept.
+    """
     directory.parent.mkdir(parents=True, exist_ok=True)
     unfinished = Path(tempfile.mkdtemp(prefix=".part-", dir=directory.parent))
     try:

@@ -1,4 +1,4 @@
-"""The simulated clusters of the bench: what smpirun is given for each."""
+"""The simulated clusters of the bench: platform files and settings of smpirun."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ NODES = 64
 PLACE = ROOT / "build" / "lab" / "platforms"
 
 SOLVED_WHOLE = {"network/optim": "Full"}
-"""All flows of an exchange share links with each other, so that solving for those alone that an
-event touches costs more than it saves."""
+"""All flows of an exchange share links, so solving only for the flows of an event does not pay."""
 _LATENCY = re.compile(r'\b(lat)="([\d.e+-]+)(\w*)"')
 
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """A simulated cluster: SimGrid's XML, and the settings of smpirun beside it."""
+    """A simulated cluster: SimGrid's XML, and the settings of smpirun."""
 
     title: str
     xml: str
@@ -34,11 +33,11 @@ class Platform:
 
     @property
     def key(self) -> str:
-        """What names the platform, whatever its title."""
+        """A name of the platform that does not depend on its title."""
         return hashlib.sha256(repr((self.xml, self.settings)).encode()).hexdigest()[:16]
 
     def command(self, ranks: int, program: Path, extra: Mapping[str, str]) -> list[str]:
-        """Starts ``program`` on the platform, with more settings."""
+        """The command for ``program`` on the platform, with additional settings."""
         settings = dict(self.settings) | SOLVED_WHOLE | dict(extra)
         return [
             *(SMPI.launcher, "-np", str(ranks), "-platform", str(self._file())),
@@ -63,7 +62,7 @@ def of_cluster(title: str, cluster: Cluster) -> Platform:
 
 
 def nearly(platform: Platform, latency: float) -> Platform:
-    """A platform whose latencies are so many times as long."""
+    """The platform with all latencies multiplied by ``latency``."""
 
     def longer(found: re.Match[str]) -> str:
         return f'{found[1]}="{float(found[2]) * latency:.9g}{found[3]}"'
@@ -84,15 +83,17 @@ FREE = of_cluster(
         costs=MessageCosts(0.0, 1e-9),
     ),
 )
-"""For the least time that a schedule can take; and where it is not the time that is asked for, but
-what a program computes: the fewer messages are under way together, the less there is to simulate.
-With bandwidths a hundred times as high, SimGrid 3.32 crashes from 48 ranks on.
+"""For the least time of a schedule, and for runs whose results matter rather than their time: fewer
+messages are under way at once, which saves simulation time.  With bandwidths a hundred times as
+high, SimGrid 3.32 crashes from 48 ranks on.
 """
 
 
 def named(name: str | None) -> Platform:
-    """The platform with the name of a network, for messages between two; None: the bench's own.
-    Raises KeyError."""
+    """The platform of a network by name, for messages between two ranks; None: the bench's own.
+
+    Raises KeyError.
+    """
     if name is None:
         return TEN_GIGABIT
     plain = of_network({network.name: network for network in NETWORKS}[name])

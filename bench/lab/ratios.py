@@ -1,9 +1,9 @@
-"""Whether the default ever loses: exchanges of all sizes beside computation of all lengths.
+"""Measures whether the default loses: exchanges of all sizes, computation of all lengths.
 
-Small programs, one a shape of exchange (``bench/exchanges``), are simulated as they are and as
-asphalt leaves them (K = 0: chosen on entry).  One run goes through many cases, each on a
-communicator of its own; what an iteration computes is charged to the simulated clock, as a
-multiple of the time that the exchange takes on the same platform.
+Small programs, one for each shape of exchange (``bench/exchanges``), are simulated in original
+and transformed versions (K = 0: chosen at run time).  One run goes through many cases, each on a
+communicator of its own.  The computation of an iteration is charged to the simulated clock, as a
+multiple of the time of the exchange on the same platform.
 """
 
 from __future__ import annotations
@@ -70,14 +70,14 @@ PLATFORMS: Mapping[str, Cluster] = {
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A program; ``blind``: asphalt does not see the callers, so that ranks have to agree."""
+    """A program; ``blind``: asphalt does not know the callers, so ranks must agree at run time."""
 
     name: str
     source: str
     blind: bool = False
 
     def iterations(self, planes: int, ranks: int) -> int:
-        """Trips of the producer on one rank."""
+        """The iterations of the producer on one rank."""
         if self.source == "slab":
             return planes * ranks
         if self.source == "uneven_slab":
@@ -85,8 +85,10 @@ class Shape:
         return planes
 
     def early(self, size: int) -> int:
-        """Exchanges of ``size`` bytes for each rank after which all that is paid once has just been
-        paid: a program with so many of them loses most."""
+        """The number of exchanges after which all one-time costs have just been paid.
+
+        A program with so many exchanges of ``size`` bytes for each rank loses most.
+        """
         if self.source.startswith("uneven"):
             return ASKED_FIRST
         least, first, together = LEAST_BLIND if self.blind else LEAST
@@ -106,8 +108,10 @@ SHAPES = (
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One exchange: bytes for each rank, the trips that compute them, and how long those take as a
-    multiple of the exchange.  ``early`` of the ``steps`` are told apart."""
+    """One exchange: bytes for each rank, iterations, and computation over communication.
+
+    The first ``early`` of the ``steps`` are timed separately.
+    """
 
     bytes: int
     planes: int
@@ -117,7 +121,7 @@ class Example:
 
     @property
     def elements(self) -> int:
-        """Elements that a trip adds to the message for each rank."""
+        """The elements that an iteration adds to the message for each rank."""
         return self.bytes // (WORD * self.planes)
 
     @property
@@ -135,7 +139,7 @@ class Example:
 class Timed:
     """Seconds of the early steps and of all others, and a fingerprint of what was received.
 
-    The early steps pay for what is made once.
+    The early steps include the one-time costs.
     """
 
     first: float
@@ -150,8 +154,10 @@ class Timed:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One example on one platform, as it was and transformed; ``communication``: the exchange alone
-    in all steps but the early ones, in seconds."""
+    """One example on one platform, original and transformed.
+
+    ``communication``: seconds of the exchange alone, in all steps but the early ones.
+    """
 
     shape: str
     platform: str
@@ -163,17 +169,17 @@ class Compared:
 
     @property
     def ratio(self) -> float:
-        """Time of a step behind the early ones divided by the original's; above 1 it loses."""
+        """The time of a later step divided by the original's; above 1 it loses."""
         return self.transformed.rest / self.original.rest
 
     @property
     def first_ratio(self) -> float:
-        """The same for a program that ends with its early steps."""
+        """The time ratio of a program that ends after its early steps."""
         return self.transformed.first / self.original.first
 
     @property
     def efficiency(self) -> float:
-        """The part of what could be hidden that is hidden."""
+        """The part hidden of what can be hidden."""
         whole = self.original.rest
         floor = max(self.communication, whole - self.communication)
         return (whole - self.transformed.rest) / (whole - floor)
@@ -205,7 +211,7 @@ def include_text(examples: Sequence[Example]) -> str:
 
 
 def charges_text(charges: Sequence[float]) -> str:
-    """The include file with the operations that a trip of each example costs."""
+    """The include file with the operations of an iteration of each example."""
     return _array("real(real64)", "charges", [f"{value:.6e}_real64" for value in charges])
 
 
@@ -224,10 +230,9 @@ def build(
     new: bool,
     tiling: tuple[int, int] | None = None,
 ) -> Path:
-    """The program of a shape, ``new``: transformed; built if it is not there.
+    """The program of a shape, built if it is missing; ``new``: transformed.
 
-    ``tiling``: K and D; None: as asphalt leaves them.  Raises ``LabError`` with the compiler's
-    messages.
+    ``tiling``: K and D; None: the default.  Raises ``LabError`` with the compiler's messages.
     """
     names = ("work.f90", "fingerprint.f90", "exchange.f90", "main.f90")
     files = {name: (EXCHANGES / name).read_bytes() for name in names}
@@ -252,7 +257,7 @@ def build(
 
 
 def simulate(program: Path, cluster: Cluster, ranks: int, timeout: float = 3600.0) -> list[Timed]:
-    """What a program prints on a cluster, kept beside it; raises ``LabError``."""
+    """The output of a program on a cluster, cached beside it; raises ``LabError``."""
     key = hashlib.sha256(repr((cluster, ranks, SOLVED_WHOLE)).encode()).hexdigest()[:16]
     kept = program.parent / f"run-{key}.txt"
     if not kept.exists():
@@ -276,7 +281,7 @@ def compare(
     examples: Sequence[Example],
     tiling: tuple[int, int] | None = None,
 ) -> list[Compared]:
-    """All examples of a shape on one platform; raises ``LabError`` where results differ."""
+    """All examples of a shape on one platform; raises ``LabError`` if results differ."""
     bare = simulate(build(shape, examples, [0.0] * len(examples), False), cluster, ranks)
     charges = [
         example.ratio
@@ -304,9 +309,9 @@ def _operations(cluster: Cluster) -> float:
 def examples_of(
     shape: Shape, sizes: Sequence[int], planes: Sequence[int], ratios: Sequence[float]
 ) -> list[Example]:
-    """All combinations in which a trip computes an element for each rank.
+    """All combinations in which an iteration computes an element for each rank.
 
-    Where tiles are strided, a plane has four runs.
+    With strided tiles, a plane has four runs.
     """
     least = 4 if shape.source == "strided" else 1
     return [
@@ -319,12 +324,12 @@ def examples_of(
 
 
 def later_steps(size: int) -> int:
-    """Time steps behind the early ones; the short exchanges are asked about once in 64."""
+    """The number of later steps; for short exchanges the ranks agree once in 64 steps."""
     return 64 if size <= 4096 else 2
 
 
 def examples(shape: Shape, ranks: int, quick: bool) -> list[Example]:
-    """What is tried of a shape."""
+    """The examples of a shape."""
     ratios = QUICK if quick else RATIOS[ranks]
     sizes = SIZES[ranks] if quick else (*SIZES[ranks], *LONGER[ranks])
     found = examples_of(shape, sizes, PLANES[ranks], ratios)
@@ -335,6 +340,6 @@ def examples(shape: Shape, ranks: int, quick: bool) -> list[Example]:
 
 
 def compare_all(shape: Shape, platform: str, ranks: int, quick: bool) -> list[Compared]:
-    """All that is tried of a shape; ``quick``: at the two extreme ratios.  Raises LabError."""
+    """Compare all examples of a shape; ``quick``: the two extreme ratios.  Raises LabError."""
     tried = examples(shape, ranks, quick)
     return compare(shape, platform, PLATFORMS[platform], ranks, tried)

@@ -1,4 +1,4 @@
-"""The results of the bench: rows that all have the same fields."""
+"""The results of the bench: rows with the same fields."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any
 
 SCHEMA = Path(__file__).with_name("rows.schema.json")
 ADDED = "+"
-"""What the name of a version begins with that has the transformations up to one: ``+motion``."""
+"""The prefix of versions with all transformations up to one: ``+motion``."""
 NOT_OVERLAPPED = "ialltoall"
-"""The version whose exchange is another operation, completed at once."""
+"""The version with a non-blocking exchange that is completed at once."""
 NOT_TILED = ("original", NOT_OVERLAPPED)
-"""The versions that have neither K nor D."""
+"""The versions without K and D."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One measured time.
 
-    ``version``: original, hand, ialltoall or transformed; ``+NAME``: with the transformations up to
-    that one.  ``kernel`` is its name, with the variant behind a slash.  ``tile``, ``depth``: K and
-    D; None in versions that have none, 0 where the program chooses on entry.  ``ratio``:
-    ``seconds`` divided by the original's on the same platform.  ``overlap_efficiency``: the part of
-    what could be hidden that is hidden; None where it is not known, or nothing could be.
+    ``version``: original, hand, ialltoall or transformed; ``+NAME``: with all transformations up to
+    that one.  ``kernel``: its name, with the variant after a slash.  ``tile``, ``depth``: K and D;
+    None in versions without them, 0 if the program chooses at run time.  ``ratio``: ``seconds``
+    divided by the original's on the same platform.  ``overlap_efficiency``: the part hidden of what
+    can be hidden; None if it is unknown, or nothing can be.
     """
 
     kernel: str
@@ -40,7 +40,7 @@ class Row:
 
     @property
     def key(self) -> tuple[str, str, str, int, int | None, int | None]:
-        """What is measured."""
+        """The identity of the measurement."""
         return self.kernel, self.version, self.platform, self.ranks, self.tile, self.depth
 
     @property
@@ -54,13 +54,13 @@ class Row:
 
 
 def as_json(rows: Iterable[Row]) -> str:
-    """The text of a results file: one row a line."""
+    """The text of a results file: a line for each row."""
     lines = [json.dumps(asdict(row), ensure_ascii=False) for row in rows]
     return "[\n" + ",\n".join(f" {line}" for line in lines) + "\n]\n"
 
 
 def from_json(text: str) -> tuple[Row, ...]:
-    """The rows of a results file; raises ValueError where it is none."""
+    """The rows of a results file; raises ValueError for any other text."""
     data = json.loads(text)
     if not isinstance(data, list):
         raise ValueError("not a list of rows")

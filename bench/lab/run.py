@@ -1,4 +1,4 @@
-"""Runs a program and reads what it says: results on standard output, time on standard error."""
+"""Runs a program and reads its results (standard output) and time (standard error)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ _SECONDS = re.compile(r"^seconds\s+(\S+)", re.MULTILINE)
 
 
 class LabError(Exception):
-    """A program did not build, run or say what it must; the message is for the reader."""
+    """A program failed to build or run, or gave wrong results; the message is for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run printed, byte for byte, and the time it measured itself, in seconds; ``ended``:
-    it also came to its end."""
+    """The output of a run, byte for byte, and its own time in seconds; ``ended``: it also ended."""
 
     output: bytes
     seconds: float
@@ -33,8 +32,10 @@ class Run:
 
 
 def same_output(expected: Run, run: Run, what: str) -> None:
-    """Raises LabError with the first line that differs where two runs printed different results;
-    ``what``: which run that is, and where."""
+    """Raise LabError with the first differing line if the results of two runs differ.
+
+    ``what``: a title of the run for the message.
+    """
     if run.output == expected.output:
         return
     lines = zip_longest(
@@ -45,7 +46,7 @@ def same_output(expected: Run, run: Run, what: str) -> None:
     number, (wanted, found) = next(
         (number, pair) for number, pair in enumerate(lines, 1) if pair[0] != pair[1]
     )
-    ended = "" if run.ended and expected.ended else " (of the two one did not come to its end)"
+    ended = "" if run.ended and expected.ended else " (one of the two did not end)"
     raise LabError(
         f"{what} differs from the original in line {number} of its output{ended}:\n"
         f"  original: {wanted!r}\n  here:     {found!r}"
@@ -55,10 +56,10 @@ def same_output(expected: Run, run: Run, what: str) -> None:
 def run_program(
     command: Sequence[str], cwd: Path, timeout: float, time_is_enough: bool = False
 ) -> Run:
-    """Runs ``command`` in ``cwd``; raises LabError when it fails, hangs or prints no time.
+    """Run ``command`` in ``cwd``; raises LabError if it fails, hangs or prints no time.
 
-    ``time_is_enough``: a run that has told its time and does not end within ``GRACE`` seconds
-    counts.
+    ``time_is_enough``: a run that has printed its time counts even if it does not end within
+    ``GRACE`` seconds.
     """
     process = subprocess.Popen(
         command,
@@ -76,7 +77,7 @@ def run_program(
             output, messages = process.communicate(timeout=min(left, GRACE))
             break
         except subprocess.TimeoutExpired as error:
-            # what launchers say when they are asked to end is none of the program's
+            # output of the launcher after the signal does not belong to the program
             told = _SECONDS.search((error.stderr or b"").decode(errors="replace"))
             if time_is_enough and told is not None:
                 _stop(process)
@@ -97,7 +98,7 @@ def run_program(
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Ends a program: a launcher that is asked to end takes its ranks with it."""
+    """End a program; a launcher that gets the signal ends its ranks."""
     process.terminate()
     try:
         process.communicate(timeout=5)

@@ -1,4 +1,4 @@
-"""How fast asphalt itself is, and how that grows with the tree and with the number of sites."""
+"""Measures the speed of asphalt itself, over the size of a tree and the number of sites."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ FEW_SITES = 5
 SOME_FILES = 100
 FILES = (10, 100, 1000, 3000)
 SITES = (1, 10, 40, 80)
-MUCH = 1_000_000  # bytes of a tree from where on it is measured once
-MANY_SITES = 10  # the same for the number of sites
+MUCH = 1_000_000  # bytes of a tree that is measured only once
+MANY_SITES = 10  # sites of a tree that is measured only once
 
 _PLAIN = """!> Relaxes a field; no messages here.
 subroutine relax_{number}(n, u, f, omega)
@@ -96,8 +96,8 @@ end program driver
 class Speed:
     """One measured time of asphalt itself.
 
-    ``what`` is a command on a whole tree (wall time) or a stage of it (processor time of one
-    process); ``size`` in bytes; ``peak_mb``: the most memory that a process of it used, None for a
+    ``what``: a command on a whole tree (wall time) or a stage of it (processor time of one
+    process); ``size``: in bytes; ``peak_mb``: the peak memory of its largest process, None for a
     stage.
     """
 
@@ -111,18 +111,18 @@ class Speed:
 
     @property
     def mb_s(self) -> float:
-        """Megabytes of source a second."""
+        """Megabytes of source per second."""
         return self.size / 1e6 / self.seconds if self.seconds > 0 else 0.0
 
 
 def as_json(rows: Sequence[Speed]) -> str:
-    """The text of a file of speeds: one row a line."""
+    """The text of a file of speeds: a line for each row."""
     lines = [json.dumps(asdict(row) | {"mb_per_s": row.mb_s}) for row in rows]
     return "[\n" + ",\n".join(f" {line}" for line in lines) + "\n]\n"
 
 
 def from_json(text: str) -> list[Speed]:
-    """The rows of a file of speeds; raises ValueError where it is none."""
+    """The rows of a file of speeds; raises ValueError for any other text."""
     fields = set(Speed.__slots__)
     try:
         return [Speed(**{k: v for k, v in row.items() if k in fields}) for row in json.loads(text)]
@@ -137,7 +137,7 @@ def schema() -> dict[str, Any]:
 
 
 def measure_speed(quick: bool = False) -> Iterator[Speed]:
-    """All speeds, one after the other; raises LabError where asphalt fails."""
+    """All speeds, one after the other; raises LabError if asphalt fails."""
     repeats = 1 if quick else 3
     place = PLACE / "long"
     shutil.rmtree(place, ignore_errors=True)
@@ -160,8 +160,10 @@ def measure_speed(quick: bool = False) -> Iterator[Speed]:
 
 @contextmanager
 def compiled(tree: Path) -> Iterator[Mapping[str, str]]:
-    """An environment in which Python keeps what it has compiled of asphalt, after a first run on
-    ``tree``: a user's asphalt is compiled once, when it is installed or first used."""
+    """An environment with a cache of Python's compiled files, after a first run on ``tree``.
+
+    A user's asphalt is compiled once, when it is installed or first used.
+    """
     with tempfile.TemporaryDirectory(prefix="asphalt-compiled-") as folder:
         environment = dict(os.environ) | {"PYTHONPYCACHEPREFIX": folder}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -180,7 +182,7 @@ def _whole_tree(
     repeats: int,
     surroundings: Mapping[str, str],
 ) -> Iterator[Speed]:
-    """Scan and apply, with an empty cache and again with what that left there."""
+    """Scan and apply, with an empty cache and again with a filled one."""
     files, sites, size = what
     found: dict[str, list[tuple[float, float]]] = {}
     with tempfile.TemporaryDirectory(prefix="asphalt-speed-") as folder:
@@ -227,7 +229,7 @@ def _stages(
 
 
 def write_tree(files: int, sites: int) -> tuple[Path, int]:
-    """A new tree of so many files, some with an exchange; and its bytes."""
+    """A new tree of ``files`` files, ``sites`` of them with an exchange; and its bytes."""
     tree = PLACE / f"{files}-{sites}"
     shutil.rmtree(tree, ignore_errors=True)
     size = write_plain_tree(tree, files - sites - 1, FILE_BYTES)
@@ -250,7 +252,7 @@ def _driver(sites: int) -> str:
 
 
 def write_plain_tree(directory: Path, files: int, size: int = FILE_BYTES) -> int:
-    """Files of about ``size`` bytes without MPI; the bytes in all."""
+    """Write files of about ``size`` bytes without MPI; returns their total size."""
     directory.mkdir(parents=True, exist_ok=True)
     total = 0
     for number in range(files):
@@ -263,7 +265,7 @@ def write_plain_tree(directory: Path, files: int, size: int = FILE_BYTES) -> int
 
 
 def write_long_file(directory: Path) -> Path:
-    """A file of 1,000 lines with one exchange, and the files that it uses beside it."""
+    """A file of 1,000 lines with one exchange, with the files that it uses."""
     directory.mkdir(parents=True, exist_ok=True)
     kernel = KERNELS / "synthetic_fig3"
     program = (kernel / "original.f90").read_text(encoding="utf-8")
@@ -282,7 +284,7 @@ def write_long_file(directory: Path) -> Path:
 
 
 def _complete(path: Path) -> None:
-    """Cuts the file after its last whole procedure, and fills it up with blank lines."""
+    """Cut the file after its last complete procedure, and pad it with blank lines."""
     text = path.read_text(encoding="utf-8")
     end = text.rfind("end subroutine")
     kept = text[: text.index("\n", end) + 1]

@@ -1,6 +1,6 @@
 """Times the stages of asphalt on a tree: ``python -m bench.lab.stages TREE`` prints them as JSON.
 
-A process of its own, so that nothing is warm; one worker, so that processor time is all there is.
+It is a process of its own, so that caches are empty; with one worker, processor time is the time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the bench demands of the transformations of transfers between two ranks."""
+"""The targets for the transformations of transfers between two ranks."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ PAPER = KERNELS[:5]
 """The kernels after the programs of Danalis et al., ICS 2009, section 6."""
 TIME_DOWN = 0.30
 SAME = 0.001
-"""A difference that counts as none, as for the model that decides about steps."""
+"""A difference that counts as none, as in the model that judges steps."""
 Seconds = Mapping[str, float]
 
 
 def step_targets(rows: Sequence[Row]) -> tuple[Target, ...]:
-    """All demands on the speed-ups, step by step."""
+    """All targets for the speed-ups, step by step."""
     found: dict[tuple[str, str], dict[str, float]] = {}
     for row in rows:
         found.setdefault((row.kernel, row.platform), {})[row.version] = row.seconds
@@ -39,8 +39,10 @@ def step_targets(rows: Sequence[Row]) -> tuple[Target, ...]:
 def _averages(
     measured: Mapping[tuple[str, str], Seconds], free: Mapping[tuple[str, str], float | None]
 ) -> Iterator[Target]:
-    """How much less time the paper's kernels take, on each platform; beside it, what hand takes,
-    and what it would take if messages took no time: more than that cannot be hidden."""
+    """The time that the paper's kernels save on each platform.
+
+    With the saving of hand, and of hand if messages took no time, which is the limit.
+    """
     last = steps()[-1].version
     for platform in dict.fromkeys(platform for _, platform in measured) or ("any network",):
         demand = f"the paper's five kernels take {TIME_DOWN:.0%} less time on average, {platform}"

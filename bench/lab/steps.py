@@ -1,9 +1,9 @@
-"""What each transformation adds: speed-ups on simulated clusters, after figures 4 to 8 of Danalis,
-Pollock, Swany and Cavazos, ICS 2009.
+"""Measures the speed-up by each transformation on simulated clusters.
 
-Splitting a transfer gains nothing unless something moves into its window, and motion moves nothing
-into the window of a transfer that is blocking: these two begin together.  The other transformations
-are added in the order in which the optimiser applies them.
+It follows figures 4 to 8 of Danalis, Pollock, Swany and Cavazos, ICS 2009.  Splitting a transfer
+gains only if something moves into its window, and a blocking transfer has no window, so
+``nonblocking`` and ``motion`` come first together.  The other transformations follow in the order
+in which the optimiser applies them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from itertools import zip_longest
 from asphalt.config.passes import TRANSFERS, Pass
 from bench.lab.build import Recipe
 from bench.lab.case import Case, Simulated
-from bench.lab.jobs import AT_ONCE, told
+from bench.lab.jobs import AT_ONCE, advancing
 from bench.lab.measure import Simulator
 from bench.lab.platforms import FREE, named
 from bench.lab.rows import ADDED, Row
@@ -37,19 +37,19 @@ ORIGINAL, HAND = BY_PEOPLE = "original", "hand"
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """The transformations up to one; ``name``: that one."""
+    """All transformations up to ``name``."""
 
     name: str
     passes: tuple[str, ...]
 
     @property
     def version(self) -> str:
-        """What a row calls it."""
+        """The version in rows."""
         return f"{ADDED}{self.name}"
 
 
 def steps() -> tuple[Added, ...]:
-    """The sets of transformations, each with one more than the one before."""
+    """The sets of transformations, each with one more than the last."""
     others = [name for name in TRANSFERS if name not in FIRST]
     sets = [Added("-".join(FIRST), FIRST)]
     for number, name in enumerate(others, 1):
@@ -60,8 +60,10 @@ def steps() -> tuple[Added, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Stepped:
-    """The times of one kernel on one platform in seconds, by version; ``free``: those of what was
-    written by hand where messages take no time, and of the original."""
+    """The times of one kernel on one platform in seconds, by version.
+
+    ``free``: the times of hand and of the original if messages take no time.
+    """
 
     case: Case
     what: Simulated
@@ -74,7 +76,7 @@ class Stepped:
         return self.seconds[ORIGINAL] / self.seconds[version]
 
     def rows(self) -> Iterator[Row]:
-        """One row a version."""
+        """A row for each version."""
         free = without_messages(self.platform)
         for platform, times in ((self.platform, self.seconds), (free, self.free)):
             for version, seconds in times.items():
@@ -88,8 +90,10 @@ class Stepped:
 
 
 def without_messages(platform: str) -> str:
-    """What rows call a platform for whose measurements messages took no time: what is computed may
-    be another amount than on other platforms."""
+    """The name in rows of a platform whose messages take no time.
+
+    The amount of computation may differ between platforms.
+    """
     return f"{platform}; {FREE.title}"
 
 
@@ -102,12 +106,12 @@ class Job:
 
     @property
     def simulator(self) -> Simulator:
-        """What runs it."""
+        """The simulator of the platform."""
         return Simulator(named(self.what.platform))
 
     @property
     def recipes(self) -> Mapping[str, Recipe]:
-        """How each version is built, the original first."""
+        """The recipe of each version, the original first."""
         recipe = self.simulator.recipe
         hand = self.what.best if self.what.tilings else None
         whole = recipe(self.case, self.what, "transformed", None)
@@ -119,7 +123,7 @@ class Job:
 
     @property
     def runs(self) -> Mapping[tuple[str, str], Callable[[], Run]]:
-        """What builds and runs each version, by platform and version."""
+        """The functions that build and run each version, by platform and version."""
         here, free = self.simulator, Simulator(FREE)
         return {
             (simulator.platform.title, version): partial(simulator.time, recipe, self.what.ranks)
@@ -128,8 +132,7 @@ class Job:
         }
 
     def measured(self, runs: Mapping[tuple[str, str], Run]) -> Stepped:
-        """What all runs say; raises LabError where one computes something else than the
-        original."""
+        """The result of all runs; raises LabError if one differs from the original."""
         here = self.simulator.platform.title
         for (_, version), run in runs.items():
             same_output(runs[here, ORIGINAL], run, f"{self.case.name}: {version} (SMPI)")
@@ -148,27 +151,27 @@ def jobs(cases: Sequence[Case]) -> tuple[Job, ...]:
 
 
 def count(wanted: Sequence[Job]) -> int:
-    """How often ``advance`` will be called."""
+    """The number of calls of ``advance``."""
     return sum(len(job.runs) for job in wanted)
 
 
 def measure(
     wanted: Sequence[Job], advance: Callable[[], None]
 ) -> tuple[tuple[Stepped, ...], tuple[str, ...]]:
-    """What was measured, and what went wrong."""
+    """The measurements, and the failures."""
     found: list[Stepped] = []
     failures: list[str] = []
     tasks = [job.runs for job in wanted]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         pending: list[dict[tuple[str, str], Future[Run]]] = [{} for _ in wanted]
-        # platform by platform, so that a kernel is transformed once: later ones find it done; the
-        # versions of a kernel not one after the other, so that equal ones find the run done
+        # platform by platform, so that later ones reuse a transformed kernel; the versions of a
+        # kernel are not adjacent, so that equal ones reuse the run
         for platform in dict.fromkeys(job.what.platform for job in wanted):
             here = [number for number, job in enumerate(wanted) if job.what.platform == platform]
             for keys in zip_longest(*(tasks[number] for number in here)):
                 for number, key in zip(here, keys, strict=True):
                     if key is not None:
-                        pending[number][key] = pool.submit(told(tasks[number][key], advance))
+                        pending[number][key] = pool.submit(advancing(tasks[number][key], advance))
         for job, futures in zip(wanted, pending, strict=True):
             try:
                 runs = {key: future.result() for key, future in futures.items()}

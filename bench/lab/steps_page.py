@@ -1,4 +1,4 @@
-"""docs/steps.md and its picture."""
+"""Writes docs/steps.md and its picture."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ TEMPLATE = Path(__file__).with_name("steps.md.jinja")
 IMAGE = "004-steps"
 SMOOTHER = "multigrid_smooth"
 CLONING = (Pass.RENAMING, Pass.EXPANSION)
-"""What copies buffers, one added behind the other."""
+"""The transformations that copy buffers, in the order of addition."""
 
 
 def write(measured: Sequence[Stepped], page: Path, images: Path) -> list[Path]:
-    """Draws the figure and writes the page; what was written."""
+    """Draw the figure and write the page; returns the written files."""
     picture = draw(measured, images / f"{IMAGE}.png")
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -71,7 +71,7 @@ def draw(measured: Sequence[Stepped], path: Path) -> Path:
 
 
 def _cloned(measured: Sequence[Stepped]) -> dict[str, float]:
-    """By platform, the time of the smoother with what copies buffers, divided by that without."""
+    """By platform, the time of the smoother with copies of buffers divided by that without."""
     names = [added.name for added in steps()]
     versions = [added.version for added in steps()]
     before, after = names.index(CLONING[0]) - 1, names.index(CLONING[-1])
@@ -83,7 +83,7 @@ def _cloned(measured: Sequence[Stepped]) -> dict[str, float]:
 
 
 def _charged_apart(measured: Sequence[Stepped]) -> list[str]:
-    """The kernels whose work is charged otherwise on one platform than on another."""
+    """The kernels whose charges differ between platforms."""
     charges: dict[str, set[frozenset[tuple[str, int]]]] = {}
     for one in measured:
         charges.setdefault(one.case.name, set()).add(frozenset(one.what.charge.items()))

@@ -1,4 +1,4 @@
-"""One simulated measurement of a kernel: its versions, K and D on one number of ranks."""
+"""Runs one simulated measurement of a kernel: versions, K and D on one number of ranks."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from bench.lab.rows import NOT_OVERLAPPED, NOT_TILED, Row
 from bench.lab.run import same_output
 
 CHOSEN: Tiling = (0, 0)
-"""Where K is chosen on entry; D is what the header has."""
+"""K chosen at run time, with the D of the header."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One thing to be measured; ``tiling`` None: the version has none."""
+    """One run to measure; ``tiling`` None: the version has none."""
 
     version: str
     tiling: Tiling | None
 
     @property
     def asked(self) -> Tiling | None:
-        """K and D to be written into the program; None: they stay as they are."""
+        """K and D to write into the program; None: those of the header."""
         return None if self.tiling == CHOSEN else self.tiling
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Times in seconds of each version at each (K, D) that was measured; ``platform``: its title.
+    """Times in seconds of each version with each (K, D); ``platform``: its title.
 
-    Versions that have no K and no D have one time, at None.
+    Versions without K and D have one time, at None.
     """
 
     case: Case
@@ -46,22 +46,22 @@ class Sweep:
         return f"{self.case.name} ({self.what.variant})" if self.what.variant else self.case.name
 
     def tiled(self, version: str) -> dict[Tiling, float]:
-        """The times at pairs of K and D that were asked for."""
+        """The times with given pairs of K and D."""
         times = self.seconds.get(version, {})
         return {t: seconds for t, seconds in times.items() if t is not None and t != CHOSEN}
 
     @property
     def chosen(self) -> float | None:
-        """The time of the transformed version where it chooses K itself."""
+        """The time of the transformed version with K chosen at run time."""
         return self.seconds.get("transformed", {}).get(CHOSEN)
 
     def best(self, version: str) -> Tiling:
-        """The K and D at which a version is fastest; raises ValueError where it has none."""
+        """The K and D with which a version is fastest; raises ValueError if it has none."""
         times = self.tiled(version)
         return min(times, key=lambda tiling: (times[tiling], tiling))
 
     def measured(self, tiling: Tiling) -> Measured:
-        """One line of a table."""
+        """The measurement as a line of a table."""
         times = {
             version: seconds[tiling if tiling in seconds else None]
             for version, seconds in self.seconds.items()
@@ -104,7 +104,7 @@ def sweep_of(
     parts: Parts,
     seconds: Mapping[str, Mapping[Tiling | None, float]],
 ) -> Sweep:
-    """What was measured, the floor being that of the fastest exchange in it."""
+    """The sweep of the measured times; its floor is that of the fastest exchange."""
     plain = seconds.get(NOT_OVERLAPPED, {}).get(None)
     return Sweep(case, what, platform, parts if plain is None else parts.beside(plain), seconds)
 
@@ -114,7 +114,7 @@ def _order(tiling: Tiling | None) -> Tiling:
 
 
 def runs_of(what: Simulated, versions: Sequence[str]) -> tuple[Run, ...]:
-    """What is measured beside the original."""
+    """The runs beside the original."""
     found: list[Run] = []
     for version in versions:
         if version in NOT_TILED or not what.tilings:
@@ -127,7 +127,7 @@ def runs_of(what: Simulated, versions: Sequence[str]) -> tuple[Run, ...]:
 
 
 def measure(case: Case, what: Simulated, run: Run, simulator: Simulator) -> float:
-    """The time of one run in seconds; raises LabError where its result is not the original's."""
+    """The time of one run in seconds; raises LabError if its result differs."""
     if what.shares_memory:
         return simulator.version(case, what, run.version, run.asked).seconds
     original = simulator.version(case, what, "original", None)
@@ -144,7 +144,7 @@ def run_sweep(
     advance: Callable[[], None],
     simulator: Simulator | None = None,
 ) -> Sweep:
-    """All of one measurement, one run after the other; raises LabError."""
+    """All runs of a measurement, one after the other; raises LabError."""
     simulator = simulator or Simulator()
     parts, _ = simulator.parts(case, what)
     seconds: dict[str, dict[Tiling | None, float]] = {version: {} for version in versions}

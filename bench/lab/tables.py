@@ -1,4 +1,4 @@
-"""Measurements as a table on the terminal and in Markdown."""
+"""Measurements as tables, for the terminal and in Markdown."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOTHING = "-"
 
 
 def row(measured: Measured) -> tuple[str, ...]:
-    """One line of the table; what was not measured is a dash."""
+    """One line of the table, with a dash for missing values."""
     known = measured.seconds.keys()
     efficiency = {version: measured.efficiency(version) for version in known}
     return (

@@ -1,4 +1,4 @@
-"""What the bench demands of its results, and whether they meet it."""
+"""The targets of the bench, and whether its results meet them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EARLY = "ratios, early/"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One demand: what was found, and whether it is met; None: it was not measured."""
+    """One target: the measured value, and whether it is met; None: not measured."""
 
     demand: str
     found: str
@@ -36,7 +36,7 @@ class Target:
 
 
 def targets(rows: Sequence[Row]) -> tuple[Target, ...]:
-    """All demands on simulated results."""
+    """All targets for simulated results."""
     simulated = [row for row in rows if row.platform.startswith(SIMULATED)]
     return (
         *_efficiencies(simulated),
@@ -72,7 +72,7 @@ def _against_hand(rows: Sequence[Row]) -> Target:
 
 
 def _against_hand_later(rows: Sequence[Row]) -> Target:
-    """Of an exchange behind the first, where one alone was too slow and more were measured."""
+    """The target for later exchanges, measured where a single one was too slow."""
     demand = (
         f"transformed at most {SLOWER_THAN_HAND:.0%} slower than hand at the same K and D, "
         "behind the first exchange"
@@ -86,8 +86,10 @@ def _against_hand_later(rows: Sequence[Row]) -> Target:
 
 @dataclass(frozen=True, slots=True)
 class Slower:
-    """A place where the transformed version is slower than hand by more than the demand; parts of
-    hand's time, ``later``: behind the first exchange, if that was measured."""
+    """A place where the transformed version misses the target for hand.
+
+    Gaps are relative to hand's time; ``later``: of a later exchange, if measured.
+    """
 
     kernel: str
     platform: str
@@ -108,7 +110,7 @@ def slower_than_hand(rows: Sequence[Row]) -> list[Slower]:
 
 
 def _gaps(rows: Sequence[Row]) -> dict[tuple[str, str, str], float]:
-    """How much slower the transformed version is, by kernel, platform and place."""
+    """The relative slow-down of the transformed version, by kernel, platform and place."""
     hand = {
         (row.kernel, row.platform, row.ranks, row.tile, row.depth): row.seconds
         for row in rows
@@ -137,7 +139,7 @@ def _against_best_hand(rows: Sequence[Row]) -> Target:
 
 
 def _against_original(rows: Sequence[Row]) -> Iterator[Target]:
-    """In the kernels and in all of the ratios; and in programs with few exchanges."""
+    """The targets for the kernels and all ratios, and for programs with few exchanges."""
     most = f"at most {SLOWER_THAN_ORIGINAL:.0%} slower than the original"
     for demand, early in (
         (f"K = 0 (chosen on entry) {most}", False),
@@ -154,7 +156,7 @@ def _against_original(rows: Sequence[Row]) -> Iterator[Target]:
 
 
 def worst(demand: str, gaps: dict[tuple[str, str, str], float], most: float) -> Target:
-    """The demand that no gap (by kernel, platform and place) is wider than ``most``."""
+    """The target that no gap (by kernel, platform and place) is wider than ``most``."""
     if not gaps:
         return Target(demand, "-", None)
     (kernel, platform, where), widest = max(gaps.items(), key=lambda item: item[1])
@@ -176,7 +178,7 @@ def rows_by_kernel(rows: Iterable[Row]) -> dict[str, list[Row]]:
 def best_of(
     rows: Iterable[Row], version: str, ranks: int, platform: str, kernel: str
 ) -> Row | None:
-    """The fastest row of a version with K and D that were asked for, or with none."""
+    """The fastest row of a version with given K and D, or with none."""
     place = (kernel, version, ranks, platform)
     fitting = [
         row

@@ -1,4 +1,4 @@
-"""docs/targets.md: what the bench demands, what was found, and where that is too little."""
+"""Writes docs/targets.md: the targets, the measured values, and the places that miss."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VERSIONS = ("hand", "ialltoall", "transformed")
 
 
 def targets_text(found: Sequence[Target], rows: Sequence[Row]) -> str:
-    """The page of all targets; ``rows``: what was measured."""
+    """The page of all targets; ``rows``: the measurements."""
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -1,4 +1,4 @@
-"""Results in the terminal: one table and one figure a kernel, and the targets."""
+"""Results on the terminal: a table and a figure for each kernel, and the targets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WIDTH, HEIGHT = 90, 15
 
 
 def kernel_table(kernel: str, rows: Sequence[Row]) -> Table:
-    """The versions of a kernel at their best K and D, and where K is chosen on entry."""
+    """The versions of a kernel with their best K and D, and with K = 0."""
     shown = Table(title=kernel, box=SIMPLE_HEAD, pad_edge=False, title_justify="left")
     for number, column in enumerate(HEADER):
         shown.add_column(column, justify="left" if number in (0, 2) else "right", no_wrap=True)
@@ -78,7 +78,7 @@ def kernel_figure(kernel: str, rows: Sequence[Row]) -> Text:
 
 
 def curves(rows: Sequence[Row]) -> list[tuple[str, dict[int, float]]]:
-    """For each version its ratio by ranks: at its best K and D, and chosen on entry."""
+    """For each version its ratio by ranks: with its best K and D, and with K = 0."""
     if not rows:
         return []
     by_platform: dict[str, set[int]] = {}
@@ -94,7 +94,7 @@ def curves(rows: Sequence[Row]) -> list[tuple[str, dict[int, float]]]:
 
 
 def speed_table(speeds: Iterable[Speed]) -> Table:
-    """How fast asphalt itself is."""
+    """The speed of asphalt itself."""
     shown = Table(title="asphalt itself", box=SIMPLE_HEAD, pad_edge=False, title_justify="left")
     for column in ("what", "files", "sites", "MB", "seconds", "MB/s", "peak MB"):
         shown.add_column(column, justify="left" if column == "what" else "right")
@@ -112,7 +112,7 @@ def speed_table(speeds: Iterable[Speed]) -> Table:
 
 
 def target_table(found: Iterable[Target]) -> Table:
-    """All targets with what was found."""
+    """All targets with the measured values."""
     shown = Table(title="targets", box=SIMPLE_HEAD, pad_edge=False, title_justify="left")
     for column in ("", "demand", "found"):
         shown.add_column(column, overflow="fold")

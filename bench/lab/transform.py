@@ -22,13 +22,13 @@ _VALUE = re.compile(r"(asphalt_([kd])_\w+\s*=\s*)\d+")
 
 
 def command() -> list[str]:
-    """How asphalt is called: the one of this interpreter's environment."""
+    """The command of asphalt in this interpreter's environment."""
     return [sys.executable, "-m", "asphalt"]
 
 
 @cache
 def available() -> bool:
-    """Whether `asphalt apply` can be called at all."""
+    """Whether `asphalt apply` is available."""
     done = subprocess.run(
         [*command(), "apply", "--help"], cwd=ROOT, capture_output=True, check=False
     )
@@ -36,9 +36,9 @@ def available() -> bool:
 
 
 def transform(files: Mapping[str, bytes], passes: Sequence[str] = ()) -> dict[str, bytes]:
-    """The files as asphalt writes them, in an order that compiles; raises LabError.
+    """The files that asphalt writes, in an order that compiles; raises LabError.
 
-    ``passes``: the transformations; (): those that it applies by itself.
+    ``passes``: the passes; (): the default.
     """
     out = apply(files, passes)
     names = [name for name in files if (out / name).exists()]
@@ -55,7 +55,7 @@ def sites(files: Mapping[str, bytes]) -> list[dict[str, object]]:
 
 
 def apply(files: Mapping[str, bytes], passes: Sequence[str] = ()) -> Path:
-    """Runs `asphalt apply` on the files; the directory it wrote.  Cached by content."""
+    """Run `asphalt apply` on the files; returns its directory.  Cached by content."""
     options = ("--passes", ",".join(passes)) if passes else ()
     key = (tool_state(), sorted(files.items()), *options)
     digest = hashlib.sha256(repr(key).encode()).hexdigest()
@@ -69,7 +69,7 @@ def apply(files: Mapping[str, bytes], passes: Sequence[str] = ()) -> Path:
 
 
 def _apply(files: Mapping[str, bytes], place: Path, options: Sequence[str]) -> None:
-    """Fills ``place``: source, out, report.json, and done with what was printed."""
+    """Fill ``place``: source, out, report.json, and done with the output."""
     source, out = place / "source", place / "out"
     source.mkdir()
     for name, content in files.items():
@@ -105,7 +105,7 @@ def set_tiling(files: Mapping[str, bytes], tile: int, depth: int) -> dict[str, b
 
 @cache
 def tool_state() -> str:
-    """A hash of asphalt's own files: what it writes depends on them."""
+    """A hash of asphalt's own files, on which its output depends."""
     state = hashlib.sha256()
     for path in sorted((*ROOT.glob("asphalt/**/*.py"), *ROOT.glob("fortran_runtime/*.f90"))):
         state.update(path.read_bytes())

@@ -14,13 +14,13 @@ from support.safety_pair import Pair
 from support.safety_pairs import PAIRS
 
 RULES = {
-    "wildcard": "a wildcard for source or tag is equal to any rank and any tag",
+    "wildcard": "a wildcard for source or tag equals every rank or tag",
     "order": "two messages of one rank, tag and communicator keep their order",
     "status": "a status that is read is that of its call",
-    "buffer": "nothing touches a buffer between start and wait",
-    "path": "a call on one path stays on it, and is there once",
-    "return": "nothing that completes an operation comes behind a return",
-    "request": "a request is used again when its operation is complete",
+    "buffer": "nothing accesses a buffer between start and wait",
+    "path": "a call on one path remains on it, exactly once",
+    "return": "nothing that completes an operation moves past a return",
+    "request": "a request is reused only after its operation is complete",
 }
 
 
@@ -74,10 +74,10 @@ def _at(file: str, test: str, *parameters: str) -> tuple[Elsewhere, ...]:
     return tuple(Elsewhere(file, test, one) for one in parameters or ("",))
 
 
-_AS_THEY_ARE = Never("the calls that are executed stay in their order, with their arguments")
-_NONE_MOVES = Never("no call of MPI moves or goes")
-_BEHIND = Never("the wait stands right behind the start, where the call stood")
-_NO_START = Never("no start moves, and waits for different operations are in no order")
+_AS_THEY_ARE = Never("the executed calls keep their order and arguments")
+_NONE_MOVES = Never("no MPI call moves or is removed")
+_BEHIND = Never("the wait directly follows the start, at the place of the call")
+_NO_START = Never("no start moves, and waits for different operations have no order")
 
 MATRIX: dict[str, Row] = {
     "unrolling": Row(
@@ -156,7 +156,7 @@ MATRIX: dict[str, Row] = {
             "status": _NONE_MOVES,
             "buffer": _at("transforms/buffers/test_renaming", "test_it_stays", "it is on its way"),
             "path": (),
-            "return": Never("only arrays of the procedure are renamed, whose values end with it"),
+            "return": Never("only local arrays are renamed, whose values end with the procedure"),
             "request": (),
         },
     ),
@@ -207,7 +207,7 @@ MATRIX: dict[str, Row] = {
     "decomposition": Row(
         frozenset({"decomposition"}),
         {
-            "wildcard": Never("the messages travel on a communicator of their own"),
+            "wildcard": Never("the messages use a private communicator"),
             "order": _at(
                 "transforms/decomposition/test_decomposition",
                 "test_it_stays_one_operation",
@@ -217,7 +217,7 @@ MATRIX: dict[str, Row] = {
             "buffer": (),
             "path": (),
             "return": (),
-            "request": Never("each call has a variable of its own, which is finished in its list"),
+            "request": Never("each call has its own variable, complete within its statement list"),
         },
     ),
     "fission": Row(

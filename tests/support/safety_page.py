@@ -1,4 +1,4 @@
-"""The page of the documentation that shows the matrix of safety."""
+"""Writes docs/safety.md from the matrix of safety."""
 
 from __future__ import annotations
 
@@ -7,24 +7,27 @@ from support.safety_matrix import MATRIX, RULES, Never, pairs
 
 PAGE = ROOT / "docs" / "safety.md"
 _HEAD = [
-    "# What keeps transformations of transfers safe",
+    "# Safety of the transformations of transfers",
     "",
-    "Made of the table in [tests/support/safety_matrix.py](../tests/support/safety_matrix.py) by "
-    "`make docs`.",
+    "`make docs` writes this page from the table in",
+    "[tests/support/safety_matrix.py](../tests/support/safety_matrix.py).",
     "",
-    "The rules are those of *MPI-aware compiler optimizations for improving "
-    "communication-computation overlap* (Danalis, Pollock, Swany, Cavazos, 2009), section 4:",
+    "The rules are those of section 4 of *MPI-aware compiler optimizations for improving",
+    "communication-computation overlap* (Danalis, Pollock, Swany, Cavazos, 2009):",
     "",
 ]
 _LEGEND = [
     "",
-    "A number `n`: so many pairs of programs of the tests "
-    "([tests/support/safety_pairs.py](../tests/support/safety_pairs.py)). In one of a pair the "
-    "pass takes a step; "
-    "in the other one, which is nearly the same, the step would break the rule, and there is none. "
-    "`+n`: so many other tests with a program in which the pass does not do what would break the "
-    "rule; they are listed below. A letter: why the pass cannot break the rule. What each pass "
-    "does is told at the beginning of its modules in `asphalt/transforms/`.",
+    "The cells of the table:",
+    "",
+    "- A number `n`: the tests contain `n` pairs of programs",
+    "  ([tests/support/safety_pairs.py](../tests/support/safety_pairs.py)). In one program of a",
+    "  pair, the pass takes a step. In the other one, which is nearly the same, the step would",
+    "  break the rule, and the pass does not take it.",
+    "- `+n`: `n` other tests, listed below, check that no step of the pass breaks the rule.",
+    "- A letter: the pass cannot break the rule, for the reason given below.",
+    "",
+    "[passes.md](passes.md) describes the passes.",
     "",
 ]
 
