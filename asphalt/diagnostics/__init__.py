@@ -1,4 +1,4 @@
-"""The catalogue of codes with their examples, and the records that every report is made from.
+"""The catalogue of codes with their examples, and the records of which reports consist.
 
 How a record is shown belongs in ``report``.
 """

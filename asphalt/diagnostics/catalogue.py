@@ -51,7 +51,7 @@ _STEPS = (inlining, splitting_codes, pipelining_codes, store_codes, block_codes)
 STEP_CODES: Mapping[str, Code] = MappingProxyType(
     {code.id: code for module in _STEPS for code in module.CODES}
 )
-"""What keeps a step of a transformation back, rather than a whole exchange."""
+"""The codes of refused steps, rather than refused exchanges."""
 
 ALL_CODES: Mapping[str, Code] = MappingProxyType(
     {code.id: code for module in _MODULES for code in module.CODES} | dict(STEP_CODES)
@@ -68,7 +68,7 @@ ASSUMPTIONS: Mapping[str, Code] = MappingProxyType(
 
 
 def _titles() -> dict[int, str]:
-    """What each condition demands, from the first line of the module that asks it."""
+    """The requirement of each condition, from the first line of its module."""
     found = {}
     for module in _MODULES:
         head, colon, title = (module.__doc__ or "").splitlines()[0].partition(": ")
@@ -79,4 +79,4 @@ def _titles() -> dict[int, str]:
 
 
 CONDITIONS: Mapping[int, str] = MappingProxyType(_titles())
-"""What each condition demands; 0 is about the site itself."""
+"""The requirement of each condition; 0 is about the site itself."""

@@ -1,4 +1,4 @@
-"""One record a site: what every output format is made from."""
+"""The records of sites, steps and problems, from which every output format is made."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _STORE = "store before "
 
 
 def store_before(operation: str) -> str:
-    """What stands for the operation in a report on what is stored before a receive, e.g. ``store
+    """The operation in a report on what is stored before a receive, e.g. ``store
     before MPI_Recv``."""
     return f"{_STORE}{operation}"
 
 
 @dataclass(frozen=True, slots=True)
 class MarkReport:
-    """A place in the source that a verdict rests on, and what it is to the exchange.
+    """A place in the source that a verdict rests on, and its role for the exchange.
 
     Lines and columns count from 1, columns in bytes; the last character is included.  ``role``:
     exchange, producer, definition, use, offending or path.
@@ -34,7 +34,7 @@ class MarkReport:
 
 @dataclass(frozen=True, slots=True)
 class GainReport:
-    """The seconds that one execution of a procedure takes less on a network, estimated."""
+    """The estimated time in seconds that one execution of a procedure saves on a network."""
 
     network: str
     seconds: float
@@ -42,8 +42,8 @@ class GainReport:
 
 @dataclass(frozen=True, slots=True)
 class PriceReport:
-    """The seconds that one execution of a procedure takes on a network before a step and with it,
-    estimated."""
+    """The estimated time in seconds of one execution of a procedure on a network, before a step and
+    with it."""
 
     network: str
     before: float
@@ -70,11 +70,11 @@ class StepReport:
 
 @dataclass(frozen=True, slots=True)
 class DroppedReport:
-    """One step, or several that belong together, that was tried for a procedure and is not kept.
+    """One step, or several that belong together, that was tried for a procedure and dropped.
 
     ``transformation``: by name, or several.  ``does``, ``file`` and ``line`` as those of a step.
-    ``why`` it is not kept.  ``prices``: what the cost model said; (): it was not asked,
-    or only told what is saved of texts that are priced otherwise.
+    ``why`` it was dropped.  ``prices``: the prices of the cost model; (): it was not
+    asked, or it only compared two texts that have other prices in the end.
     """
 
     transformation: str
@@ -87,9 +87,12 @@ class DroppedReport:
 
 @dataclass(frozen=True, slots=True)
 class ProcedureReport:
-    """What was tried for one procedure with transfers: the steps that were done, those that were
-    not kept, and the rule that ended it.  ``changed``: whether it is another one now; ``first`` and
-    ``last``: its lines in the source as it was given."""
+    """The search for one procedure with transfers: the steps that were kept, those that were
+    dropped, and the rule that ended it.
+
+    ``changed``: whether the procedure was transformed.  ``first`` and ``last``: its lines in the
+    source as it was given.
+    """
 
     file: str
     unit: str
@@ -103,18 +106,17 @@ class ProcedureReport:
 
 @dataclass(frozen=True, slots=True)
 class SiteReport:
-    """What is known about one site.
+    """The report on one site.
 
-    ``assumptions``: what the proof rests on, by name; ``accepted``: those of them that the user or
-    a directive accepts.
+    ``assumptions``: those that the proof rests on, by name; ``accepted``: those of them that the
+    user or a directive accepts.
 
-    ``verdict``: applied, proved, assumed, refused or skipped; or a finding: an error of the program
-    in its messages or requests, which is no exchange to be overlapped.  ``line`` counts from 1 and
-    is that of the call, or of the statement that stores (``is_store``).  ``steps``: all that was
-    done to the procedure; ``dropped``: what was tried for it and not kept; ``overlaps``: the loops,
-    calls and array statements in the window of the transfer now, by their first lines; ``ended``:
-    the rule that ended the steps, None where none were tried.  ``tile`` and ``depth`` are
-    iterations and tiles (None where nothing is tiled).
+    ``verdict``: applied, proved, assumed, refused or skipped; or finding: an error of the program
+    in its messages or requests.  ``line`` counts from 1 and is that of the call, or of the storing
+    statement (``is_store``).  ``steps``: the steps for the procedure; ``dropped``: those that were
+    tried and dropped; ``overlaps``: the loops, calls and array statements now in the window of the
+    transfer, by their first lines; ``ended``: the rule that ended the search (None: no search).
+    ``tile`` and ``depth``: iterations and tiles (None if nothing is tiled).
     """
 
     id: str
@@ -149,8 +151,8 @@ class SiteReport:
 class ProblemReport:
     """A file, or a part of one, that could not be used; ``line`` None: the whole file.
 
-    A ``note`` kept nothing from being analysed: it says what the analysis did without, or which
-    procedure stays as it is because nothing calls it any more.
+    A ``note`` prevented no analysis: it names what the analysis did without, or a procedure that is
+    not transformed because nothing calls it any more.
     """
 
     file: str

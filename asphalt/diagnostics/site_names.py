@@ -1,4 +1,4 @@
-"""Names of sites: stable under edits elsewhere, unique in a directory, and short enough."""
+"""Names of sites: stable under edits elsewhere, unique in a directory, and short."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Instrumentation for simulated time: a program with calls that charge its operations."""
+"""Instrumentation for simulated time: calls that charge the cost of a program's operations."""

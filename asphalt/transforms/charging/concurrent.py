@@ -1,7 +1,7 @@
-"""Charges DO CONCURRENT and FORALL before the construct: what is pure may not charge itself.
+"""Charges for DO CONCURRENT and FORALL in front of the construct, since its body must be pure.
 
-All masks are taken to be true, and all arms of branches to be taken equally often (as WHERE is).
-What depends on an index, as the bounds of a loop inside, cannot be told before the construct.
+The charge assumes that all masks are true, and that all arms of branches are executed equally often
+(as for WHERE).  It excludes costs that depend on an index, such as the bounds of an inner loop.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from asphalt.transforms.charging.state import Blocks, ChargerState, Placed
 
 
 def charge_forall(state: ChargerState, construct: Block, block: Blocks) -> Placed:
-    """A FORALL construct."""
+    """Charge a FORALL construct."""
     head = construct.head.what
     header = head.exprs[0] if isinstance(head, ArmHead) and head.exprs else None
     return concurrent(state, construct, header, construct.body, block)
@@ -29,7 +29,7 @@ def charge_forall(state: ChargerState, construct: Block, block: Blocks) -> Place
 def concurrent(
     state: ChargerState, node: Node, header: Arg | None, body: tuple[Node, ...], block: Blocks
 ) -> Placed:
-    """A construct, or a statement, whose ``body`` is done for each value of some indexes."""
+    """Charge a construct or statement whose ``body`` is executed for each value of some indexes."""
     untouched = Placed((node,), (), 0, True)
     found = state.header(header.text) if isinstance(header, OpaqueExpr) else None
     if found is None:

@@ -1,4 +1,4 @@
-"""Charges constructs: branches, masked assignments, constructs that give names a meaning."""
+"""Charges for constructs: branches, masked assignments, constructs that declare names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from asphalt.transforms.charging.statements import part
 
 
 def charge_branch(state: ChargerState, branch: Branch, block: Blocks) -> Placed:
-    """A branch: what decides is charged before it, what an arm does in the arm."""
+    """Charge a branch: its conditions before it, each arm inside of the arm."""
     counter = state.counter()
     due: tuple[Charge, ...] = ()
     later: tuple[Charge, ...] = ()
@@ -46,7 +46,7 @@ def charge_branch(state: ChargerState, branch: Branch, block: Blocks) -> Placed:
 
 
 def charge_where(state: ChargerState, branch: Branch) -> Placed:
-    """A WHERE construct: every assignment for all elements, as if no mask were false."""
+    """Charge a WHERE construct: every assignment for all elements, as if all masks were true."""
     counter = state.counter()
     for arm in branch.arms:
         for node in arm.body:
@@ -58,7 +58,7 @@ def charge_where(state: ChargerState, branch: Branch) -> Placed:
 
 
 def charge_grouped(state: ChargerState, construct: Block, block: Blocks) -> Placed:
-    """ASSOCIATE, BLOCK, CRITICAL: charged inside, where their names have their meanings."""
+    """Charge ASSOCIATE, BLOCK and CRITICAL inside, where their names have their meanings."""
     kept = state.selectors
     head = construct.head.what
     if isinstance(head, ArmHead):
@@ -71,7 +71,7 @@ def charge_grouped(state: ChargerState, construct: Block, block: Blocks) -> Plac
 
 
 def _ways(branch: Branch) -> int:
-    """How many ways there are through a branch."""
+    """The number of paths through a branch."""
     kinds = [arm.head.what.kind for arm in branch.arms if isinstance(arm.head.what, ArmHead)]
     complete = {"else", "case_default", "class_default"} & set(kinds)
     return max(1, sum(not k.startswith("select") for k in kinds)) + (0 if complete else 1)

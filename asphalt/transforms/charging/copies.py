@@ -1,6 +1,6 @@
-"""Charges the copies of messages that the run-time module makes: else they would take no time.
+"""Charges for the copies of messages in the run-time module, which would take no time otherwise.
 
-All else that it does is little beside the messages, and is not charged.
+Its other operations are small compared with the messages, and are not charged.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _COPY = "memcpy"
 
 
 def with_copies_charged(unit: Unit, bandwidth: float, form: Form, eol: str) -> Unit | None:
-    """The unit whose copies take time, at so many bytes a second; None: it has no copy."""
+    """The unit with charged copies, at a number of bytes per second; None: it has no copy."""
     body = unit.body
     for node in unit.body:
         for leaf in leaves(node):

@@ -1,4 +1,4 @@
-"""Statements that charge: how they look, and where they may stand."""
+"""Statements that charge: their form and their positions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Charge:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names that it depends on."""
+        """The names that the charge depends on."""
         return frozenset().union(*(one.names for one in self.trips))
 
 
@@ -60,7 +60,7 @@ def together(charges: Iterable[Charge]) -> tuple[Charge, ...]:
 
 
 class CannotInsertError(Exception):
-    """There is no place for a statement before this one."""
+    """No statement can be inserted before this one."""
 
 
 def seconds_expression(charges: Iterable[tuple[float, tuple[TripCount, ...]]]) -> Expr | None:

@@ -1,4 +1,4 @@
-"""Puts charges, and what lets the clock catch up, among the statements of a unit."""
+"""Inserts charges, and updates of the clock, among the statements of a unit."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from asphalt.transforms.rewriting.make import maker_at
 
 
 def emitted(state: ChargerState, placed: Placed) -> tuple[Node, ...]:
-    """The list with what its first part costs charged in it."""
+    """The list with the charge of its first part inserted."""
     out = list(placed.nodes)
     insert(state, out, placed.at, placed.due)
     return tuple(out)
 
 
 def insert(state: ChargerState, out: list[Node], at: int, due: Iterable[Charge]) -> None:
-    """Puts a charge before the statement number ``at``."""
+    """Insert a charge before the statement number ``at``."""
     due = tuple(due)
     if state.estimating:
         return
@@ -48,7 +48,7 @@ def insert(state: ChargerState, out: list[Node], at: int, due: Iterable[Charge])
 
 
 def put_before(state: ChargerState, node: Node, call: Leaf) -> tuple[Node, ...]:
-    """The call, then the node.  The label that ends a loop stays where it is."""
+    """The call, then the node.  A label that ends a loop remains on its statement."""
     first = next(iter(leaves(node)))
     if first.label not in state.ends_of_loops:
         return before(node, call)
@@ -65,7 +65,7 @@ def charge_call(state: ChargerState, beside: Node, due: Iterable[Charge]) -> Lea
         if all(is_repeatable(t, state.around) for t in charge.trips):
             amounts.append((seconds, charge.trips))
         else:
-            state.refuse(beside, "how often it is done depends on a function of the program")
+            state.refuse(beside, "its trip count depends on a function of the program")
     amount = seconds_expression(amounts)
     if amount is None:
         return None
@@ -78,5 +78,5 @@ def flushed(state: ChargerState, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     try:
         return (*put_before(state, nodes[0], call), *nodes[1:])
     except CannotInsertError as error:
-        state.refuse(nodes[0], f"the clock is late here: {error}")
+        state.refuse(nodes[0], f"the clock cannot be updated here: {error}")
         return nodes

@@ -1,4 +1,4 @@
-"""Charges loops: before them for all turns where these can be told, else in each turn."""
+"""Charges for loops: before the loop if its trip count is known there, else in each iteration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from asphalt.transforms.charging.state import ENDS, Blocks, ChargerState, Placed
 
 
 def charge_loop(state: ChargerState, do: Do, block: Blocks) -> Placed:
-    """A loop; ``due`` is what is charged before it."""
+    """Charge a loop; ``due`` is what is charged before it."""
     head = do.head.what
     if not isinstance(head, DoHead):
         return Placed((do,), (), 0, False)

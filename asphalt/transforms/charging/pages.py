@@ -1,4 +1,4 @@
-"""Charges the pages of memory that a program touches for the first time.
+"""Charges for the pages of memory that a program touches for the first time.
 
     allocate(a(n))               allocate(a(n))
     ...                          if (allocated(a)) call asphalt_allocated(a, 8.0_8*size(a), 1234)
@@ -7,15 +7,15 @@
       a(i) = 0                   do i = 1, n
     end do                         a(i) = 0
 
-A system gives memory to a program page by page, when something is stored in a page first.  Where
+The operating system allocates memory page by page, at the first store into a page.  Which statement
 that is depends on the callers: a procedure stores into its dummy arrays, which were allocated
-elsewhere and perhaps used before.  So the run-time procedures keep the addresses of what was
-allocated and not touched, and each loop, array statement and MPI call says where it stores.  What
-a loop stores into is taken to be touched as a whole, by the first loop that does.
+elsewhere and perhaps used before.  So the run-time procedures record the addresses of allocated,
+untouched memory, and each loop, array statement and MPI call reports where it stores.  The first
+loop that stores into an array counts as touching all of it.
 
-Arrays that are there from the beginning (COMMON, modules, SAVE) are known from the first statement
-that stores into them by name.  Arrays on the stack, pointers, components of structures and arrays
-of structures are not said to be touched, nor what stands for another variable (ASSOCIATE).
+Arrays with static storage (COMMON, modules, SAVE) are recorded at the first statement that stores
+into them by name.  Not charged: arrays on the stack, pointers, components of structures, arrays of
+structures, and associate names.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class _Pages:
     objects: int = 0
 
     def block(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-        """A list of statements with what they touch."""
+        """A list of statements with their touches."""
         out: list[Node] = []
         for node in nodes:
             match node:
@@ -139,7 +139,7 @@ class _Pages:
         return tuple(out)
 
     def _grouped(self, construct: Block) -> Block:
-        """A construct that only groups, in which ASSOCIATE may give names another meaning."""
+        """A construct that only groups statements; ASSOCIATE may give names another meaning."""
         kept, head = self.hidden, construct.head.what
         if isinstance(head, ArmHead):
             self.hidden |= {one.name for one in head.exprs if isinstance(one, Keyword)}
@@ -160,7 +160,7 @@ class _Pages:
         out.append(node)
 
     def _around(self, leaf: Leaf, what: What) -> tuple[tuple[Leaf, ...], tuple[Leaf, ...]]:
-        """What stands before and behind a statement."""
+        """The statements to insert before and behind a statement."""
         match what:
             case Allocation(kind="allocate"):
                 return (), tuple(self._allocated(leaf, what))
@@ -183,7 +183,7 @@ class _Pages:
         return (), ()
 
     def _allocated(self, leaf: Leaf, what: Allocation) -> Iterator[Leaf]:
-        """What was allocated, and is touched at once where it is a copy."""
+        """The statement for an allocated array; a copy (SOURCE=) touches it at once."""
         if leaf.label is not None and leaf.label in self.state.ends_of_loops:
             return
         make = maker_at(leaf, self.state.form, self.state.eol)
@@ -213,7 +213,7 @@ class _Pages:
                     yield call
 
     def _touches(self, node: Node, stored: tuple[Ref, ...]) -> tuple[Leaf, ...]:
-        """Statements that say where a node stores."""
+        """Statements that report where a node stores."""
         make = maker_at(node, self.state.form, self.state.eol)
         found = (self._touch(make, ref, node) for ref in stored)
         return tuple(leaf for leaf in found if leaf is not None)
@@ -254,7 +254,7 @@ class _Pages:
 
 
 def _storage(symbol: Symbol) -> str | None:
-    """How a touch of an array is told, None: its pages are those of the stack."""
+    """The procedure that reports a touch of an array; None: it is on the stack."""
     if "allocatable" in symbol.attrs:
         return None if "optional" in symbol.attrs else TOUCHED
     if symbol.origin is Origin.DUMMY or "dummy" in symbol.attrs:
@@ -292,14 +292,14 @@ def _is_entry(what: What) -> bool:
 
 
 def _is_alone(node: Node) -> TypeGuard[Leaf]:
-    """Whether a statement stores into one element, not into those of some indexes."""
+    """Whether a statement stores into one element only, whatever the loops around it."""
     return isinstance(node, Leaf) and not (
         isinstance(node.what, Guarded) and node.what.kind == "forall"
     )
 
 
 def _is_atomic(node: Do) -> bool:
-    """Whether a loop may be taken as a whole: it calls and allocates nothing."""
+    """Whether a loop can be treated as a whole: it calls and allocates nothing."""
     return not any(_interrupts(leaf.what) for leaf in leaves(node))
 
 

@@ -1,4 +1,4 @@
-"""Adds the cost of computation to a program, for a simulated clock.
+"""Charges a program: its computation advances a simulated clock.
 
     do j = 1, m                        call asphalt_charge(3.2e-9_8*max(0.0_8, real(m, 8)) &
       do i = 1, n                                         + 4.1e-9_8*max(0.0_8, real(m, 8)) &
@@ -9,11 +9,10 @@
                                        call asphalt_charge_now()
                                        call MPI_Send(a, ...)
 
-What is charged before a loop is what the whole loop costs, where the number of its turns is known
-there; otherwise each turn charges itself.  Branches charge themselves, procedures too.  Nothing is
-charged earlier than a call that may communicate, and what has been charged passes on the simulated
-clock before such a call.  The results of the program stay what they were: the new statements read
-variables and change none.
+The cost of a whole loop is charged before it if its trip count is known there; otherwise each
+iteration charges itself.  Branches and procedures charge themselves.  No charge moves above a call
+that may communicate, and before such a call the simulated clock advances by all charges.  The
+results of the program do not change: the new statements read variables and define none.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ from asphalt.transforms.rewriting.make import maker_at
 
 @dataclass
 class Charger(ChargerState):
-    """Charges the statements of one unit."""
+    """The charging of the statements of one unit."""
 
     def unit(self, unit: Unit) -> Unit:
         """The unit with its executable statements charged."""
@@ -67,7 +66,7 @@ class Charger(ChargerState):
         return self._declared(changed) if body != unit.body else unit
 
     def _declared(self, unit: Unit) -> Unit:
-        """The unit with the called procedures declared, where IMPLICIT NONE asks for that."""
+        """The unit with declarations of the called procedures, if IMPLICIT NONE requires them."""
         rules = [
             leaf
             for outer in self.scope.located.chain
@@ -91,7 +90,7 @@ class Charger(ChargerState):
         return found
 
     def _block(self, nodes: tuple[Node, ...]) -> Placed:
-        """Charges a list; what its first part costs is left to the caller."""
+        """Charge a list; the caller charges the cost of its first part."""
         out: list[Node] = []
         first: tuple[tuple[Charge, ...], int] | None = None
         due: list[Charge] = []
@@ -142,7 +141,7 @@ class Charger(ChargerState):
         return Placed(tuple(out), first[0], first[1], closed)
 
     def _is_target(self, node: Node) -> bool:
-        """Whether control may come to a statement from elsewhere, which no estimate asks for."""
+        """Whether a statement is a jump target, which an estimate ignores."""
         if self.estimating:
             return False
         first = next(iter(leaves(node)))
@@ -150,7 +149,7 @@ class Charger(ChargerState):
         return entry or first.label in self.targets
 
     def _node(self, node: Node, counter: OperationCounter) -> Placed:
-        """Charges one statement or construct; ``due`` is to be charged before it."""
+        """Charge one statement or construct; ``due`` is to be charged before it."""
         match node:
             case Leaf():
                 return statement(self, node, counter, self._block)
@@ -168,7 +167,7 @@ class Charger(ChargerState):
 
 
 def _targets(unit: Unit) -> frozenset[int]:
-    """The labels that statements of a unit go to."""
+    """The labels that statements of a unit jump to."""
     own = [leaf for node in unit.body for leaf in leaves(node)]
     if any(_may_go_anywhere(leaf.what) for leaf in own):
         return frozenset(leaf.label for leaf in own if leaf.label is not None)

@@ -1,7 +1,7 @@
-"""Pure procedures in a charged program: what is charged is not pure (F2018 15.7).
+"""Pure procedures in a charged program: a charged procedure is not pure (F2018 15.7).
 
-A procedure may lose its purity where nothing asks for it: no specification expression, FORALL, DO
-CONCURRENT or interface mentions it, and whatever pure procedure calls it loses its purity too.
+A procedure may lose its purity if nothing requires it: no specification expression, FORALL, DO
+CONCURRENT or interface mentions it, and each pure procedure that calls it may also lose its purity.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _KEYWORD = re.compile(r"\b(subroutine|function|procedure)\b", re.IGNORECASE)
 
 
 def is_pure(unit: Unit) -> bool:
-    """Whether a procedure is declared so that it may call nothing that is not pure."""
+    """Whether a procedure is declared to be pure."""
     head = unit.head.what if unit.head is not None else None
     if not isinstance(head, UnitHead):
         return False
@@ -50,7 +50,7 @@ def may_lose_purity(units: Iterable[Located]) -> frozenset[str]:
 
 
 def _result(unit: Unit) -> str | None:
-    """The name of a function that is its result's, too."""
+    """The name of a function that is also that of its result."""
     head = unit.head.what if unit.head is not None else None
     return unit.name if isinstance(head, UnitHead) and head.result is None else None
 

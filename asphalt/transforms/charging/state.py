@@ -1,4 +1,4 @@
-"""What is known while a unit is charged: the loops around, the names, what could not be charged."""
+"""The state of charging a unit: the loops around, the names, what could not be charged."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class NotCharged:
-    """Computation that is not charged: where it stands, and why."""
+    """Computation that is not charged: its position, and why."""
 
     file: str
     line: int
@@ -49,7 +49,7 @@ class NotCharged:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Statements with what they cost: ``due`` is to be charged before the statement number ``at``
+    """Statements with their cost: ``due`` is to be charged before the statement number ``at``
     of ``nodes``.  ``closed``: control runs through all of them, none of which communicates."""
 
     nodes: tuple[Node, ...]
@@ -64,7 +64,7 @@ Blocks = Callable[[tuple[Node, ...]], Placed]
 
 @dataclass
 class ChargerState:
-    """Where a charger stands in its unit.
+    """The position of the charging in its unit.
 
     ``estimating``: costs are summed up, nothing is inserted.  ``floor``: what is invariant is not
     moved out of the loops up to this number.  ``selectors``: of the ASSOCIATE constructs around.
@@ -88,15 +88,15 @@ class ChargerState:
 
     @property
     def around(self) -> Surroundings:
-        """The scope, and what ASSOCIATE constructs add to it."""
+        """The scope, with the names of the ASSOCIATE constructs around."""
         return Surroundings(self.scope, self.selectors)
 
     def counter(self) -> OperationCounter:
-        """A counter for statements that stand here."""
+        """A counter for the statements here."""
         return OperationCounter(self.around, self.loops, self.floor)
 
     def refuse(self, node: Node, message: str) -> None:
-        """Notes that something at a node is not charged."""
+        """Record that something at a node is not charged."""
         line = self._line_of(node)
         self.not_charged.append(NotCharged(self.scope.located.path, line, message))
 
@@ -108,7 +108,7 @@ class ChargerState:
         return self._line
 
     def may_move(self, charge: Charge, defined: frozenset[str]) -> bool:
-        """Whether a charge may stand before statements that give the names ``defined`` a value."""
+        """Whether a charge may move above statements that define the names ``defined``."""
         return self.estimating or self.is_known_before(charge, defined)
 
     def is_known_before(self, charge: Charge, defined: frozenset[str]) -> bool:
@@ -132,7 +132,7 @@ class ChargerState:
         return names | more
 
     def taken(self, counter: OperationCounter, node: Node) -> tuple[Charge, ...]:
-        """What a counter has found since it was asked last."""
+        """The findings of a counter since the last call."""
         for message in counter.unknown:
             self.refuse(node, message)
         found = tuple(Charge(p.level, p.counts, p.trips) for p in counter.pieces)
@@ -151,7 +151,7 @@ class ChargerState:
         )
 
     def is_clock_read(self, what: What) -> bool:
-        """Whether a statement calls a function of MPI: those read a clock."""
+        """Whether a statement calls an MPI function, such as MPI_WTIME."""
         return any(
             isinstance(part, Ref)
             and part.args is not None
@@ -161,5 +161,5 @@ class ChargerState:
         )
 
     def counter_for_arm(self) -> OperationCounter:
-        """A counter for statements under a condition: nothing moves out from under it."""
+        """A counter for statements under a condition: nothing moves out of it."""
         return OperationCounter(self.around, self.loops, len(self.loops))

@@ -1,4 +1,4 @@
-"""Charges single statements, and those that a condition guards."""
+"""Charges for single statements, and for those that a condition guards."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from asphalt.transforms.charging.state import ENDS, Blocks, ChargerState, Placed
 
 
 def statement(state: ChargerState, leaf: Leaf, counter: OperationCounter, block: Blocks) -> Placed:
-    """Charges one statement; ``due`` is to be charged before it."""
+    """Charge one statement; ``due`` is to be charged before it."""
     what = leaf.what
     closed = not state.calls_out(what)
     flush = state.is_clock_read(what)
@@ -76,7 +76,7 @@ def statement(state: ChargerState, leaf: Leaf, counter: OperationCounter, block:
 
 
 def _argument(state: ChargerState, arg: Arg, counter: OperationCounter) -> None:
-    """What it costs to pass an argument: an expression is computed, a variable is not."""
+    """The cost of passing an argument: of evaluating an expression; a variable costs nothing."""
     match arg:
         case Keyword(value=value):
             _argument(state, value, counter)
@@ -97,7 +97,7 @@ def _guarded(
     closed: bool,
     flush: bool,
 ) -> Placed:
-    """``if (condition) action``: what the action costs is charged under the same condition."""
+    """Charge ``if (condition) action``: the action under the same condition."""
     nodes: tuple[Node, ...] = (leaf,)
     action = what.action
     if what.kind != "if":
@@ -145,5 +145,5 @@ def _guarded(
 
 
 def part(charge: Charge, ways: int) -> Charge:
-    """The share of one of some ways that are taken equally often."""
+    """The cost of one of several paths that are executed equally often."""
     return replace(charge, counts=charge.counts * (1 / ways), waiting=charge.waiting / ways)

@@ -1,1 +1,1 @@
-"""Exchanges of all ranks in tiles (prepushing): one module for each shape of what a tile sends."""
+"""Prepushing of exchanges: one module for each shape of a tile's messages."""

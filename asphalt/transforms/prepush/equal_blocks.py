@@ -1,7 +1,7 @@
-"""What the patterns with equal blocks have in common (MPI_ALLTOALL).
+"""The common part of the patterns with equal blocks (MPI_ALLTOALL).
 
-The schedule is that of ``analysis.schedule``: receives are posted up to D tiles ahead, the slots of
-a tile are those of the tile D before it, which is waited for when the tile has been computed.
+The schedule is that of ``schedule.exchange``: receives are posted up to D tiles ahead, and a tile
+uses the slots of the tile D before it, whose wait follows the computation of the tile.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ class EqualBlocks(Pieces):
 
     @abstractmethod
     def stream(self) -> Expr:
-        """Iterations over which one stream of messages runs."""
+        """The number of iterations of one stream of messages."""
 
     @abstractmethod
     def block(self) -> Expr:
-        """Planes of one rank's block."""
+        """The number of planes in the block of one rank."""
 
     @abstractmethod
     def messages_a_tile(self) -> Expr:
-        """Messages that a rank sends (and receives) in one tile."""
+        """The number of messages that a rank sends (and receives) in one tile."""
 
     @abstractmethod
     def receive_ahead(self, make: Maker) -> list[Node]:
         """Post the receives of tile ``asphalt_ahead``."""
 
     def agreed(self) -> list[Keyword]:
-        """More sizes that must be equal on all ranks, as arguments of ``asphalt_enter``."""
+        """Further sizes that must be equal on all ranks, as arguments of ``asphalt_enter``."""
         return []
 
     # -- what is shared ----------------------------------------------------------------------
@@ -133,7 +133,7 @@ class EqualBlocks(Pieces):
         return [landing.allocate(make, self.buffer(self.layout.receive), block, NP, why)]
 
     def elements(self, planes: Expr) -> Expr:
-        """The number of elements of so many planes."""
+        """The number of elements in a number of planes."""
         return mul(self.layout.plane, planes)
 
     def message(

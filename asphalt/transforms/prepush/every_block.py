@@ -1,4 +1,4 @@
-"""The messages of the every-block pattern: a tile is a stretch of each block."""
+"""The messages of the every-block pattern: a tile is the same run of each block."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from asphalt.transforms.rewriting.make import (
 
 
 class EveryBlock(EqualBlocks):
-    """Each tile is the same stretch of every rank's block: one message to each rank."""
+    """Each tile is the same run of every rank's block: one message to each rank."""
 
     def prepare(self, make: Maker) -> list[Node]:
         return []
@@ -61,7 +61,7 @@ class EveryBlock(EqualBlocks):
         return self.share(make, TILE)
 
     def share(self, make: Maker, tile: Expr) -> list[Node]:
-        """Set what ``inside`` and ``planes`` are made of to what a tile sends."""
+        """Set the variables of ``inside`` and ``planes`` for a tile."""
         steps = mul(tile, K)
         if self.plan.producer.direction > 0:
             end = fn("min", sub(add(LO, K), num(1)), LAST)
@@ -70,20 +70,20 @@ class EveryBlock(EqualBlocks):
         return [make.assign(LO, sub(FIRST, steps)), make.assign(HI, end)]
 
     def share_again(self, make: Maker) -> list[Node]:
-        """The same for this tile, behind its iterations: nothing where they are the same."""
+        """Set them again for this tile, behind its iterations; none if they are unchanged."""
         return []
 
     def messages(self) -> Expr:
-        """Messages that a rank sends in the tile of ``share``."""
+        """The number of messages that a rank sends in the tile of ``share``."""
         return NP
 
     def planes(self) -> Expr:
-        """Planes of a block that a tile sends."""
+        """The number of planes of a block that a tile sends."""
         low, high = (LO, HI) if self.plan.producer.direction > 0 else (HI, LO)
         return add(sub(high, low), num(1))
 
     def inside(self) -> Poly:
-        """How many planes of a block lie before those that a tile sends."""
+        """The number of planes of a block in front of those that a tile sends."""
         send = self.layout.send
         lowest = LO if self.plan.producer.direction > 0 else HI
         return Poly.atom(lowest) + self.layout.offset - send.fixed[send.tile_dimension]

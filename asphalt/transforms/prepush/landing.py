@@ -1,9 +1,9 @@
-"""Where pieces land: in the receive buffer, or in a clone of what the call would write.
+"""The clone of the receive buffer in which pieces land.
 
-The clone is an array of bytes, so that it needs no type of the user's: its first dimension is one
+The clone is an array of bytes, so that it needs no type of the program: its first dimension is one
 element, its second one block, its third the ranks (subscripts then are numbers of elements within
-a block, as in the call, and do not overflow).  It lives from the entry to where the call stood and
-is as large as what the call writes: the number of ranks times the receive count, in elements.
+a block, as in the call, and do not overflow).  It exists from the entry to the place of the call,
+with the size of what the call writes: the number of ranks times the receive count, in elements.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CLONE = var("asphalt_clone")
 
 
 def allocate(make: Maker, buffer: Ref | Component, block: Expr, ranks: Expr, why: str) -> Leaf:
-    """Make room for ``ranks`` blocks of ``block`` elements like those of ``buffer``."""
+    """Allocate ``ranks`` blocks of ``block`` elements like those of ``buffer``."""
     shape: tuple[Arg, ...] = (quotient(fn("storage_size", buffer), num(8)), block, ranks)
     comment = f"received into a clone: {why}"
     return make.leaf(Allocation("allocate", (fn("asphalt_clone", *shape),)), comment)
@@ -29,7 +29,7 @@ def element(inside: Expr, rank: Expr) -> Ref:
 
 
 def copy(make: Maker, buffer: Ref | Component) -> tuple[Leaf, ...]:
-    """Put what has arrived where the call would have put it."""
+    """Copy the clone to where the call would have stored its data, and deallocate it."""
     return (
         make.call("asphalt_copy", CLONE, buffer),
         make.leaf(Allocation("deallocate", (CLONE,))),

@@ -2,9 +2,9 @@
 
 A tile is K iterations, the same K on all ranks; its piece of the block for a rank is what they add
 to it (``schedule.packed``).  ``asphalt_units`` are the elements that one iteration adds,
-``asphalt_cuts`` those of the pieces that come from each rank.  Where the exchange is written out
-with messages, the lists of counts and displacements are made here, and the pieces have the tag and
-the communicator of the messages, which are proved to be no one else's.
+``asphalt_cuts`` those of the pieces from each rank.  For an open-coded exchange, this module emits
+the lists of counts and displacements; the pieces have the tag and the communicator of its messages,
+which no other messages can match.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class PackedBlocks(UnevenPieces):
     ) -> list[Node]:
         """Set the count and the displacement of the block of ``asphalt_peer``.
 
-        What the program only evaluates under a condition is evaluated under it here.
+        Expressions that the program evaluates under a condition are evaluated under it.
         """
         counted = Assign(count, self._written(length))
         placed = Assign(place, self._written(begin))
@@ -113,7 +113,7 @@ class PackedBlocks(UnevenPieces):
         return [*first, *nested]
 
     def _ranks(self) -> Expr:
-        """The ranks that the program goes through."""
+        """The ranks that the program visits."""
         if self.coded is not None and self.coded.blocks is not None:
             return self._written(self.coded.blocks.ranks)
         counter = self.packed.counter

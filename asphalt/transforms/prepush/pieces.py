@@ -1,6 +1,6 @@
-"""The messages of a tile, for each pattern: which stretch it is, who gets it, where it lands.
+"""The messages of a tile, for each pattern: what is sent, to whom, and where it lands.
 
-``Pieces`` says what stands at each place of the emitted code; there is one subclass a pattern.
+``Pieces`` has a method for each place of the emitted code; there is one subclass per pattern.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ REQUESTS, ERROR = var("asphalt_req"), var("asphalt_err")
 
 
 def some_tiles(tiles: Expr) -> Expr:
-    """A number of tiles that compilers see to be positive, so that they do not warn of variables
-    which the loop over the tiles sets and later statements read."""
+    """A number of tiles that is positive for the compiler, so that it does not warn of variables
+    that the loop over the tiles defines and later statements read."""
     return fn("max", num(1), tiles)
 
 
 class Pieces(ABC):
-    """What all patterns have in common."""
+    """The common part of all patterns."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -61,14 +61,14 @@ class Pieces(ABC):
 
     @abstractmethod
     def enter(self, make: Maker, site: str) -> Leaf:
-        """Decide whether to tile; sets ``asphalt_k``, 0 where the exchange is not tiled."""
+        """Decide whether to tile; sets ``asphalt_k``, 0 if the exchange is not tiled."""
 
     @abstractmethod
     def decided(self, make: Maker) -> list[Node]:
-        """Statements once it is decided to tile; they set ``asphalt_tiles``."""
+        """Statements behind the decision to tile; they set ``asphalt_tiles``."""
 
     def whole(self, make: Maker) -> list[Node]:
-        """Statements once it is decided not to tile: one tile with everything."""
+        """Statements behind the decision not to tile: one tile with all iterations."""
         return [make.assign(K, fn("max", num(1), self.trips())), make.assign(TILES, num(1))]
 
     @abstractmethod
@@ -89,7 +89,7 @@ class Pieces(ABC):
 
     @abstractmethod
     def this_tile(self, make: Maker) -> list[Node]:
-        """Set ``asphalt_lo`` and ``asphalt_hi`` to the stretch of this tile."""
+        """Set ``asphalt_lo`` and ``asphalt_hi`` to the bounds of this tile."""
 
     def sends(self) -> Expr:
         """Whether a tile is sent."""
@@ -101,7 +101,7 @@ class Pieces(ABC):
         return []
 
     def computed(self, make: Maker) -> list[Node]:
-        """Statements between the stretch of a tile and its messages."""
+        """Statements between the iterations of a tile and its messages."""
         return []
 
     @abstractmethod
@@ -110,14 +110,14 @@ class Pieces(ABC):
 
     @abstractmethod
     def afterwards(self, make: Maker) -> list[Node]:
-        """Statements behind the tile loop, where ``reordered``."""
+        """Statements behind the tile loop, if ``reordered``."""
 
     def reordered(self) -> Expr:
-        """Whether the loop over the tiles may have had another order than the program's."""
+        """Whether the tiles may be executed in another order than that of the program."""
         return TILED
 
     def clone(self, make: Maker) -> list[Node]:
-        """Make room for the clone of the receive buffer, where the plan has one."""
+        """Allocate the clone of the receive buffer, if the plan has one."""
         assert self.plan.clone is None
         return []
 
@@ -148,18 +148,18 @@ class Pieces(ABC):
         return actual
 
     def datatype(self) -> Expr:
-        """The data type of the pieces."""
+        """The datatype of the pieces."""
         arguments = self.plan.exchange.call.procedure.exchange
         assert arguments is not None
         assert arguments.send_type is not None
         return self.handle(arguments.send_type)
 
     def name(self, site: str) -> Keyword:
-        """The name of the site, as an argument of what decides whether to tile."""
+        """The name of the site, as an argument of the procedure that decides whether to tile."""
         return Keyword("site", "site", Lit("character", f"'{site}'"))
 
     def alone(self) -> tuple[Keyword, ...]:
-        """Whether the messages need no communicator of their own, as such an argument."""
+        """Whether the messages need no private communicator, as an argument of that procedure."""
         return (Keyword("alone", "alone", Lit("logical", ".true.")),) if self.plan.alone else ()
 
     def buffer(self, address: Address) -> Ref | Component:
@@ -179,7 +179,7 @@ class Pieces(ABC):
         return named
 
     def first_element(self, address: Address) -> Ref | Component:
-        """The first element of a buffer that begins inside of its array; else the array."""
+        """The first element of a buffer, if that is not the first of its array; else the array."""
         arguments = self.plan.exchange.call.procedure.exchange
         assert arguments is not None
         for argument in (arguments.send, arguments.receive):
@@ -206,11 +206,11 @@ class Pieces(ABC):
         return total
 
     def extra_guards(self) -> list[Expr]:
-        """Guards beside those of the layout."""
+        """Guards in addition to those of the layout."""
         return []
 
     def size(self, poly: Poly) -> Expr:
-        """A size, as the source writes it where it does."""
+        """A size, as the source writes it if it does."""
         for known, expr in self.layout.stated:
             if poly == known:
                 named = respelled(expr, self.scope)

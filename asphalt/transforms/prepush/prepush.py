@@ -35,6 +35,7 @@ from dataclasses import replace
 from asphalt.analysis.exchange.producer import Phase
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Scope
+from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.analysis.tiling.plan import TAG, Plan
 from asphalt.ir.expr import Expr, Keyword, Op, Ref
@@ -42,7 +43,8 @@ from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import Allocation, Call, DoHead, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.prepush import landing
-from asphalt.transforms.prepush.patterns import pieces_of
+from asphalt.transforms.prepush.every_block import EveryBlock
+from asphalt.transforms.prepush.packed_blocks import PackedBlocks
 from asphalt.transforms.prepush.pieces import (
     ERROR,
     FIRST,
@@ -56,6 +58,10 @@ from asphalt.transforms.prepush.pieces import (
     K,
     Pieces,
 )
+from asphalt.transforms.prepush.shifted_planes import EveryBlockWindow, SlabWindow
+from asphalt.transforms.prepush.slab import Slab
+from asphalt.transforms.prepush.strided import Strided
+from asphalt.transforms.prepush.uneven_blocks import UnevenBlocks, UnevenSlab
 from asphalt.transforms.rewriting.comments import comments_inside
 from asphalt.transforms.rewriting.edit import map_leaves, rewrite_list, shifted
 from asphalt.transforms.rewriting.make import Maker, compare, fn, num, size, sub, var
@@ -78,7 +84,7 @@ class _Emission:
     def __init__(self, plan: Plan, site: str, eol: str) -> None:
         self.plan = plan
         self.site = site
-        self.pieces: Pieces = pieces_of(plan)
+        self.pieces: Pieces = _pieces_of(plan)
         free = plan.exchange.located.form is Form.FREE
         nest = plan.producer.phases[0].nest
         self.make = Maker(_column(nest.head, free), _step(nest, free), free, eol)
@@ -143,7 +149,7 @@ class _Emission:
         ]
 
     def _marks(self) -> list[str]:
-        """The comment lines that say what was done; the first marks the site as done."""
+        """The comment lines about the transformation; the first marks the site as transformed."""
         along = self.plan.producer.packing.tiled.head.what
         assert isinstance(along, DoHead)
         assert isinstance(along.var, Ref)
@@ -172,7 +178,7 @@ class _Emission:
         return self.make.do("asphalt_tile", num(0), sub(TILES, num(1)), body)
 
     def _afterwards(self) -> tuple[Node, ...]:
-        """What is restored before any other statement can see it."""
+        """The statements that restore variables before other statements read them."""
         restored = self.pieces.afterwards(self.make.inner())
         return (self.make.branch(self.pieces.reordered(), tuple(restored)),) if restored else ()
 
@@ -201,12 +207,12 @@ class _Emission:
         return Maker(_column(phase.tiled.head, free), step, free, self.make.eol)
 
     def _has_chances(self, phase: Phase) -> bool:
-        """Whether MPI gets a chance in every iteration; not in the loop over the ranks."""
+        """Whether every iteration lets MPI make progress; not in the loop over the ranks."""
         around = self.plan.producer.counter is not None and phase is self.plan.producer.packing
         return _works_long(phase) and not around
 
     def _chance(self, phase: Phase) -> list[Node]:
-        """A chance for MPI in every iteration, placed as the body of the tiled loop is."""
+        """A call for MPI progress in every iteration, indented as the body of the tiled loop."""
         free = self.plan.exchange.located.form is Form.FREE
         step = _step(phase.tiled, free)
         make = Maker(_column(phase.tiled.head, free) + step, step, free, self.make.eol)
@@ -217,7 +223,7 @@ class _Emission:
         return [*self.pieces.heard(make, FIRST_TILE), make.leaf(Guarded(TILED, call))]
 
     def _finish(self, written: tuple[Node, ...]) -> tuple[Node, ...]:
-        """Wait for everything, or execute the original."""
+        """Wait for all messages, or execute the original call."""
         make, inner = self.make, self.make.inner()
         layout = self.plan.layout
         send, receive = (self.pieces.buffer(a) for a in (layout.send, layout.receive))
@@ -244,8 +250,7 @@ class _Emission:
 
 
 def _times(phase: Phase, scope: Scope) -> Poly:
-    """How often the tiled loop is executed in a tile, as far as plain bounds of the loops around it
-    say."""
+    """How often a tile executes the tiled loop, if the loops around it have plain bounds."""
     times = Poly.constant(1)
     for loop in phase.loops[:-1]:
         head = loop.head.what
@@ -265,14 +270,14 @@ def _is_plain_integer(atom: Expr, scope: Scope) -> bool:
 
 
 def _works_long(phase: Phase) -> bool:
-    """Whether an iteration does enough for the test of a request to be small beside it."""
+    """Whether an iteration takes much longer than the test of a request."""
     return any(
         isinstance(leaf.what, DoHead | Call) for node in phase.tiled.body for leaf in leaves(node)
     )
 
 
 def _column(leaf: Leaf, free: bool) -> int:
-    """Where a statement of the user begins: from 0 in free form, from column 7 in fixed form."""
+    """The column of a statement: counted from 0 in free form, from column 7 in fixed form."""
     line = leaf.head.rsplit("\n", 1)[-1].expandtabs(8)
     named = leaf.name is not None or leaf.label is not None
     column = len(line) - len(line.lstrip(" 0123456789")) if named else len(line)
@@ -280,7 +285,7 @@ def _column(leaf: Leaf, free: bool) -> int:
 
 
 def _step(nest: Do, free: bool) -> int:
-    """The file's own step of indentation, as this nest shows it."""
+    """The indentation step of the file, as in this nest."""
     for node in nest.body:
         first = next(iter(leaves(node)))
         step = _column(first, free) - _column(nest.head, free)
@@ -291,7 +296,7 @@ def _step(nest: Do, free: bool) -> int:
 
 
 def _split_lead(lead: tuple[Trivia, ...]) -> tuple[tuple[Trivia, ...], tuple[Trivia, ...]]:
-    """What stays in front when a loop is wrapped, and what stays with the loop: directives."""
+    """The lines that remain in front of a wrapped loop, and those that go with it: directives."""
     for number, trivia in enumerate(lead):
         if trivia.kind is TriviaKind.DIRECTIVE:
             return lead[:number], lead[number:]
@@ -306,3 +311,20 @@ def _with_lead(node: Node, lead: tuple[Trivia, ...]) -> Node:
     """The node with another lead in front of its first statement."""
     first = next(iter(leaves(node)))
     return map_leaves(node, lambda leaf: replace(leaf, lead=lead) if leaf is first else leaf)
+
+
+def _pieces_of(plan: Plan) -> Pieces:
+    """The messages of a plan."""
+    if plan.layout.strides is not None:
+        return Strided(plan)
+    if plan.layout.packed is not None:
+        return PackedBlocks(plan)
+    uneven = plan.layout.uneven is not None
+    window = plan.layout.window is not None
+    if plan.layout.pattern is TileShape.SLAB:
+        if uneven:
+            return UnevenSlab(plan)
+        return SlabWindow(plan) if window else Slab(plan)
+    if uneven:
+        return UnevenBlocks(plan)
+    return EveryBlockWindow(plan) if window else EveryBlock(plan)

@@ -50,7 +50,7 @@ def _window(layout: Layout) -> PlaneWindow:
 
 
 class EveryBlockWindow(EveryBlock):
-    """Each tile sends what its iterations have made final; a prologue what was final before."""
+    """Each tile sends what its iterations make final; a prologue sends what was final before."""
 
     def prepare(self, make: Maker) -> list[Node]:
         ready = _window(self.layout).ready
@@ -112,7 +112,7 @@ class EveryBlockWindow(EveryBlock):
 
 
 class SlabWindow(Slab):
-    """Each tile sends its planes as always; those that the loop does not reach are final before."""
+    """Each tile sends its planes; those that the loop does not visit are final before the nest."""
 
     def _before(self) -> Expr:
         return self.size(_window(self.layout).before)

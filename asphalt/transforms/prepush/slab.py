@@ -1,4 +1,4 @@
-"""The messages of the slab pattern: a tile is a stretch of the block of one rank."""
+"""The messages of the slab pattern: a tile is a run of the block of one rank."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from asphalt.transforms.rewriting.make import Maker, add, compare, fn, mul, num,
 
 
 class Slab(EqualBlocks):
-    """Each tile is a stretch of one rank's block: one message to one rank.
+    """Each tile is a run of one rank's block: one message to one rank.
 
     Every rank's block of ``asphalt_block`` planes is cut into ``asphalt_each`` tiles.  Rank r
     begins with the block of rank r+1 and wraps around.
@@ -62,7 +62,7 @@ class Slab(EqualBlocks):
         return num(1)
 
     def within(self, make: Maker, tile: Expr) -> list[Node]:
-        """Set how far into its block a tile begins, and how many planes it has."""
+        """Set the offset of a tile in its block, and its number of planes."""
         return [
             make.assign(FROM, mul(fn("mod", tile, EACH), K)),
             make.assign(PLANES, fn("min", K, sub(BLOCK, FROM))),
@@ -86,7 +86,7 @@ class Slab(EqualBlocks):
         return [make.assign(LO, begin), make.assign(HI, sub(add(LO, PLANES), num(1)))]
 
     def share_again(self, make: Maker) -> list[Node]:
-        """Set what ``sent`` is made of, behind the iterations."""
+        """Set the variables of ``sent`` again, behind the iterations."""
         return []
 
     def sent(self) -> tuple[Ref | Component, Expr]:
@@ -125,7 +125,7 @@ class Slab(EqualBlocks):
         return [compare(self.trips(), "==", mul(NP, BLOCK))]
 
     def value_afterwards(self) -> Expr:
-        """What the variable of the loop is behind it."""
+        """The value of the loop variable behind the loop."""
         return add(LAST, num(1))
 
     def afterwards(self, make: Maker) -> list[Node]:

@@ -1,4 +1,4 @@
-"""The messages of tiles that are strided runs of each block: derived data types."""
+"""The messages of tiles that are strided runs of each block: derived datatypes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Strided(EveryBlock):
         ]
 
     def _apart(self) -> tuple[Keyword, ...]:
-        """How far apart elements are in the array that is sent from, if not as in the block."""
+        """The strides of the array that is sent, if they are not those of the block."""
         if self.strides.source is None:
             return ()
         apart = array(*(self.size(distance) for distance in self.strides.source))
@@ -106,12 +106,12 @@ class Strided(EveryBlock):
     def _type(
         self, make: Maker, planes: Expr, new: Expr, apart: tuple[Keyword, ...], *comments: str
     ) -> Leaf:
-        """Make the data type of a tile with so many planes."""
+        """Create the datatype of a tile with a number of planes."""
         arguments = (self.datatype(), self._extents(), self._along(), planes, new, ERROR, *apart)
         return make.call("asphalt_strided", *arguments, comments=comments)
 
     def _choice(self, make: Maker, tile: Expr, whole: Expr, rest: Expr) -> Leaf:
-        """Set ``asphalt_type`` to the data type of a tile."""
+        """Set ``asphalt_type`` to the datatype of a tile."""
         last = compare(tile, "==", sub(TILES, num(1)))
         return make.assign(TYPE, fn("merge", rest, whole, last))
 

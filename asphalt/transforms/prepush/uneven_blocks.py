@@ -1,12 +1,11 @@
 """The messages of blocks that differ in length (MPI_ALLTOALLV).
 
-Sender and receiver know one thing of a block both: how many elements it has.  Both cut it into
-pieces of as many elements as the sender computes in K iterations: ``asphalt_piece`` on the sender,
-which tells it to all others (``schedule.uneven``).  Where the header gives K, they hear of
-it during their first tile, which hides what it takes, or wait for it behind that; where K is
-chosen, at the entry.  All receives are posted at once when it is known: a rank whose first tile is
-shorter sends to one that still computes its own.  Their requests stand behind the ring of D tiles
-of sends.
+Both sender and receiver know the number of elements of a block.  Both cut it into pieces of as many
+elements as the sender computes in K iterations: ``asphalt_piece`` on the sender, which it sends to
+all others (``schedule.uneven``).  If the header sets K, the others receive this number during their
+first tile, which hides the transfer, or wait for it behind that tile; if the run chooses K, at the
+entry.  Then they post all receives at once: a rank with a shorter first tile may send to one that
+still computes its own.  The requests of the receives follow the ring of D tiles of sends.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ BEGIN, END = var("asphalt_begin"), var("asphalt_end")
 
 
 class UnevenPieces(Pieces):
-    """What both patterns of uneven blocks have in common."""
+    """The common part of both patterns of uneven blocks."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
@@ -88,7 +87,7 @@ class UnevenPieces(Pieces):
         return named
 
     def whole_list(self, numbers: PerRank) -> Expr:
-        """All numbers, as the call of the user has them."""
+        """All numbers, as the call of the program passes them."""
         named = respelled(numbers.actual, self.scope)
         assert isinstance(named, Ref | Component)
         return named
@@ -159,7 +158,7 @@ class UnevenPieces(Pieces):
         return [make.branch(FIRST_TILE, (self._hear(make.inner(), ".true."),))]
 
     def _hear(self, make: Maker, now: str) -> Leaf:
-        """Post all receives if all ranks have told; wait for that if ``now``."""
+        """Post all receives if the piece sizes of all ranks are known; wait for them if ``now``."""
         return make.call(
             "asphalt_hear",
             ANSWERS,
@@ -204,7 +203,7 @@ class UnevenPieces(Pieces):
         return self.piece(make, "asphalt_isend_at", self.layout.send, block, slot)
 
     def iterations_for(self, elements: Expr) -> Expr:
-        """The iterations that write so many elements."""
+        """The number of iterations that write a number of elements."""
         return fn("asphalt_iterations", elements, UNIT)
 
 
@@ -231,7 +230,7 @@ class UnevenSlab(UnevenPieces):
         return [make.branch(self._in_pieces(), then, (), comment)]
 
     def _in_pieces(self) -> Expr:
-        """Whether this rank computes its pieces in their order, be they sent or not."""
+        """Whether this rank computes its pieces in their order, whether or not it sends them."""
         return compare(PIECES, ">", num(0))
 
     def sends(self) -> Expr:

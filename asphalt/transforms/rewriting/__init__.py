@@ -1,4 +1,4 @@
-"""The mechanics of every transformation: edits, new statements, declarations, names and comments.
+"""Mechanics of transformations: edits, new statements, declarations, names and comments.
 
-Whether an edit is legal is not decided here.
+The legality of an edit is decided elsewhere.
 """

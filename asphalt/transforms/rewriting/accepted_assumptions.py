@@ -1,4 +1,4 @@
-"""The assumptions that are accepted for one statement of a unit: by the user, or by directives."""
+"""The assumptions that the user or a directive accepts for one statement."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from asphalt.ir.tree import Leaf
 
 
 def is_accepted_at(kind: Assumption, leaf: Leaf, facts: UnitFacts) -> bool:
-    """Whether an assumption is accepted for a statement: for all, in front of it, or by its unit,
-    which need not be the one where it stands now."""
+    """Whether an assumption is accepted for a statement: for all sites, by a directive in front of
+    it, or by one of its original unit (the statement may have been inlined into another)."""
     directives = TransferDirectives(facts.located)
     said = directives.assumed(leaf)
     if line_of(leaf) not in facts.elsewhere:

@@ -1,7 +1,7 @@
-"""What new statements need in the specification part: names from the run-time module, variables.
+"""Declarations for new statements: names of the run-time module, and variables.
 
-A step adds to what earlier steps have added: one USE statement, one statement for variables of a
-kind.
+A step extends the additions of earlier steps: one USE statement, and one declaration per kind of
+variable.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _with_variables(unit: Unit, declaration: Decl, make: Maker) -> Unit:
 
 
 def _alike(one: Decl, other: Decl) -> bool:
-    """Whether two statements declare plain variables of asphalt's in the same way."""
+    """Whether two statements declare plain variables of asphalt with the same type."""
     entities = (*one.entities, *other.entities)
     return (
         replace(one, entities=()) == replace(other, entities=())

@@ -1,8 +1,7 @@
-"""Sizes for which a step is right, checked by the compiler.
+"""Sizes that a step needs to be positive, checked by the compiler.
 
-A proof that needs a named constant to be positive holds for the program as it is; whoever changes
-the constant builds again without running asphalt.  So a declaration goes with such a step that does
-not compile otherwise::
+A proof may need a named constant to be positive.  Users may change the constant and build again
+without running asphalt.  So such a step adds a declaration that does not compile otherwise::
 
     integer(merge(kind(0), -1, nx > 0)), parameter :: asphalt_checked_1 = 0
 """
@@ -27,12 +26,12 @@ _FUNCTIONS = ("kind", "merge")
 
 
 def can_check(facts: UnitFacts) -> bool:
-    """Whether a unit takes declarations that name its constants."""
+    """Whether such declarations can be added to a unit."""
     return facts.once(_can_check)
 
 
 def are_intrinsic(names: Collection[str], facts: UnitFacts) -> bool:
-    """Whether these names certainly mean the intrinsic functions in a unit: a variable of its own
+    """Whether these names are certainly the intrinsic functions in a unit: a variable of its own
     would hide one (F2018 19.5.1.4)."""
     found = (facts.scope.lookup(name) for name in names)
     return all(symbol is not None and symbol.origin is Origin.INTRINSIC for symbol in found)

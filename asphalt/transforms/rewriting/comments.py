@@ -1,4 +1,4 @@
-"""Comments of statements that are printed anew, and in front of those that are moved."""
+"""The comments of statements that are reprinted or moved."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FIXED = ("c", "C", "*")
 
 
 def assumptions(assumed: Iterable[str]) -> tuple[str, ...]:
-    """What a comment says of each assumption that new statements rest on."""
+    """The comment for each assumption that new statements rest on."""
     return tuple(f"asphalt: assumed: {name}" for name in assumed)
 
 

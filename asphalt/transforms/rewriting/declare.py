@@ -1,4 +1,4 @@
-"""Declare what emitted statements use: variables, the header with K and D, the run-time library."""
+"""Declarations for an exchange: variables, the header with K and D, the run-time library."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ _TYPED = {"asphalt_answer": "asphalt_answers"}
 
 
 def declare(unit: Unit, sites: tuple[str, ...], form: Form, eol: str) -> Unit:
-    """The unit with everything declared that its new statements use.
+    """The unit with the declarations that its new statements need.
 
     ``sites`` are the names of the sites that were transformed in the unit.
     """
@@ -132,7 +132,7 @@ def _checked_kind(sites: tuple[str, ...]) -> Expr:
 
 
 def column_of(unit: Unit, form: Form) -> int:
-    """Where the statements of a unit begin, for ``Maker``."""
+    """The column of the statements of a unit, for ``Maker``."""
     for node in (*unit.spec, *unit.body):
         leaf = next(iter(leaves(node)))
         if leaf.span is not None and not leaf.joined and leaf.label is None:
@@ -142,7 +142,7 @@ def column_of(unit: Unit, form: Form) -> int:
 
 
 def _insert(unit: Unit, runtime: Leaf, declarations: tuple[Leaf, ...]) -> Unit:
-    """USE goes behind the last USE, declarations behind the last one (F2018 5.3.2)."""
+    """Insert USE behind the last USE, declarations behind the last one (F2018 5.3.2)."""
     unit = insert_behind(unit, last_use(unit), (runtime,))
     return insert_behind(unit, last_declaration(unit), declarations)
 
@@ -170,7 +170,7 @@ def insert_behind(unit: Unit, before: Leaf | None, new: tuple[Leaf, ...]) -> Uni
 
 
 def depth_at(unit: Unit, before: Leaf | None) -> int:
-    """How many conditionals are open behind a statement (None: behind the head)."""
+    """The number of preprocessor conditionals open behind a statement (None: behind the head)."""
     return 0 if before is None else depth_before(unit, before) or 0
 
 

@@ -1,4 +1,4 @@
-"""Edits of trees: statements replaced at a place or moved further in, and where they stand."""
+"""Edits of trees: statements replaced or indented, and their positions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from asphalt.ir.tree import Arm, Block, Branch, Do, File, Leaf, Node, Unit, leav
 
 
 def map_leaves(node: Node, change: Callable[[Leaf], Leaf]) -> Node:
-    """The node with every leaf changed; the units that a unit contains stay as they are."""
+    """The node with every leaf changed, but not those of contained units."""
     match node:
         case Leaf():
             return change(node)
@@ -79,7 +79,7 @@ def lists_in(
 
 
 def shifted(node: Node, columns: int) -> Node:
-    """The node moved further in."""
+    """The node with more indentation."""
     return map_leaves(node, lambda leaf: replace(leaf, shift=leaf.shift + columns))
 
 
@@ -89,19 +89,19 @@ def column(leaf: Leaf) -> int:
 
 
 def why_not_removable(node: Node, following: Node | None) -> str | None:
-    """Why the lines of a statement cannot be taken out of their file, in front of another one."""
+    """Why the lines of a statement in front of another one cannot be removed from their file."""
     own = tuple(leaves(node))
     where = f"line {line_of(own[0])}"
     if following is None:
         return f"{where}: it is the last statement here"
     if next(leaves(following)).joined:
-        return f"{where}: several statements on one line"
+        return f"{where} has several statements"
     for number, leaf in enumerate(own):
         if leaf.span is None or leaf.name is not None:
-            return f"{where}: a statement with a name"
+            return f"{where} has a construct name"
         kinds = (TriviaKind.BLANK, TriviaKind.COMMENT)
         if any(entry.kind not in kinds for entry in leaf.lead):
-            return f"{where}: a line that is no comment"
+            return f"{where} follows a line that is not a comment"
         if number == 0 and leaf.label is not None:
             return f"{where} has a label"
     return None

@@ -1,4 +1,4 @@
-"""Nests, and nests under a condition of their own, as statements of a list."""
+"""Nests, and nests in an IF construct of their own, as statements of a list."""
 
 from __future__ import annotations
 

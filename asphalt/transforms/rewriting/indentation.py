@@ -1,8 +1,8 @@
-"""Statements moved further in or out, where that cannot change what they are.
+"""Changes of indentation that cannot change the meaning of statements.
 
-In free form, printing does it (``Leaf.shift``).  In fixed form the blanks of the text are changed
-here, for statements that come to another place: what would pass column 72, and lines in which a
-character or Hollerith constant may go on, stay where they are; labels and comments do, too.
+In free form, printing does it (``Leaf.shift``).  In fixed form, this module changes the blanks of
+statements that move to another place.  It leaves lines alone that would pass column 72 or that may
+continue a character or Hollerith constant, labels, and comments.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CONSTANT = re.compile(r"['\"]|\d\s*h", re.IGNORECASE)
 
 
 def further_in(node: Node, columns: int, free: bool) -> Node:
-    """The node some columns further in (below zero: further out)."""
+    """The node with some columns more indentation (negative: less)."""
     if free:
         return map_leaves(node, lambda leaf: replace(leaf, shift=leaf.shift + columns))
     return map_leaves(node, lambda leaf: _in_fixed_form(leaf, columns))
@@ -48,7 +48,7 @@ def _in_fixed_form(leaf: Leaf, columns: int) -> Leaf:
 
 
 def _code_of(trail: str) -> str:
-    """What stands behind a statement on its line, but a comment."""
+    """The text behind a statement on its line, without a comment."""
     return trail.split("!")[0].split("\n")[0]
 
 

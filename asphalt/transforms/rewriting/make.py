@@ -1,4 +1,4 @@
-"""New statements and expressions, in the words that transformations need."""
+"""Constructors of new statements and expressions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from asphalt.ir.tree import Arm, Branch, Do, Leaf, Node, leaves
 
 
 def var(name: str) -> Ref:
-    """A variable that asphalt declares, or one that is spelled like this."""
+    """A variable with this spelling."""
     return Ref(name.lower(), name)
 
 

@@ -1,4 +1,4 @@
-"""Names for new variables: numbered, and never one that the unit has or that comes to it by USE."""
+"""Numbered names for new variables, none of which the unit has or gets by use association."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ _PREFIX = "asphalt_"
 
 
 def next_number(facts: UnitFacts, *prefixes: str) -> int:
-    """The least number that no name with one of these prefixes has in the unit, nor any greater
-    one.
+    """The least number above those of all names with one of these prefixes in the unit.
 
-    Names count that the unit uses or only declares, that its procedures use, and that come from
-    modules: what a module brings may not be declared again (F2018 19.5.1.4).  A name of the host
-    that neither the unit nor a procedure inside of it mentions may be declared: it is another
-    variable.
+    The names are those that the unit or its internal procedures use, those that the unit declares,
+    and those that it gets by use association, which it may not declare (F2018 19.5.1.4).  A name of
+    the host that the unit and its internal procedures do not mention may be declared: it is then
+    another variable.
     """
     names = facts.once(_taken)
     pattern = re.compile(rf"(?:{'|'.join(map(re.escape, prefixes))})(\d+)")
@@ -30,7 +29,7 @@ def next_number(facts: UnitFacts, *prefixes: str) -> int:
 
 
 def _taken(facts: UnitFacts) -> frozenset[str]:
-    """The names that begin as asphalt's do, and that the unit may not declare (folded)."""
+    """The names with the prefix of asphalt that the unit may not declare (folded)."""
     named = {
         part.name
         for leaf in leaves(facts.unit)

@@ -1,4 +1,4 @@
-"""What a module has to show besides, for statements of its procedures that stand elsewhere.
+"""Names of a module that become public for inlined statements of its procedures.
 
 Before::
 

@@ -1,4 +1,4 @@
-"""Other statements in the place of one, under its condition and with its comments."""
+"""Replacement of a statement by others, under its condition and with its comments."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from asphalt.transforms.rewriting.comments import comments_inside
 def statements_for(
     whats: Sequence[What], marks: Sequence[str], facts: UnitFacts
 ) -> Callable[[Leaf], tuple[Node, ...]]:
-    """Replaces a statement by others, each under the same condition, behind comments with the
-    ``marks``."""
+    """An edit that replaces a statement by others, each under the same condition, behind comments
+    with the ``marks``."""
 
     def change(leaf: Leaf) -> tuple[Node, ...]:
         made: list[Leaf] = []

@@ -1,7 +1,7 @@
-"""Declarations that inlining has brought, and that nothing uses any more, are left out.
+"""Removal of declarations that inlining added and that nothing uses any more.
 
-A procedure is inlined with all variables that its statements name; branches that are decided then,
-and calls that get other arguments, may leave some of them without use.
+Inlining declares all variables that the statements of a procedure name.  Folded branches and
+replaced arguments may leave some of them unused.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ def _statements(located: Located, program: Program) -> Iterator[Leaf | None]:
 
 
 def _says_nothing(line: Trivia) -> bool:
-    """Whether a line uses no variable, however the file is compiled."""
+    """Whether a line uses no variable, in whatever configuration."""
     plain = line.kind in (TriviaKind.BLANK, TriviaKind.COMMENT)
     return plain or behind_sentinel(line) is not None
 
 
 def _may_go(leaf: Leaf) -> bool:
-    """Whether a statement is a declaration of variables that may be left out without a trace."""
+    """Whether a statement is a declaration that can be removed without other effects."""
     if not isinstance(leaf.what, Decl) or leaf.what.kind != "type":
         return False
     alone = not leaf.joined and ";" not in leaf.trail.split("!")[0]
@@ -70,7 +70,7 @@ def _may_go(leaf: Leaf) -> bool:
 
 
 def _used(unit: Unit, unused: frozenset[str]) -> frozenset[str]:
-    """The names that the declarations of variables use, those of the ``unused`` apart."""
+    """The names that declarations of variables use, except those of the ``unused``."""
     found: set[str] = set()
     for node in unit.spec:
         if isinstance(node, Leaf) and isinstance(node.what, Decl) and _may_go(node):
