@@ -1,4 +1,4 @@
-"""The analyses of one tree, under whatever is assumed of it; each is made once."""
+"""The analyses of one tree, for each set of assumptions; each is made once."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _ANY: frozenset[Text] = frozenset()
 
 
 class Analyses:
-    """What is found out about a tree.
+    """What is known of a tree.
 
-    ``pure``: procedures that are assumed to be so.  ``any_sizes``: without the values of named
+    ``pure``: procedures that are assumed to be pure.  ``any_sizes``: without the values of named
     constants, except those in ``asked``, so that conclusions hold for all values of the others.
-    ``before``: the analyses of a tree of which some files were edited: what is the same there is
-    asked there, as long as this is used.
+    ``before``: the analyses of a tree of which some files were edited: what has not changed is
+    taken from there, as long as this is used.
     """
 
     def __init__(self, tree: Tree, before: Analyses | None = None) -> None:
@@ -56,12 +56,12 @@ class Analyses:
         self._found: dict[tuple[Pure, Asked], dict[int, Exchange]] = {}
 
     def edited(self, tree: Tree) -> Analyses:
-        """Those of a tree in which some files have other contents."""
+        """The analyses of a tree in which some files have other contents."""
         return self if tree is self.tree else Analyses(tree, self)
 
     def followed_by(self, tree: Tree) -> Analyses:
-        """The same, to stand in the place of these: they take what is the same, and need these no
-        more."""
+        """The analyses of an edited tree, which replace these: they take over what has not changed,
+        and do not need these any more."""
         unaffected = Unaffected(self._sight, tree)
         found = Analyses(tree)
         found._used = self._used
@@ -101,7 +101,7 @@ class Analyses:
         any_sizes: bool = False,
         asked: frozenset[Text] = frozenset(),
     ) -> tuple[Effects, Uniformity]:
-        """What calls do, and what all ranks have in common."""
+        """What calls do, and which values all ranks have in common."""
         key = (pure, asked if any_sizes else None)
         if key not in self._made:
             scopes = self._scopes_for(key[1])
@@ -110,8 +110,8 @@ class Analyses:
 
     @cached_property
     def _bodies(self) -> frozenset[ProcedureKey] | None:
-        """The procedures in which nothing has changed that others can see but by what they do, if
-        all that have changed are so; None: they are not."""
+        """The procedures in which nothing has changed that others can see, except what they do, if
+        all changes are of that kind; None: they are not."""
         if self._before is None or self._unaffected is None:
             return frozenset()
         return _edited_bodies(self._before, self._unaffected, self.tree)
@@ -138,7 +138,7 @@ class Analyses:
         return remembered.effects
 
     def _elsewhere(self, key: _Key, procedure: ProcedureKey) -> tuple[Effects, Located] | None:
-        """Where to ask for the summary of a procedure that does what it did before."""
+        """Where to take the summary of a procedure from that does what it did before."""
         if self._before is None or self._unaffected is None:
             return None
         place = self._unaffected.place(*_names(procedure))
@@ -149,7 +149,7 @@ class Analyses:
         return effects, self._before.tree.unit_at(place)
 
     def keep(self) -> None:
-        """Keeps what was found out about procedures for the next run."""
+        """Stores what is known of procedures for the next run."""
         for remembered in self._kept:
             remembered.keep()
         self.tree.keep_mentions()
@@ -169,8 +169,8 @@ class Analyses:
         return (*direct, *wrapped_exchanges(direct, effects), *written_out)
 
     def judgement(self, found: Exchange, pure: Pure) -> Plan | Refused:
-        """The plan for a site, if possible one for any values of the named constants; else one that
-        asks for the values without which it is not proved."""
+        """The plan for a site, if possible one for any values of the named constants; otherwise one
+        that asks for the values without which it is not proved."""
         effects, uniformity = self.of(pure)
         judgement = judge(found.under(effects), uniformity)
         if not isinstance(judgement, Plan):
@@ -186,7 +186,7 @@ class Analyses:
     def _asking(
         self, found: Exchange, pure: Pure, judgement: Plan
     ) -> tuple[Plan | None, NamedSizes]:
-        """The plan that holds where some constants have their values, which the run asks for."""
+        """The plan that holds where some constants have their values, which the run checks."""
         for whole_unit in (False, True):
             sizes = sizes_of(judgement.producer, whole_unit)
             plan = self._plan(found, pure, sizes.texts, judgement) if sizes.texts else None
@@ -217,7 +217,7 @@ def _names(procedure: ProcedureKey) -> tuple[str, tuple[str, ...]]:
 def _edited_bodies(
     before: Analyses, unaffected: Unaffected, after: Tree
 ) -> frozenset[ProcedureKey] | None:
-    """The procedures whose text has changed, if others see nothing of that but what they do."""
+    """The procedures whose text has changed, if others see nothing of that except what they do."""
     if unaffected.changed is None:
         return None
     sight, now, found = before._sight, Scopes(after), set[ProcedureKey]()
@@ -233,7 +233,7 @@ def _edited_bodies(
 
 
 def _not_asked(plan: Plan, sizes: NamedSizes) -> Refused:
-    """Why a plan is worth nothing: it rests on values that may change and cannot be asked for."""
+    """Why a plan cannot be used: it rests on values that the run cannot check."""
     site = plan.exchange.span
     needed = sizes.elsewhere or (("values of named constants", site),)
     marks = tuple(Mark(span or site, "offending", text) for text, span in needed)

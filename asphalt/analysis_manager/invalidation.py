@@ -1,10 +1,9 @@
 """Which procedures do the same in a tree as they did before some of its files were edited.
 
-A summary of a procedure follows from its text, from its hosts, and from the units that are named in
-these, in the units so named, and so on: names are all that leads from one unit to another (F2018
-chapter 19).  So it stays where no such way comes to a unit whose text has changed, as long as the
-files have the same units as before.  There are more of these ways than there are uses: any word of
-a unit counts.
+A summary of a procedure depends on its text, on its hosts, and on the units that these name, on the
+units that those name, and so on: only names lead from one unit to another (F2018 chapter 19).  So
+it remains valid if no such path leads to a unit whose text has changed, as long as the files have
+the same units as before.  There are more of these paths than uses: any word of a unit counts.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _MODULES = ("module", "submodule")
 
 @dataclass
 class UsedNames:
-    """The names of units that stand in units, by what the files of these hold."""
+    """The names of units that occur in units, by the contents of their files."""
 
     _found: dict[frozenset[str], dict[tuple[str, int], frozenset[str]]] = field(
         default_factory=dict
@@ -35,7 +34,7 @@ class UsedNames:
 
 
 class Sight:
-    """The ways from the units of a tree to others, by names."""
+    """The paths from the units of a tree to others, by names."""
 
     def __init__(self, tree: Tree, used: UsedNames) -> None:
         self.tree = tree
@@ -83,7 +82,7 @@ class Sight:
         return unit.kind not in (*_MODULES, "block data") and not parts and not inside
 
     def next(self, position: Position) -> tuple[Position, ...] | None:
-        """The units that one sees; None: it could not be read."""
+        """The units that one names; None: it could not be read."""
         if position not in self._next:
             self._next[position] = self._seen(position)
         return self._next[position]
@@ -125,7 +124,7 @@ class Unaffected:
         self._other: set[Position] = set(self._changed or ())
 
     def place(self, path: str, names: tuple[str, ...]) -> Position | None:
-        """Where a procedure, told by its names and its hosts' (hosts first), stands in the tree
+        """Where a procedure, given by its name and its hosts' (hosts first), stands in the tree
         before; None: it may not do the same."""
         if self._changed is None:
             return None
@@ -134,7 +133,7 @@ class Unaffected:
 
     @property
     def changed(self) -> frozenset[Position] | None:
-        """The units whose text has changed; None: more than texts of units has."""
+        """The units whose text has changed; None: more has changed than texts of units."""
         return self._changed
 
     def _is_same(self, position: Position) -> bool:
@@ -155,7 +154,7 @@ class Unaffected:
 
 
 def _changed(before: Tree, after: Tree) -> frozenset[Position] | None:
-    """The units whose text has changed; None: more than texts of units has."""
+    """The units whose text has changed; None: more has changed than texts of units."""
     found: set[Position] = set()
     for entry in before.files:
         if before.reads_as(after, entry.path):

@@ -1,7 +1,7 @@
-"""Summaries of procedures, kept from run to run.
+"""Summaries of procedures, stored from run to run.
 
-They are conclusions from the whole tree, so that they are kept under a digest of all of it: of
-every file, of the configuration, and of the source of the analysis.
+They are conclusions from the whole tree, so they are stored under a digest of every file, of the
+configuration, and of the source of the analysis.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _DEPENDENCIES = ("islpy", "pympistandard")
 
 class Remembered:
     """What the calls of a tree do while ``pure`` procedures are assumed to be so, with what other
-    runs found out about it."""
+    runs have found."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Remembered:
         self.effects = Effects(scopes, Assumed(pure), self._recall, tracing=tracing, locate=locate)
 
     def keep(self) -> None:
-        """Keeps what is known by now for other runs, if it is more than before."""
+        """Stores what is known by now for other runs, if it is more than before."""
         known = self.effects.known
         if known.size > self._recalled:
             self._tree.keep(known, *self._key())

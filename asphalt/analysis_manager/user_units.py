@@ -1,5 +1,7 @@
-"""The units of a tree that are the user's: a tree that was transformed in place has the run-time
-module, too, which only passes calls on."""
+"""The user's units of a tree.
+
+A tree that was transformed in place also has the run-time module, which only passes calls on.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,6 @@ from asphalt.ir.program import Located
 
 
 def user_units(tree: Tree, operations: Collection[str]) -> Iterator[Located]:
-    """Each unit with a live call of one of some MPI procedures, without those of the run-time
+    """Each unit with a live call of one of some MPI procedures, except those of the run-time
     module."""
     return (one for one in tree.site_units(operations) if one.chain[0].name not in RUNTIME_MODULES)

@@ -28,7 +28,7 @@ from asphalt.frontend.source_tree.tree import Tree
 
 
 def findings(tree: Tree, effects: Effects) -> tuple[SiteReport, ...]:
-    """What is wrong with the messages and requests of a tree, in the order of files and lines."""
+    """The errors in messages and requests of a tree, in the order of files and lines."""
     units = [UnitFacts(located, effects) for located in user_units(tree, transfer_operations())]
     sending = tree.site_units(operations(Store.OUTGOING))
     sent = all_sends((UnitFacts(located, effects) for located in sending), effects)
@@ -44,14 +44,14 @@ def findings(tree: Tree, effects: Effects) -> tuple[SiteReport, ...]:
 
 
 def _of_unit(facts: UnitFacts) -> Iterator[Refused]:
-    """What is wrong whatever other procedures do."""
+    """The errors whatever other procedures do."""
     named = matches(facts.unit)
     yield from of_requests(matching(facts.scope, facts.values, facts.reaching, named))
     yield from of_own_rank(facts, Messages(facts))
 
 
 def _of_receives(facts: UnitFacts, sent: tuple[Sent, ...] | None) -> Iterator[Refused]:
-    """What is wrong if nothing else is sent; None: it is not known what is."""
+    """The errors if nothing else is sent; ``sent`` None: it is not known what is."""
     if sent is not None:
         yield from of_receives(facts, Messages(facts), sent)
 

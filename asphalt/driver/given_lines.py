@@ -1,4 +1,4 @@
-"""What became of a unit, told by the lines of the files as they were given.
+"""Results for a unit, with the lines of the files as they were given.
 
 Several passes may change one file, one after the other, and each sees what those before it made.
 """
@@ -23,7 +23,7 @@ from asphalt.optimiser.outcome import Optimised
 
 
 def as_given(found: Optimised, now: Tree, given: Tree) -> Optimised:
-    """The same with lines of the tree ``given`` instead of the tree ``now`` that came of it."""
+    """The result with lines of the tree ``given``, of which the tree ``now`` was made."""
 
     def line(path: str, number: int) -> int:
         return given_place(SourceLine(path, number), now, given).line
@@ -37,7 +37,7 @@ def as_given(found: Optimised, now: Tree, given: Tree) -> Optimised:
 
 
 def given_place(place: SourceLine, now: Tree, given: Tree) -> SourceLine:
-    """A place of the tree ``now`` as that of the tree ``given`` from which it came."""
+    """A place of the tree ``now`` as that of the tree ``given`` from which it was made."""
     before, after = given.content(place.path), now.content(place.path)
     if before == after:
         return place
@@ -47,9 +47,9 @@ def given_place(place: SourceLine, now: Tree, given: Tree) -> SourceLine:
 def accepted_now(
     accepted: frozenset[str], given: Tree, now: Tree, changed: Collection[str]
 ) -> frozenset[str]:
-    """Assumptions about lines of the tree ``given`` as those about lines of the tree ``now``, of
-    which the files ``changed`` are others: without those whose line is gone, or stands in more
-    than one procedure of the name."""
+    """Assumptions about lines of the tree ``given`` as those about lines of the tree ``now``, in
+    which the files ``changed`` are different.  Assumptions are dropped if their line is gone, or is
+    in more than one procedure of the name."""
     if not has_lines(accepted):
         return accepted
 
@@ -70,8 +70,8 @@ def accepted_now(
 
 
 def holders(tree: Tree, unit: str, line: int) -> tuple[Located, ...]:
-    """The units of a name (``main``: that of a main program without one) that have a line, and
-    calls that can be made non-blocking."""
+    """The units of a name that contain a line and calls that can be made non-blocking; ``main`` is
+    the name of a main program without one."""
     return tuple(
         one
         for one in user_units(tree, nonblocking_operations())
@@ -98,8 +98,8 @@ def refuse_ambiguous(accepted: Collection[str], tree: Tree) -> None:
 
 @lru_cache(maxsize=8)
 def _given_lines(given: bytes, now: bytes) -> tuple[int, ...]:
-    """For each line of a text the line of the given one that it is, or that stands before it;
-    lines are numbered from 1."""
+    """For each line of a text, the line of the given text that it is, or that precedes it; lines
+    are numbered from 1."""
     one, other = given.splitlines(), now.splitlines()
     found = [0] * len(other)
     for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks():

@@ -15,10 +15,12 @@ from asphalt.optimiser.outcome import Tried
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What becomes of a tree: its changed files, and what was tried for each procedure with
-    transfers between ranks.  ``own``: the reports on operations that the program starts itself and
-    that get no more work beside them.  ``tries``: what was tried for each unit that was looked at,
-    as the optimiser has it.  ``notes``: one on each procedure that stays as it is because nothing
-    calls it any more."""
+    transfers between ranks.
+
+    ``own``: the reports on operations that the program starts itself and that overlap with no more
+    work.  ``tries``: what the optimiser tried for each unit.  ``notes``: one on each procedure that
+    is not changed because nothing calls it any more.
+    """
 
     changes: tuple[Change, ...]
     procedures: tuple[ProcedureReport, ...] = ()
@@ -27,7 +29,7 @@ class Outcome:
     notes: tuple[ProblemReport, ...] = ()
 
     def tried(self, site: SiteReport) -> SiteReport:
-        """The report on a transfer that stays as it is, with what was tried for its procedure."""
+        """The report on a transfer that is not changed, with what was tried for its procedure."""
         for one in self.procedures:
             if (one.file, one.unit) == (
                 site.file,
@@ -38,7 +40,7 @@ class Outcome:
         return site
 
     def _calls_kept(self, unit: str) -> Iterator[DroppedReport]:
-        """What was tried with the calls of a procedure, and not kept."""
+        """What was tried with the calls of a procedure and not kept."""
         for one in (p for p in self.procedures if p.unit != unit):
             for dropped in one.dropped:
                 names = dropped.transformation.split(", ")

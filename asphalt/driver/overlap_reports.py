@@ -55,7 +55,7 @@ def overlap_reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
             marks=_marks(transfer, given),
             steps=steps,
             dropped=dropped,
-            overlaps=transfer.beside,
+            overlaps=transfer.overlaps,
             ended=found.ended,
         )
     for cleared in found.cleared:
@@ -118,8 +118,8 @@ def procedure_report(found: Optimised, lines: tuple[int, int]) -> ProcedureRepor
 def _overlap(transfer: Transfer, unit: str) -> str:
     """What becomes of a transfer, in a few words, and where if that is not where it stood."""
     where = f", in {unit or 'main'}" if transfer.inlined else ""
-    beside = transfer.beside
-    if not beside:
+    overlaps = transfer.overlaps
+    if not overlaps:
         return f"{transfer.does}{where}"
-    more = f" and {len(beside) - _NAMED} more" if len(beside) > _NAMED else ""
-    return f"overlaps with {', '.join(beside[:_NAMED])}{more}{where}"
+    more = f" and {len(overlaps) - _NAMED} more" if len(overlaps) > _NAMED else ""
+    return f"overlaps with {', '.join(overlaps[:_NAMED])}{more}{where}"

@@ -1,4 +1,4 @@
-"""The prepushing of a tree: its files with all sites transformed whose plans are accepted."""
+"""Prepushing of a tree: its files with all sites transformed whose plans are accepted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from asphalt.unparse.unparse import unparse
 
 @dataclass(frozen=True, slots=True)
 class AskedFor:
-    """K and D as they were asked for."""
+    """K and D as the user asks for them."""
 
     tile: int | None
     depth: int | None
@@ -51,14 +51,14 @@ class AskedFor:
         )
 
     def given(self, name: str, given: int | None) -> tuple[int, str] | None:
-        """A value that holds for all sites without directive, and who gave it."""
+        """A value that holds for all sites without directive, and its source."""
         value, source = self._chosen(name, given, None)
         return None if value is None or source is None else (value, source)
 
     def _chosen(
         self, name: str, given: int | None, said: tuple[int, Directive] | None
     ) -> tuple[int | None, str | None]:
-        """A value, and who gave it."""
+        """A value, and its source."""
         setting: int | None = getattr(self.settings, name)
         option = (given, f"--{name}")
         source = (None, None) if said is None else (said[0], f"{said[1].file}:{said[1].line}")
@@ -72,7 +72,7 @@ def prepushed(
 ) -> tuple[Change, ...]:
     """The changes of all files with sites whose plans are accepted.
 
-    ``in_place``: the changes replace the sources, so that nothing is proved again where other files
+    ``in_place``: the changes replace the sources, so nothing is proved again when other files
     change later.
     """
     by_file: dict[str, list[Site]] = {}

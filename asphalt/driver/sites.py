@@ -1,4 +1,4 @@
-"""Exchange sites: every exchange of a tree with its judgement, and what is reported of it."""
+"""Exchange sites: every exchange of a tree with its judgement and its report."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Site:
 
 
 class SiteJudge:
-    """Judges the exchanges of a tree, as the settings say."""
+    """Judges the exchanges of a tree under the settings."""
 
     def __init__(self, tree: Tree, analyses: Analyses, settings: Settings) -> None:
         self.settings = settings
@@ -87,7 +87,7 @@ class SiteJudge:
     def _site(self, name: str, found: Exchange) -> Site:
         """The judgement of one exchange.
 
-        Where one assumption after the other about procedures leads to a plan, it is that plan.
+        If one assumption after the other about procedures leads to a plan, it is that plan.
         """
         pure = of_kind(PURE, self.settings.assume, name)
         first: Site | None = None
@@ -200,7 +200,7 @@ def seconded(plan: Plan, width: int, index: FileIndex) -> Plan | Refused:
 def other_reading(
     located: Located, statements: Iterable[Leaf], width: int, index: FileIndex
 ) -> str | None:
-    """How another parser reads a procedure or one of these statements of it; None: as we do."""
+    """How another parser reads a procedure, or one of its statements; None: as asphalt does."""
     other = differs(index, located.chain)
     if other is not None:
         return other
@@ -220,7 +220,7 @@ def _report(name: str, exchange: Exchange, verdict: str) -> SiteReport:
 
 
 def _is_applied(exchange: Exchange) -> bool:
-    """Whether the call is the original that stands in the code that asphalt wrote."""
+    """Whether the call is the original one in code that asphalt wrote."""
     for around in exchange.place.around:
         if isinstance(around, Arm):
             continue

@@ -25,7 +25,8 @@ from asphalt.optimiser.origins import SourceLine
 
 @cache
 def transfer_operations() -> frozenset[str]:
-    """The folded names of the MPI procedures that are looked at, with their profiling names."""
+    """The folded names of the MPI procedures for transfers and requests, with their profiling
+    names."""
     names = {
         name
         for name, procedure in table().items()
@@ -36,13 +37,13 @@ def transfer_operations() -> frozenset[str]:
 
 @cache
 def nonblocking_operations() -> frozenset[str]:
-    """The same with the collective operations that have a non-blocking form."""
+    """These, with the collective operations that have a non-blocking form."""
     names = {name for name, procedure in table().items() if nonblocking_form(procedure)}
     return transfer_operations() | names | {f"p{name}" for name in names}
 
 
 def transfers(tree: Tree, effects: Effects) -> tuple[SiteReport, ...]:
-    """A report for each start, each wait that nothing reaches and each blocking transfer of a tree,
+    """A report on each start, each wait that no start reaches and each blocking transfer of a tree,
     in the order of files and lines."""
     found = [
         report
@@ -81,7 +82,7 @@ def _of_unit(located: Located, effects: Effects) -> Iterator[SiteReport]:
 
 
 def mark_report(mark: Mark) -> MarkReport:
-    """A place of a verdict as reports have it."""
+    """A place of a verdict, as reports have it."""
     span = mark.span
     return MarkReport(
         span.file, span.first, span.first_col, span.last, span.last_col, mark.role, mark.text

@@ -1,10 +1,10 @@
-"""How often, and how much: numbers that depend on sizes which only the run knows.
+"""How often and how much: numbers that depend on sizes which only the run knows.
 
 A size that is not known counts as an *extent*, and so does a known one that is no small number.  A
-line has ``FIRST`` points, and each further extent makes it ``FURTHER`` times as many: a plane has
+line has ``FIRST`` points, and each further extent multiplies that by ``FURTHER``: a plane has
 4,000, a box 16,000, which is about what a rank has of a field that many ranks share; all extents of
-one field are taken as equally long.  A loop around messages goes over the other ranks of a small
-group, or over steps: it has ``PEERS`` turns.
+one field are taken to be equal.  A loop around messages is taken to run over the other ranks of a
+small group, or over steps: it has ``PEERS`` iterations.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ _SMALL = 16  # no extent of a field
 
 
 def typical(extents: int) -> float:
-    """How many points so many extents have together."""
+    """The number of points of a field with so many extents."""
     return FIRST * FURTHER ** (extents - 1) if extents else 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Extents:
-    """How many extents are multiplied with each other: those that are not known, and all."""
+    """How many extents are multiplied with each other: the unknown ones, and all."""
 
     unknown: int = 0
     all: int = 0
 
     @property
     def value(self) -> float:
-        """What the unknown ones are taken as together."""
+        """The product that the unknown ones are taken to have."""
         return float(typical(self.all) ** (self.unknown / self.all)) if self.all else 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A sum of products: by the extents, what they are multiplied by."""
+    """A sum of products: the factor, by the extents."""
 
     terms: Mapping[Extents, float] = field(default_factory=dict)
 
@@ -72,14 +72,14 @@ class Amount:
 
     @property
     def value(self) -> float:
-        """The number that it is taken as."""
+        """The number that it is taken to be."""
         return sum(number * extents.value for extents, number in self.terms.items())
 
 
 def amount(expr: Expr, scope: Scope) -> Amount:
-    """What an integer expression is taken as, none below zero.
+    """The amount that an integer expression is taken to be, at least zero.
 
-    How many extents it has is seen from how it grows with them.
+    How it grows with unknown sizes shows how many extents it has.
     """
     value = constants_in(expr, scope).value
     if value is not None:
@@ -93,19 +93,19 @@ def amount(expr: Expr, scope: Scope) -> Amount:
     return Amount.of(much / _LONG**unknown, unknown)
 
 
-def turns(trips: TripCount | None, scope: Scope) -> Amount:
-    """How often a loop is taken to turn; None: it is no counted loop."""
+def iterations(trips: TripCount | None, scope: Scope) -> Amount:
+    """How many iterations a loop is taken to have; None: it has no trip count."""
     return Amount.of(1.0, 1) if trips is None else amount(trips.count, scope)
 
 
 def known(trips: TripCount | None, scope: Scope) -> int | None:
-    """How often a loop turns, where that is known."""
+    """How many iterations a loop has, if that is known."""
     value = None if trips is None else constants_in(trips.count, scope).value
     return None if value is None else max(0, value)
 
 
 def _evaluated(expr: Arg, scope: Scope, each: Callable[[Arg], float]) -> float:
-    """The value of an expression; ``each``: of what is not known in it."""
+    """The value of an expression in which each unknown is ``each``."""
     match expr:
         case Lit():
             return float(expr.integer or 0)

@@ -1,7 +1,7 @@
-"""Collective operations that were decomposed: what their calls of the run-time module are.
+"""Collective operations that were decomposed: what their calls of the run-time module do.
 
-All blocks together are taken to need the time of the operation as one; a part of it for each turn
-of a loop around messages passes before a block is there.
+All blocks together are taken to need the time of the whole operation.  Each iteration of a loop
+around messages has to wait for its part of that time.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _STEPS = {
 
 @dataclass(frozen=True, slots=True)
 class BlockCall:
-    """One of these calls.  ``variable``: of the operation; of a start, ``count`` and ``datatype``
-    of a block, None where each rank has its own, and whether blocks are filled ``later``."""
+    """One of these calls.  ``variable``: of the operation.  For a start, ``count`` and ``datatype``
+    of a block, None where ranks have different ones, and whether blocks are filled ``later``."""
 
     step: BlockStep
     variable: str
@@ -83,8 +83,8 @@ def _name(arg: Arg) -> str:
 
 @dataclass
 class BlocksInFlight:
-    """An operation on its way: ``time`` is what it takes, in seconds, from ``posted`` on, or in
-    parts from when they are sent; ``there``: when the parts are where they go."""
+    """An operation in progress: ``time`` is its duration in seconds, from ``posted`` on, or in
+    parts from when they are sent; ``there``: when the parts have arrived."""
 
     posted: float
     time: float
@@ -93,24 +93,24 @@ class BlocksInFlight:
 
     @staticmethod
     def started(now: float, time: float, *, later: bool) -> BlocksInFlight:
-        """One that starts now; where blocks are filled ``later``, nothing is sent yet."""
+        """An operation that starts now; if blocks are filled ``later``, nothing is sent yet."""
         blocks = BlocksInFlight(now, time)
         return blocks if later else blocks.sent(now, PEERS)
 
     def sent(self, now: float, number: int = 1) -> BlocksInFlight:
-        """The same with some more blocks sent."""
+        """The operation after some more blocks are sent."""
         there = list(self.there)
         for _ in range(min(number, PEERS - len(there))):
             there.append(max(now, there[-1] if there else now) + self.time / PEERS)
         return BlocksInFlight(self.posted, self.time, there, self.taken)
 
     def awaited(self) -> tuple[BlocksInFlight, float]:
-        """The same with one more block taken, and when it is there."""
+        """The operation after one more block is taken, and when that has arrived."""
         taken = self.taken + 1
         there = self.there[min(taken, len(self.there)) - 1] if self.there else self.posted
         return BlocksInFlight(self.posted, self.time, self.there, taken), there
 
     @property
     def end(self) -> float:
-        """When all of it is there."""
+        """When all blocks have arrived."""
         return max(self.there, default=self.posted)

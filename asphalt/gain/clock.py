@@ -1,19 +1,19 @@
 """The time that a unit takes: its statements one after the other, on a clock for each role.
 
-Ranks that take the same arms of all branches are of one *role*; all of them are taken to be at the
-same statement at the same time (Culler et al., LogP, PPoPP 1993, section 3, count in the same way).
-A branch on a condition that is the same in all turns of loops parts a role into two, which go on by
-themselves, and wait for each other where all communicate together.  Behind other branches, the
-ranks are of one role again.  The message that a rank receives was sent when the slowest of the
-roles that send it sent theirs.  Where the send of a message has not been reached yet, or is not
-seen, it leaves when its receive is posted; a message whose receive is not seen is needed at the end
+Ranks that take the same arms of all branches have the same *role*; all of them are taken to be at
+the same statement at the same time (Culler et al., LogP, PPoPP 1993, section 3, count in the same
+way).  A branch whose condition is the same in all iterations of loops splits a role into two, which
+go on separately and wait for each other where all communicate together.  Behind other branches, the
+ranks have one role again.  The message that a rank receives was sent when the slowest of the roles
+that send it sent theirs.  If the send of a message has not been reached yet, or is not seen, the
+message leaves when its receive is posted; a message whose receive is not seen is needed at the end
 of the unit.
 
 A message of n bytes takes latency + n/bandwidth, one after the other into a rank; from
-``Network.eager`` bytes on it leaves when its receive is posted, with two more latencies for
-asking.  Either end pays what the network says that a message costs a processor.  A copy of a
-buffer takes its bytes in memory, and a queue of messages has its bookkeeping (``LogGP``, Alexandrov
-et al., SPAA 1995, and the costs that it leaves to the processor).
+``Network.eager`` bytes on it leaves when its receive is posted, with two more latencies for the
+rendezvous.  Either end pays the overhead that the network has for a message.  A copy of a buffer
+takes the time of its bytes in memory, and a queue of messages has its bookkeeping (``LogGP``,
+Alexandrov et al., SPAA 1995, and the costs that it leaves to the processor).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _ROLES = 4  # that ranks are parted into by their conditions; by further ones th
 
 
 class Clock:
-    """Runs a unit on a network.  ``facts``: those of a procedure that it calls."""
+    """Runs a unit on a network.  ``facts``: of a procedure that it calls."""
 
     def __init__(
         self,
@@ -74,9 +74,9 @@ class Clock:
         return self.post.end(last=self.facts.unit.kind == "program")
 
     def _note_conditions(self, nodes: tuple[Node, ...]) -> None:
-        """The conditions that part roles: those of branches with messages in them.
+        """The conditions that split roles: those of branches with messages in them.
 
-        A one-line IF is mostly a test for an error, and parts none by itself.
+        A one-line IF is mostly a test for an error, and splits none by itself.
         """
         for node in nodes:
             if not self._talks(node):
@@ -97,7 +97,7 @@ class Clock:
 
     @property
     def conditions(self) -> Conditions:
-        """Of the unit that is run."""
+        """The conditions of the unit that is run."""
         return self.facts.once(Conditions)
 
     def _list(self, nodes: tuple[Node, ...]) -> None:
@@ -129,12 +129,12 @@ class Clock:
             role.now += seconds
 
     def _parts_ranks(self, branch: Branch) -> bool:
-        """Whether its conditions are some that messages depend on."""
+        """Whether messages depend on one of its conditions."""
         own = self.conditions.within(branch) if self._parting else frozenset()
         return bool(own) and own <= self._parting
 
     def _is_true(self, node: Node) -> bool | None:
-        """Whether the condition of a statement holds in this turn of a loop, where that is told."""
+        """Whether the condition of a statement holds in this iteration, if that is known."""
         condition = if_condition(node) if self._goes_on else None
         return None if condition is None else self._goes_on.get(condition)
 
@@ -206,8 +206,8 @@ class Clock:
             role.turns = role.turns[:-1]
 
     def _parts(self, loop: Do, number: int) -> None:
-        """A loop over the blocks of an operation, of which there are more than are looked at: each
-        turn stands for several."""
+        """A loop over more blocks of an operation than are simulated: each iteration stands for
+        several."""
         for _ in range(PEERS):
             for node in loop.body:
                 if self._talks(node):
@@ -223,8 +223,8 @@ class Clock:
         return bool(transfer.going(Way.OUT))
 
     def _branch(self, branch: Branch) -> None:
-        """Roles take their arms; where it is not told, their ranks take all of them, and are of one
-        role again behind the branch."""
+        """Roles take their arms.  If it is not known which, their ranks take all of them, and have
+        one role again behind the branch."""
         groups: dict[int, list[RankRole]] = {number: [] for number in range(len(branch.arms))}
         done: list[RankRole] = []
         torn: list[RankRole] = []
@@ -270,7 +270,7 @@ class Clock:
         return parts
 
     def _replace(self, role: RankRole, others: list[RankRole]) -> None:
-        """These in place of one role."""
+        """Put these in place of one role."""
         for roles in (self.post.roles, self.active):
             places = [n for n, one in enumerate(roles) if one is role]
             for place in places:

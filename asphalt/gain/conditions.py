@@ -1,4 +1,4 @@
-"""Conditions that tell ranks apart: which arm of a branch the ranks of a role take."""
+"""Conditions that distinguish ranks: which arm of a branch the ranks of a role take."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _SHARED = (Origin.MODULE, Origin.HOST, Origin.PARAMETER)
 
 @dataclass(frozen=True, slots=True)
 class AtomicCondition:
-    """One without negations, ANDs and ORs.  ``owner``: the identity of the unit whose variables it
-    is about; None: it means the same in all units."""
+    """A condition without negations, ANDs and ORs.  ``owner``: the identity of the unit whose
+    variables it uses; None: it means the same in all units."""
 
     what: Arg
     owner: int | None
@@ -32,7 +32,7 @@ Decided = Mapping[AtomicCondition, bool]
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """What is not told of some ranks.  ``condition``: the first one that would have to be."""
+    """What is not known of some ranks.  ``condition``: the first one that would have to be."""
 
     condition: AtomicCondition | None
 
@@ -47,7 +47,7 @@ class Conditions:
     )
 
     def arm_of(self, branch: Branch, decided: Decided) -> int | Open | None:
-        """The arm that ranks take for which some conditions are decided; None: they take none."""
+        """The arm taken by ranks for which some conditions are decided; None: they take none."""
         for number, condition in enumerate(self._of(branch)[0]):
             if condition is None:
                 return number if branch.kind == "if" else Open(None)
@@ -57,7 +57,7 @@ class Conditions:
         return None
 
     def truth(self, condition: Arg, decided: Decided) -> bool | Open:
-        """Whether a condition holds where some are decided."""
+        """Whether a condition holds if some are decided."""
         match condition:
             case Op(op="()", operands=(inner,)):
                 return self.truth(inner, decided)
@@ -75,11 +75,12 @@ class Conditions:
         return Open(one) if known is None else known is held
 
     def within(self, branch: Branch) -> frozenset[AtomicCondition]:
-        """The conditions of which those of a branch are made."""
+        """The conditions that those of a branch consist of."""
         return self._of(branch)[1]
 
     def tells_ranks_apart(self, condition: AtomicCondition) -> bool:
-        """Whether it has the same value in all turns of all loops; else, it tells turns apart."""
+        """Whether it has the same value in all iterations of all loops; otherwise it distinguishes
+        iterations."""
         names = names_in(condition.what)
         return bool(names) and not names & self._changing
 
@@ -98,7 +99,7 @@ class Conditions:
         return frozenset(found)
 
     def _of(self, branch: Branch) -> tuple[tuple[Arg | None, ...], frozenset[AtomicCondition]]:
-        """The condition of each arm, and all of which they are made."""
+        """The condition of each arm, and all conditions that they consist of."""
         if id(branch) not in self._found:
             arms = tuple(_conditions(branch))
             parts = frozenset(part for arm in arms if arm is not None for part in self.parts(arm))
@@ -106,7 +107,7 @@ class Conditions:
         return self._found[id(branch)][1:]
 
     def parts(self, condition: Arg) -> Iterator[AtomicCondition]:
-        """The conditions of which one is made."""
+        """The conditions that one consists of."""
         match condition:
             case Op(op="()" | ".not.", operands=(inner,)):
                 yield from self.parts(inner)
@@ -117,7 +118,8 @@ class Conditions:
                 yield self._plain(condition)[0]
 
     def _plain(self, condition: Arg) -> tuple[AtomicCondition, bool]:
-        """A condition, or its opposite, whichever stands for both; and whether it is itself."""
+        """A condition or its negation, whichever stands for both; and whether it is the condition
+        itself."""
         what, held = folded(condition), True
         if isinstance(what, Op) and what.op in _OPPOSITES and len(what.operands) == 2:
             what, held = Op(_OPPOSITES[what.op], what.operands), False

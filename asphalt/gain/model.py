@@ -1,8 +1,8 @@
-"""What a unit costs on the networks that a gain is asked for.
+"""What a unit costs on some networks.
 
-A step loses if the unit takes longer with it on one of the networks, and gains if it does not, and
-takes less time on one.  By default there are two: a fast one and a slow one, each about what one of
-many ranks of a node has of a network of today.
+A step loses if the unit takes longer with it on one of the networks; it gains if the unit takes
+longer on none and less time on one.  By default there are two networks, a fast and a slow one, each
+with about what one of many ranks of a node has of a network of today.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Price:
         return not self.loses(before) and any(now < then * (1 - PRECISION) for now, then in pairs)
 
     def is_worth(self, before: Sequence[float], saved: Sequence[float]) -> bool:
-        """Whether more seconds of this time are ``saved`` than ``before`` on a network, and on none
-        less, but for rounding and for what is little beside the most that is gained."""
+        """Whether ``saved`` is more seconds of this time than ``before`` on a network, and less on
+        none, except for rounding and for amounts that are small beside the largest gain."""
         more = [now - then for now, then in zip(saved, before, strict=True)]
         pairs = list(zip(more, self.seconds, strict=True))
         little = max((*more, 0.0)) * _LITTLE
@@ -67,21 +67,21 @@ class Price:
         return not loses and any(m > PRECISION * seconds for m, seconds in pairs)
 
     def saved(self, before: Price) -> tuple[float, ...]:
-        """The seconds that it takes less than ``before``."""
+        """The seconds by which it is shorter than ``before``."""
         return tuple(then - now for now, then in zip(self.seconds, before.seconds, strict=True))
 
 
 class Judge(Protocol):
-    """Says what a unit costs before and after steps, and so which of them are kept."""
+    """Says what a unit costs before and after steps, which decides what is kept."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the seconds of a price are for, in their order: networks, say."""
+        """What the seconds of a price belong to, in their order: networks, for example."""
 
     @property
     def executes(self) -> bool:
-        """Whether seconds are those of executions, and not estimates, which may differ between
-        texts that execute the same statements in the same order."""
+        """Whether seconds come from executions.  Estimates may differ between texts that execute
+        the same statements in the same order."""
 
     def price(self, tree: Tree, located: Located) -> Price:
         """What a unit of a tree costs."""
@@ -89,8 +89,8 @@ class Judge(Protocol):
 
 @dataclass
 class Model:
-    """The prices of units by a model: a judge.  ``networks``: one at least.  ``analyses``: of a
-    tree from which those with the units are edited; None: there is none."""
+    """A judge that estimates prices.  ``networks``: at least one.  ``analyses``: of a tree from
+    which those with the units are edited; None: there are none."""
 
     networks: Sequence[Network] = USUAL
     machine: Machine = field(default_factory=load_machine)
@@ -103,11 +103,11 @@ class Model:
 
     @property
     def executes(self) -> bool:
-        """Nothing is executed."""
+        """False: nothing is executed."""
         return False
 
     def price(self, tree: Tree, located: Located) -> Price:
-        """What a unit of a tree costs; sizes are those that its named constants have."""
+        """The price of a unit of a tree, with the sizes that its named constants have."""
         work, facts_of = self._looked_at(tree)
         facts = facts_of(located)
         transfers = Transfers()  # of one analysis, for all networks

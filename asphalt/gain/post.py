@@ -1,4 +1,4 @@
-"""What calls of MPI do on the clocks of roles: when messages leave, and when they are there."""
+"""What calls of MPI do to the clocks of roles: when messages leave, and when they arrive."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ GROUP = 16
 
 @dataclass
 class PostedMessages:
-    """The messages between ``roles``.  ``known``: what has been seen of roles in other arms of the
-    branches around; ``received``: the tags of messages whose receive is seen; ``again``: receives
-    are some of several at the same time, from different ranks."""
+    """The messages between ``roles``.  ``known``: messages of roles in other arms of the enclosing
+    branches; ``received``: the tags of messages whose receive is seen; ``again``: receives belong
+    to several at the same time, from different ranks."""
 
     network: Network
     roles: list[RankRole]
@@ -34,7 +34,7 @@ class PostedMessages:
     again: bool = False
 
     def execute(self, transfer: PricedTransfer, active: Sequence[RankRole]) -> None:
-        """Some roles come to a call."""
+        """Some roles execute a call."""
         match transfer.part:
             case Stage.START:
                 self._start(transfer, active)
@@ -54,8 +54,8 @@ class PostedMessages:
                 pass
 
     def execute_block(self, call: BlockCall, size: float, active: Sequence[RankRole]) -> None:
-        """Some roles come to a call for an operation that was decomposed; ``size``: bytes of a
-        block, where it starts."""
+        """Some roles execute a call for an operation that was decomposed; ``size``: bytes of a
+        block, at its start."""
         name, posted = call.variable, _all_there(active)
         for role in active:
             blocks = role.blocks.get(name, BlocksInFlight(role.now, 0.0))
@@ -74,10 +74,10 @@ class PostedMessages:
                     role.now = max(role.now, blocks.end)
 
     def end(self, last: bool) -> float:
-        """When all roles are done, and all messages are there of which no receive is seen.
+        """When all roles are done, and all messages have arrived whose receive is not seen.
 
-        ``last``: nothing comes behind.  Else the next thing that ranks do together waits for the
-        slowest role, but what they do before that need not: it is half of the time of each.
+        ``last``: nothing follows.  Otherwise the next thing that ranks do together waits for the
+        slowest role, but what they do before that does not: it counts as half of the time of each.
         """
         there = [item for role in self.roles for item in role.there.items()]
         unseen = (time for tag, time in there if tag not in self.received)
@@ -106,7 +106,8 @@ class PostedMessages:
                 self._leave(role, one, size)
 
     def _complete(self, role: RankRole, transfer: PricedTransfer) -> None:
-        """Where it is not known what a wait completes, it is what may have its request."""
+        """Complete the operations of a wait; if it is not known which, those that may have its
+        request."""
         if transfer.starts is None:
             named = transfer.request
             found = [[m for m in role.pending if None in (named, m.request) or m.request == named]]
@@ -118,7 +119,7 @@ class PostedMessages:
             self._finish(role, message)
 
     def _take(self, role: RankRole, queue: str) -> None:
-        """A message out of a queue."""
+        """Take a message out of a queue."""
         size, queued = typical(1), role.queues.get(queue, ())
         if queued:
             size = queued[0].size
@@ -127,7 +128,7 @@ class PostedMessages:
         role.now += QUEUED + size / COPY_BANDWIDTH
 
     def _exchange(self, transfer: PricedTransfer, active: Sequence[RankRole]) -> None:
-        """What is sent leaves from all roles before one of them receives it."""
+        """Send from all roles before one of them receives."""
         size = transfer.size
         for role in active:
             role.now += _replacing(transfer)
@@ -148,7 +149,7 @@ class PostedMessages:
         role.there[letter.tag] = role.now + way
 
     def _finish(self, role: RankRole, message: MessageInFlight) -> None:
-        """A role goes on to when a message is there, or its buffer is free again."""
+        """Continue a role when a message has arrived, or its buffer is free again."""
         network, letter = self.network, message.letter
         if letter is None:
             role.now = max(role.now, message.posted + self._together(message.size))
@@ -168,8 +169,8 @@ class PostedMessages:
         role.now = max(role.now, there) + network.receiving_cost(message.size)
 
     def _when_sent(self, role: RankRole, message: MessageInFlight, letter: Letter) -> float:
-        """When the slowest of the roles that have sent such a message did; if none has come to
-        that, it is when the message is asked for."""
+        """When the slowest of the roles that have sent such a message did so; if none has reached
+        that, when the message is requested."""
         tag = letter.tag
         self.received.add(tag)
         taken = role.taken[tag] = role.taken.get(tag, 0) + (0 if self.again else 1)
@@ -189,10 +190,11 @@ class PostedMessages:
 
 
 def _all_there(active: Iterable[RankRole]) -> float:
-    """When the last role comes to what ranks do all together."""
+    """When the last role reaches what ranks do all together."""
     return max((role.now for role in active), default=0.0)
 
 
 def _replacing(transfer: PricedTransfer) -> float:
-    """The seconds for the copy of a message that leaves from where another comes to."""
+    """The seconds for the copy of a message that leaves from the buffer that another one arrives
+    in."""
     return transfer.size / COPY_BANDWIDTH if transfer.one_buffer else 0.0

@@ -1,5 +1,7 @@
-"""What ranks of one role have done up to a time: ranks are of one role as long as all conditions on
-them hold for all or for none."""
+"""What ranks of one role have done up to a time.
+
+Ranks have the same role as long as all conditions on them hold for all or for none.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ from asphalt.gain.transfers import Letter
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MessageInFlight:
-    """One on its way.  ``started``: the identity of the statement; ``letter``: None where ranks
-    communicate all together."""
+    """A message in progress.  ``started``: the identity of the statement; ``letter``: None where
+    ranks communicate all together."""
 
     posted: float
     size: float
@@ -29,9 +31,9 @@ class RankRole:
 
     ``name``: the decisions that made it, the first one first; ``decided``: what holds for its
     ranks.  ``link``: until when the last message comes in; ``sent``: by tag, when messages left,
-    and ``there``: when the last one is where it goes; ``taken``: how many of a tag were received.
-    ``turns``: of the loops around, when this turn began, and how long the last one took.
-    ``whole``: not one that will be joined with others again.
+    and ``there``: when the last one arrives; ``taken``: how many of a tag were received.
+    ``turns``: of the enclosing loops, when this iteration began, and how long the last one took.
+    ``whole``: whether it will not be joined with others again.
     """
 
     name: tuple[object, ...] = ()
@@ -48,7 +50,7 @@ class RankRole:
     whole: bool = True
 
     def copy(self) -> RankRole:
-        """One that goes on by itself."""
+        """A copy that goes on by itself."""
         return replace(
             self,
             queues=dict(self.queues),
@@ -59,7 +61,7 @@ class RankRole:
         )
 
     def parted(self, why: object) -> RankRole:
-        """One that goes on by itself, under its own name."""
+        """A copy that goes on by itself, under its own name."""
         other = self.copy()
         other.name = (*self.name, why)
         return other
@@ -77,17 +79,18 @@ class RankRole:
         self.sent, self.there, self.taken = other.sent, other.there, other.taken
 
     def has_ranks_of(self, other: RankRole) -> bool:
-        """Whether one of both came of the other."""
+        """Whether one of both was split from the other."""
         length = min(len(self.name), len(other.name))
         return self.name[:length] == other.name[:length]
 
 
 def join(began: RankRole, ends: Sequence[RankRole]) -> None:
-    """A role goes on whose ranks were in several arms of a branch, one of them where each end is.
+    """Continue a role whose ranks were in several arms of a branch; each of ``ends`` is where one
+    of them is.
 
-    The next thing that they do together waits for the slowest; in between, the others may go ahead:
-    it is half of the time of each.  What an arm has started, sent or received, stays so: another
-    one did not undo it, be it slower or not.
+    The next thing that they do together waits for the slowest.  In between, the others may be
+    earlier: that counts as half of the time of each.  What an arm has started, sent or received
+    remains so, be another arm slower or not.
     """
     slowest = max(ends, key=lambda end: end.now)
     found = slowest.copy()
@@ -124,7 +127,7 @@ def _keys(maps: Iterable[Mapping[str, object]]) -> list[str]:
 def _still(
     before: tuple[MessageInFlight, ...], after: Sequence[tuple[MessageInFlight, ...]]
 ) -> tuple[MessageInFlight, ...]:
-    """The messages that were on their way before some arms and are so behind all of them, and what
-    has been started in any."""
+    """The messages that were in progress before some arms and are so behind all of them, and those
+    that any arm has started."""
     kept = [one for one in before if all(one in messages for messages in after)]
     return (*kept, *(one for messages in after for one in messages if one not in before))

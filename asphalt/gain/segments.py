@@ -1,9 +1,9 @@
-"""What a message costs as a whole, and in segments that leave and come beside the nests around it.
+"""What a message costs as a whole, and in segments that overlap with the nests around it.
 
 All ranks are at the same statement at the same time, as for ``clock``: the message that a rank
-receives leaves when its own does.  Before, it leaves behind the nest that fills it and is there
+receives leaves when its own does.  As a whole, it leaves behind the nest that fills it and arrives
 before the nest that uses it; in segments, each leaves behind its tile (Danalis et al., ICS 2009,
-section 5, "CCTP").  Each segment costs what a message costs both processors.
+section 5, "CCTP").  Each segment has the overhead of a message on both processors.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class SegmentedMessage:
     depth: int
 
     def whole(self) -> SegmentedMessage:
-        """The same in one segment."""
+        """The message in one segment."""
         return replace(self, tile=self.iterations)
 
     def tiles(self) -> Iterator[int]:
@@ -47,8 +47,8 @@ class SegmentedMessage:
 
 
 def usual_tile(iterations: int, work: float) -> int:
-    """The iterations of a tile where nobody says (``asphalt_segment`` of the run-time module);
-    ``work``: operations of one."""
+    """The iterations of a tile if nothing else says (``asphalt_segment`` of the run-time module);
+    ``work``: operations of an iteration."""
     few = -(-iterations // USUAL_SEGMENTS)
     worth = -(-LEAST_WORK // max(work, 1.0))
     tile = max(few, int(worth))
@@ -58,7 +58,7 @@ def usual_tile(iterations: int, work: float) -> int:
 
 
 def seconds(message: SegmentedMessage, network: Network) -> float:
-    """From the begin of the first nest to the end of the second one."""
+    """From the beginning of the first nest to the end of the second one."""
     now, link = 0.0, 0.0
     there: list[float] = []
     for count in message.tiles():
@@ -78,5 +78,5 @@ def seconds(message: SegmentedMessage, network: Network) -> float:
 
 
 def saved(message: SegmentedMessage, network: Network) -> float:
-    """What the message in segments saves; below zero: what it loses."""
+    """The seconds that segments save; negative: that they lose."""
     return seconds(message.whole(), network) - seconds(message, network)

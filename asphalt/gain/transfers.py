@@ -1,4 +1,4 @@
-"""What the clock has to know of a call of MPI: bytes, tags, and what it starts or completes."""
+"""What the clock needs to know of a call of MPI: bytes, tags, and what it starts or completes."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class PricedTransfer:
     """What a call does.
 
     ``leaf``: the identity of its statement; ``size``: bytes of a message; ``queue``: where its
-    messages wait; ``copied``: the run-time module keeps what is sent; ``one_buffer``: a message
-    leaves from where another comes to.  Of a completion, ``starts``: the identities of the
-    statements whose operations it completes, None: not known, and ``several``: whether it is for
-    more than one request.  ``request``: the variable that holds them, None where its name says
-    nothing.
+    messages wait; ``copied``: the run-time module copies what is sent; ``one_buffer``: a message
+    leaves from the buffer that another one arrives in.  For a completion, ``starts``: the
+    identities of the statements whose operations it completes, None: not known; and ``several``:
+    whether it is for more than one request.  ``request``: the variable that holds them, None where
+    its name says nothing.
     """
 
     leaf: int
@@ -47,7 +47,7 @@ class PricedTransfer:
     starts: tuple[int, ...] | None
 
     def going(self, way: Way) -> tuple[Letter, ...]:
-        """The messages that go one way."""
+        """The messages in one direction."""
         return tuple(letter for letter in self.letters if letter.way is way)
 
 

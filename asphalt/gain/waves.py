@@ -1,9 +1,9 @@
-"""What a wave over ranks costs as a whole, and in tiles.
+"""What a wavefront over ranks costs as a whole, and in tiles.
 
 Each of some ranks receives, computes a nest and sends to the next one.  As a whole, a rank begins
-when the one before has ended; in tiles, when the first of its tiles has come (Danalis et al., ICS
-2009, section 6, "a much more efficient pipeline").  Each tile costs what a message costs both
-processors.  How often the wave is repeated is not known: it is taken once.
+when the one before has ended; in tiles, when the first of its tiles has arrived (Danalis et al.,
+ICS 2009, section 6, "a much more efficient pipeline").  Each tile has the overhead of a message on
+both processors.  How often the wavefront is repeated is not known, so it counts once.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class Wave:
     work: float
 
     def whole(self) -> Wave:
-        """The same in one tile."""
+        """The wavefront in one tile."""
         return replace(self, tile=self.iterations)
 
 
 def seconds(wave: Wave, network: Network) -> float:
-    """From the begin of the first rank to the end of the last one."""
+    """From the beginning of the first rank to the end of the last one."""
     counts = [
         min(wave.tile, wave.iterations - first) for first in range(0, wave.iterations, wave.tile)
     ]
@@ -50,5 +50,5 @@ def seconds(wave: Wave, network: Network) -> float:
 
 
 def saved(wave: Wave, network: Network) -> float:
-    """What the wave in tiles saves; below zero: what it loses."""
+    """The seconds that tiles save; negative: that they lose."""
     return seconds(wave.whole(), network) - seconds(wave, network)

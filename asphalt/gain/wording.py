@@ -1,4 +1,4 @@
-"""Seconds that a unit takes, and what they change by, for people to read."""
+"""Seconds that a unit takes, and their changes, for people to read."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def gain_text(network: str, seconds: float) -> str:
 
 
 def changes_text(before: Mapping[str, float], after: Mapping[str, float]) -> str:
-    """The same for all networks; empty: nothing is known."""
+    """The changes on all networks; empty: nothing is known."""
     return ", ".join(change_text(name, before[name], after[name]) for name in before)
 
 
 def less_text(names: Iterable[str], saved: Iterable[float], before: Iterable[float]) -> str:
-    """What is saved and what would be anyway, e.g. ``saves 3 us, and saves 4 us without
-    it, on ib-hdr``."""
+    """What is saved and what would be saved anyway, e.g. ``saves 3 us, and saves 4 us without it,
+    on ib-hdr``."""
     return ", ".join(
         f"{_amount(one)}, and {_amount(other)} without it, on {name}"
         for name, one, other in zip(names, saved, before, strict=True)

@@ -1,6 +1,6 @@
 """How long computation takes: operations by class, times the seconds of a machine file.
 
-All arms of a branch are taken equally often; a procedure of the tree takes what its statements do,
+All arms of a branch are taken equally often.  A procedure of the tree takes what its statements do,
 with the sizes that are passed to it where they are known.
 """
 
@@ -16,7 +16,7 @@ from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.names.references import bind
 from asphalt.analysis.names.scopes import Scope
 from asphalt.frontend.statements.concurrent import concurrent_header
-from asphalt.gain.amounts import Amount, turns
+from asphalt.gain.amounts import Amount, iterations
 from asphalt.ir.expr import Expr, Lit, Ref
 from asphalt.ir.mapped import NotMappedError, mapped_expr
 from asphalt.ir.program import Located
@@ -76,7 +76,7 @@ class Work:
                 what = head.what
                 around = Surroundings(scope)
                 trips = loop_trips(what, around) if isinstance(what, DoHead) else None
-                return self._list(body, scope, given) * turns(_known(trips, given), scope)
+                return self._list(body, scope, given) * iterations(_known(trips, given), scope)
             case Branch(arms=arms):
                 total = Amount()
                 for arm in arms:
@@ -87,7 +87,7 @@ class Work:
         return Amount()
 
     def _charged(self, node: Node, scope: Scope, given: Given) -> Amount:
-        """What has no calls of procedures of the tree in it."""
+        """The time of statements without calls of procedures of the tree."""
         charger = Charger(
             scope, self.costs, lambda call, scope: False, Form.FREE, "\n", concurrent_header
         )
@@ -96,7 +96,7 @@ class Work:
             one = Amount.of(charge.counts.seconds(self.costs.seconds) + charge.waiting)
             for trips in charge.trips:
                 for each in factors(trips, Surroundings(scope)):
-                    times = turns(_known(each, given), scope)
+                    times = iterations(_known(each, given), scope)
                     one *= times if times.value >= each.least else Amount()
             total += one
         return total
@@ -122,7 +122,7 @@ class Work:
 
 
 def _passed(call: Call, callee: tuple[Located, Scope], scope: Scope, given: Given) -> Given:
-    """The known numbers that a call passes for dummies with INTENT(IN)."""
+    """The known numbers that a call passes for dummy arguments with INTENT(IN)."""
     located, inner = callee
     head = None if located.unit.head is None else located.unit.head.what
     bound = bind(call.args, head.args) if isinstance(head, UnitHead) else None

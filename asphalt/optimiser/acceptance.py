@@ -1,7 +1,7 @@
 """The assumptions that are accepted in a unit as it stands after some steps.
 
-What is said about a line, or among the declarations of a procedure, is about the calls and loops
-that stood there: these may stand elsewhere now, and others in their place.
+An assumption about a line, or one among the declarations of a procedure, concerns the calls and
+loops of the user's source.  After some steps these may stand elsewhere, and others in their place.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Key = tuple[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """``assumptions``: those of the user, in the lines of now, and what the directives of other
-    units accept for all that came from there; ``elsewhere``: the lines of these calls and loops,
-    which the declarations of this unit say nothing about."""
+    """``assumptions``: those of the user, with lines of the new text, and those that directives of
+    other units accept for statements that came from there.  ``elsewhere``: the lines of these calls
+    and loops; the declarations of this unit do not concern them."""
 
     assumptions: frozenset[str]
     elsewhere: frozenset[int] = frozenset()
@@ -40,11 +40,11 @@ def accepted_now(
     origins: Origins,
     changed: Collection[Key] = (),
 ) -> Accepted:
-    """What is accepted in a unit of a tree that steps have made of another one, ``given``.
+    """What is accepted in a unit of a tree that steps have made of another tree, ``given``.
 
-    ``accepted``: what the user accepts, in lines of the given tree.  ``changed``: the units of that
-    which may hold calls of others already: their directives are not taken to be about what comes
-    from there.
+    ``accepted``: the user's assumptions, with lines of the given tree.  ``changed``: the units of
+    the given tree that may already hold calls of others, so that their directives do not concern
+    all of their statements.
     """
     if tree is given:
         return Accepted(accepted)

@@ -1,4 +1,4 @@
-"""The transfers of a unit that stay blocking, and why."""
+"""Why transfers of a unit remain blocking or whole."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ def kept_blocking(
     analyses: Analyses, located: Located, accepted: frozenset[str] = frozenset()
 ) -> tuple[tuple[Refused, str], ...]:
     """The blocking transfers and collective operations of a unit that cannot be made non-blocking,
-    with the procedure.
+    each with the refusal and its MPI procedure.
 
-    What an assumption alone keeps from it is told with that; what would stay nevertheless, why.
+    If only an assumption keeps an operation from that, the refusal names the assumption; if
+    something else would remain, it says what.
     """
     kept = _refused(analyses, located, accepted)
     lifted = {found.lifted_by for found, _ in kept.values() if found.lifted_by is not None}
@@ -50,7 +51,7 @@ def kept_blocking(
 def _refused(
     analyses: Analyses, located: Located, accepted: frozenset[str]
 ) -> dict[Span | None, tuple[Refused, str]]:
-    """Those that are refused under some assumptions, by where they stand."""
+    """The refused operations under some assumptions, by their place."""
     return {
         found.span: (found, spelled)
         for found, spelled in _judged(_facts(analyses, located, accepted))
@@ -113,7 +114,8 @@ def not_overlapped(
 def kept_whole(
     analyses: Analyses, located: Located, accepted: frozenset[str] = frozenset()
 ) -> tuple[Refused, ...]:
-    """What keeps a message whole beside whose send or receive a nest stands, one for each call."""
+    """What keeps messages from being cut although a nest stands beside their send or receive: one
+    refusal for each call."""
     return segmentation.refusals(_facts(analyses, located, accepted))
 
 
@@ -155,8 +157,8 @@ def _idle(
 
 
 def _of_nests(window: EmptyWindow, tried: Tried) -> tuple[Code, list[str]]:
-    """What keeps the statements that stop a transfer from being divided, where they are nests, and
-    what was tried with them; with the code for it."""
+    """The code and the reasons why nests that stop a transfer are not divided, with the steps that
+    were tried with them."""
     code, told = NOTHING_BESIDE, []
     for stop in (window.behind, window.before):
         if stop is None or stop.span is None:
@@ -185,7 +187,7 @@ def _could(free: Node, options: Options, tried: Tried) -> str:
 def calls_that_stay(
     analyses: Analyses, located: Located, accepted: frozenset[str]
 ) -> tuple[str, ...]:
-    """Why a procedure does not come to the places of its calls: of the first that says why."""
+    """Why a procedure is not inlined: the reason at the first of its calls that has one."""
     name = located.unit.name
     for caller in analyses.tree.mentions(name) if located.unit.kind == "subroutine" else ():
         if caller.unit is located.unit or caller.unit.kind == "module":
@@ -197,12 +199,13 @@ def calls_that_stay(
 
 
 def kept_stores(analyses: Analyses, located: Located) -> tuple[tuple[Refused, str], ...]:
-    """The stores to receive buffers of a unit that stay, with the procedure that receives."""
+    """The stores to receive buffers of a unit that cannot be dropped, with the MPI procedure that
+    receives."""
     return redundant_stores.refusals(_facts(analyses, located, frozenset()))
 
 
 def _judged(facts: UnitFacts) -> Iterator[tuple[nonblocking.Split | Refused, str]]:
-    """All of them, each with the procedure."""
+    """All blocking operations, each with its MPI procedure."""
     messages = facts.once(Messages)
     spelled = {leaf.span: call.procedure.spelled for leaf, call in messages.own_calls()}
     for found in facts.once(nonblocking.splits):

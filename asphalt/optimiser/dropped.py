@@ -1,4 +1,4 @@
-"""The steps that are tried and not kept: what the cost model said of them, and why they go."""
+"""Steps that are tried and not kept: why, and what the cost model says of them."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def not_kept(
     step: Step,
     prices: tuple[Price, Price] | None = None,
 ) -> Dropped:
-    """A step that was found in a tree; ``prices``: of the unit before and with it, None: nobody
-    asked, since no window gets work by it."""
+    """A step that was found in a tree and is not kept.  ``prices``: of the unit before and with it;
+    None: no window gets work by it, so its price does not matter."""
     place = shop.given(shop.place(tree, step.line))
     return _dropped(shop, transformation, step.does, place, prices)
 
@@ -41,8 +41,8 @@ def together_not_kept(
     prices: tuple[Price, Price] | None = None,
     why: str | None = None,
 ) -> tuple[Dropped, ...]:
-    """Some steps that were applied one after the other, and belong together: as one; (): there are
-    none.  ``why``: None: what the prices say."""
+    """Steps that were applied one after the other and belong together, as one; (): there are none.
+    ``why``: the reason; None: what the prices say."""
     if not steps:
         return ()
     names = ", ".join(dict.fromkeys(step.transformation for step in steps))
@@ -54,17 +54,17 @@ def together_not_kept(
 
 
 def with_dropped(state: UnitState, *more: Dropped) -> UnitState:
-    """The state with more steps that were tried from there."""
+    """The state, with more steps that were tried from there."""
     return replace(state, dropped=(*state.dropped, *more))
 
 
-def told_with(found: Optimised, *more: Dropped) -> Optimised:
-    """The same with more steps that were tried for it."""
+def with_tried(found: Optimised, *more: Dropped) -> Optimised:
+    """What became of the unit, with more steps that were tried for it."""
     return replace(found, dropped=distinct((*found.dropped, *more), found.steps))
 
 
 def distinct(dropped: Iterable[Dropped], kept: Sequence[Done]) -> tuple[Dropped, ...]:
-    """Each step once, as it was tried last; without those that have been kept after all."""
+    """Each step once, as it was tried last, without those that were kept in the end."""
     done = {(step.transformation, step.does) for step in kept}
     last: dict[tuple[str, str], Dropped] = {}
     for one in dropped:

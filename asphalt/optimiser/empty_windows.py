@@ -80,7 +80,7 @@ class EmptyWindows:
         self.splits = {id(f.leaf) for f in facts.once(check) if isinstance(f, Split)}
 
     def of(self, split: Split) -> EmptyWindow:
-        """What keeps the window of a transfer empty that could be split."""
+        """What keeps the overlap window of a blocking operation empty."""
         for buffers in self._buffers(split):
             ways = [self._way(split, buffers, forwards) for forwards in (True, False)]
             free = next((way for way in ways if not isinstance(way, Stop | None)), None)
@@ -111,8 +111,8 @@ class EmptyWindows:
 
     def _way(self, split: Split, buffers: tuple[Access, ...], forwards: bool) -> Stop | Node | None:
         """What stops the wait on its way down, or the start on its way up; or the first work that
-        it may pass; None: the way ends with the unit or a loop.  What stops it behind another
-        transfer that does is told instead, where there is such a statement."""
+        it may pass; None: the way ends with the unit or a loop.  A statement that stops it beyond
+        another transfer takes precedence over that transfer."""
         place = self.places[id(split.leaf)]
         if not self._has_work(place, forwards):
             return None

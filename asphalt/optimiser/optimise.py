@@ -8,7 +8,7 @@ that will stand there.  What it searches for one unit is this, from the outside 
 ``rounds``: all of the following, again and again with what came of it, until a round changes
     nothing.
 
-``preparation.Driver.best``:
+``preparation.Search.best``:
 
     1. *preparation*: unroll loops that only communicate, inline procedures that exchange messages,
        decide constant branches.  Compare what the phases below make of the unit with and without
@@ -55,7 +55,7 @@ from asphalt.optimiser.outcome import FIXPOINT as FIXPOINT
 from asphalt.optimiser.outcome import Done as Done
 from asphalt.optimiser.outcome import Dropped as Dropped
 from asphalt.optimiser.outcome import Optimised as Optimised
-from asphalt.optimiser.preparation import Driver
+from asphalt.optimiser.preparation import Search
 from asphalt.optimiser.program_starts import staying
 from asphalt.optimiser.rounds import optimised
 from asphalt.optimiser.unit_state import Workshop
@@ -70,7 +70,7 @@ def optimise(
 ) -> Optimised:
     """The best that the passes make of a unit of a tree."""
     shop = Workshop(tree, *key_of(located), options, context)
-    unchanged = Driver(shop).why_unchanged()
+    unchanged = Search(shop).why_unchanged()
     if unchanged is not None:
         return Optimised(located.path, located.unit.name, None, (), (), (), unchanged)
     with rare_collections():

@@ -1,4 +1,4 @@
-"""Where the statements of a transformed file come from: lines of what the user wrote."""
+"""Where the statements of a transformed file come from: lines of the user's source."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def itself(place: SourceLine) -> SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """How a tree was made: of which one, by a step about which line of that, and with statements
-    that stood where; None: new ones."""
+    """How a tree was made: from the tree ``before``, by a step about a ``line`` of it, with
+    statements that stood at ``spans``; None: a new statement."""
 
     before: Tree
     line: int
@@ -34,7 +34,7 @@ class _Made:
 
 
 class Origins:
-    """The places of the statements of one file, ``path``, in the trees that steps have made."""
+    """The origins of the statements of one file, ``path``, in the trees that steps have made."""
 
     def __init__(self, tree: Tree, path: str) -> None:
         self._given = tree
@@ -43,19 +43,20 @@ class Origins:
         self._numbers: WeakKeyDictionary[Tree, dict[int, int]] = WeakKeyDictionary()
 
     def note(self, tree: Tree, before: Tree, line: int, file: File) -> None:
-        """``tree`` was made of ``before`` by a step about a line of that, and its text of ``file``,
-        whose statements that have not changed, or came from elsewhere, still tell where they
-        stood."""
+        """Record that a step about a line of ``before`` made ``tree``, from the syntax tree
+        ``file``: statements that have not changed, or came from elsewhere, still have their spans
+        there."""
         if tree is not self._given and tree is not before:
             spans = tuple(leaf.span for leaf in leaves(file))
             self._made.setdefault(tree, _Made(before, line, spans))
 
     def place(self, tree: Tree, line: int) -> SourceLine | None:
-        """Where the statement in a line of a tree stood; None: it is new."""
+        """Where the statement in a line of a tree stood in the user's source; None: it is new."""
         return self._traced(tree, line, new=False)
 
     def about(self, tree: Tree, line: int) -> SourceLine | None:
-        """The same; of a new statement, where that stood which the step was about that made it."""
+        """Where the statement in a line of a tree stood; for a new one, where the statement stood
+        that its step was about."""
         return self._traced(tree, line, new=True)
 
     def _traced(self, tree: Tree, line: int, new: bool) -> SourceLine | None:
@@ -78,7 +79,7 @@ class Origins:
         return SourceLine(path, line)
 
     def _number(self, tree: Tree, line: int) -> int | None:
-        """Which of the statements of a tree is the first one in a line."""
+        """The number, among the statements of a tree, of the first one in a line."""
         if tree not in self._numbers:
             numbers: dict[int, int] = {}
             for number, leaf in enumerate(leaves(tree.file(self._path))):

@@ -1,4 +1,4 @@
-"""What becomes of one unit: its steps, its transfers, and what ended them."""
+"""What becomes of one unit: its steps, its transfers, and what ended the search."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ LOSING = "all steps together would make the procedure slower"
 class Done:
     """A step that was applied: by which transformation, and what it did.
 
-    ``gained``: the seconds that one execution of the unit takes less by it, by network; below zero
-    for one that others need, and nothing for one that only prepares the unit: what the model knows
-    of sizes is not the same before and after it.  ``place``: of what it is about, as the user
-    wrote it.  ``assumed``: what it rests on, by name, beside what the transfers do.
+    ``gained``: the seconds by which it shortens one execution of the unit, by network.  They are
+    negative for a step that others need; there are none for a step that only prepares the unit,
+    since the model does not know the same sizes before and after it.  ``place``: of the statement
+    that it is about, in the user's source.  ``assumed``: the assumptions that it rests on, by name,
+    beside those of transfers.
     """
 
     transformation: str
@@ -38,10 +39,10 @@ class Done:
 class Dropped:
     """A step, or several that belong together, that was tried and is not kept.
 
-    ``does``: what it did, in a clause; ``place``: of what it is about, as the user wrote it;
-    ``why`` it is not kept.  ``before`` and ``tried``: the seconds that one execution of the unit
-    takes without and with it, by network; {}: nobody asked for it, or what is saved was compared,
-    of texts whose seconds are not comparable.
+    ``does``: what it did, in a clause; ``place``: of the statement that it is about, in the user's
+    source; ``why`` it is not kept.  ``before`` and ``tried``: the seconds of one execution of the
+    unit without and with it, by network; {}: its price did not matter, or savings were compared of
+    texts whose seconds are not comparable.
     """
 
     transformation: str
@@ -61,19 +62,19 @@ class Dropped:
 @dataclass(frozen=True, slots=True)
 class Tried:
     """What was tried for a unit in vain: steps that are not kept, and ``whole``: what kept nests
-    from being divided, by where they stand in what the user gave."""
+    from being divided, by their place in the user's source."""
 
     dropped: tuple[Dropped, ...] = ()
     whole: Mapping[SourceLine, Refused] = field(default_factory=dict)
 
     @property
     def ending(self) -> Dropped | None:
-        """All steps together, where the unit stays as it was for what they cost."""
+        """All steps together, if the unit is not changed because they would make it slower."""
         return next((d for d in self.dropped if d.why == LOSING), None)
 
     def about(self, place: SourceLine) -> Iterator[str]:
-        """What was tried with the nest at a place and not kept, with what the model said, in a
-        clause each."""
+        """The steps with the nest at a place that were tried and not kept, with what the model
+        says, a clause each."""
         for one in self.dropped:
             if one.place == place and one.before and one.why != LOSING:
                 yield f"not kept: {one.does}: {one.numbers}"
@@ -81,18 +82,20 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """A blocking call that was split or posted ahead: the line where it stood, the MPI procedure,
-    and how many operations it starts; ``assumed``: what that rests on, by name.  ``beside``: the
-    loops, calls and array statements that it overlaps with now.  ``path``: the file where it stood;
-    ``inlined``: in another unit, from which it came here; ``does``: what becomes of it where
-    nothing is told to come beside it.  ``marks``: where what completes it and what comes beside it
-    stand, with what is told of them."""
+    """A blocking call that was made non-blocking or posted early: its line, its MPI procedure, and
+    how many operations it starts.
+
+    ``assumed``: the assumptions that it rests on, by name.  ``overlaps``: the loops, calls and
+    array statements that it overlaps with now.  ``path``: its file; ``inlined``: whether it came to
+    this unit from another one; ``does``: what becomes of it if ``overlaps`` is empty.  ``marks``:
+    the places of what completes it and of what overlaps with it, with texts for people.
+    """
 
     line: int
     operation: str
     messages: int
     assumed: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
+    overlaps: tuple[str, ...] = ()
     path: str = ""
     inlined: bool = False
     does: str = "overlaps with the work in its window"
@@ -101,10 +104,12 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class Staying:
-    """An operation that the program starts itself and that gets no more work beside it: where the
-    call stands in the user's source, the MPI procedure, and why, as a refusal says it.  ``marks``:
-    other places that play a part, with their roles and what they do.  ``witness``: file and line of
-    a statement that shows why; None: the call."""
+    """An operation that the program starts itself and that overlaps with no more work: the place of
+    the call in the user's source, the MPI procedure, and why, as a refusal says it.
+
+    ``marks``: other places that play a part, with their roles and what they do.  ``witness``: file
+    and line of a statement that shows why; None: the call.
+    """
 
     place: SourceLine
     operation: str
@@ -116,8 +121,8 @@ class Staying:
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """Stores to a receive buffer that are left out: the line where they stood, the MPI procedure
-    that overwrites them, the buffer, and the file where they stood."""
+    """Stores to a receive buffer that are dropped: their line, the MPI procedure that overwrites
+    them, the buffer, and their file."""
 
     line: int
     operation: str
@@ -141,14 +146,13 @@ class Tiled:
 class Optimised:
     """What became of one unit.
 
-    ``content``: of its file; None: nothing was gained, and nothing is changed.  ``transfers``: the
-    blocking ones that are overlapped with work now.  ``refused``: what could not be split.
-    ``dropped``: the steps that were tried on the way to it, and not kept.  ``staying``: the
-    operations that the program starts itself and that get no more work beside them.  ``whole``:
-    what kept nests from being divided, by where they stand in what the user gave.
-    ``ended``: the rule that ended it.  ``tiled``: the nests that have a K and a D.
-    ``cleared``: the stores that are left out.  ``trees``: the tree after each step, as long as
-    somebody may ask what the steps gain; then the last one.
+    ``content``: of its file; None: nothing gained, so nothing is changed.  ``transfers``: the
+    blocking ones that now overlap with work.  ``refused``: those that cannot be non-blocking.
+    ``ended``: the rule that ended the search.  ``tiled``: the nests that have a K and a D.
+    ``cleared``: the stores that are dropped.  ``trees``: the tree after each step, as long as the
+    gains of steps may be asked for; then the last one.  ``dropped``: the steps that were tried and
+    not kept.  ``staying``: the operations that the program starts itself and that overlap with no
+    more work.  ``whole``: what kept nests from being divided, by their place in the user's source.
     """
 
     path: str

@@ -20,8 +20,8 @@ from asphalt.optimiser.dropped import (
     distinct,
     not_kept,
     together_not_kept,
-    told_with,
     with_dropped,
+    with_tried,
 )
 from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import (
@@ -34,7 +34,7 @@ from asphalt.optimiser.outcome import (
     Optimised,
     Transfer,
 )
-from asphalt.optimiser.overlapped_work import started, work_beside
+from asphalt.optimiser.overlapped_work import overlapped_work, started
 from asphalt.optimiser.phases import MOST_STEPS, PHASES
 from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.transforms.buffers import buffered_sends, receive_queues, redundant_stores
@@ -50,14 +50,14 @@ _PREPARING = frozenset(one.name for one in PHASES[Phase.PREPARATION])
 
 
 class Overlap:
-    """What comes of a unit in the workshop from some state on."""
+    """What the inner phases make of a unit in the workshop from some state on."""
 
     def __init__(self, shop: Workshop) -> None:
         self.shop = shop
 
     def of(self, begin: UnitState) -> Optimised:
-        """All transfers overlapped; collective operations whose blocks are filled or used one by
-        one become messages unless one operation overlaps with more, or costs less."""
+        """All transfers overlapped.  Collective operations whose blocks are filled or used one by
+        one become messages, unless one operation overlaps with more or costs less."""
         whole, blocks = self._formed(begin, ()), self._in_blocks(begin)
         if not blocks:
             return whole
@@ -70,7 +70,7 @@ class Overlap:
             for step in decomposition.check(self.shop.facts(begin.tree))
             if isinstance(step, decomposition.Decompose)
         ]
-        return told_with(
+        return with_tried(
             whole, *(not_kept(self.shop, begin.tree, Pass.DECOMPOSITION, s, prices) for s in steps)
         )
 
@@ -79,7 +79,7 @@ class Overlap:
         if Pass.DECOMPOSITION not in self.shop.passes:
             return ()
         return tuple(
-            Transfer(part.split.line, part.split.operation, 1, part.split.assumed, part.beside)
+            Transfer(part.split.line, part.split.operation, 1, part.split.assumed, part.overlaps)
             for part in decomposition.parts_of(self.shop.facts(begin.tree))
         )
 
@@ -92,8 +92,9 @@ class Overlap:
         return state
 
     def _formed(self, begin: UnitState, blocks: tuple[Transfer, ...]) -> Optimised:
-        """All transfers split that overlap with work; with receives posted ahead and sends from
-        copies only if the copies cost less than what they hide.  ``blocks``: become messages."""
+        """All transfers non-blocking that overlap with work.  Receives are posted early and sends
+        leave from copies only if the copies cost less than what they hide.  ``blocks``: the
+        operations that become messages."""
         ahead = self._ahead(begin)
         state, refused = self._overlapped(begin, ahead, blocks)
         if ahead and state.ahead:
@@ -104,14 +105,14 @@ class Overlap:
                 copies = [step for step in new if step.transformation == Pass.EXPANSION]
                 lost = together_not_kept(self.shop, copies, prices)
                 state, refused = with_dropped(without, *lost), others
-        state = replace(state, split=self._beside(begin, state))
+        state = replace(state, split=self._with_overlapped_work(begin, state))
         return self._result(begin, state, refused)
 
     def _overlapped(
         self, begin: UnitState, ahead: tuple[Transfer, ...], blocks: tuple[Transfer, ...]
     ) -> tuple[UnitState, tuple[Refused, ...]]:
-        """The transfers split whose windows get work, with the receives ``ahead`` posted, and
-        ``blocks`` as messages."""
+        """The transfers non-blocking whose windows get work, with the receives ``ahead`` posted
+        early, and ``blocks`` as messages."""
         # where messages can be cut as they stand, no nest is divided, no send leaves from a copy
         whole = not self.shop.tilings(begin)
         left = frozenset(transfer.line for transfer in (*ahead, *blocks))
@@ -128,8 +129,8 @@ class Overlap:
             left |= idle
 
     def _departed(self, begin: UnitState, state: UnitState, left: frozenset[int]) -> UnitState:
-        """What is still a blocking send leaves from a copy, if the unit gains by the copy; or if it
-        loses nothing by it, and something waits for the send."""
+        """The sends that are still blocking leave from copies, each if the unit gains by the copy,
+        or if it loses nothing by it and something waits for the send."""
         waiting = [
             Transfer(step.line, step.operation, 1, does="leaves from a copy of its buffer")
             for step in _blocking_sends(self.shop.facts(begin.tree))
@@ -154,7 +155,7 @@ class Overlap:
         return state
 
     def _ahead(self, begin: UnitState) -> tuple[Transfer, ...]:
-        """The receives that are posted ahead, and not split."""
+        """The receives that are posted before their loop, and not made non-blocking."""
         if Pass.EXPANSION not in self.shop.passes or self.shop.tilings(begin):
             return ()
         does = "is posted before its loop"
@@ -168,8 +169,8 @@ class Overlap:
     def _widened(
         self, begin: UnitState, state: UnitState, dividings: Sequence[Transformation]
     ) -> UnitState:
-        """The windows filled, with parts of what ``dividings`` divide, too; branches are split only
-        if there is more work in windows then, and no more transfers go without, or if nothing else
+        """The windows filled, also with parts of what ``dividings`` divide.  Branches are split
+        only if windows have more work then and no more transfers stay without, or if nothing else
         gains."""
         wide = self.shop.closure(state, PHASES[Phase.WINDOWS])
         new = wide.steps[len(state.steps) :]
@@ -193,9 +194,9 @@ class Overlap:
         return self._shared(state) if dividings else state
 
     def _shared(self, state: UnitState) -> UnitState:
-        """Nests in the window of one transfer cut into parts, for those behind it too, where that
-        gains; as the last of all, since code motion would bring them together again before they
-        are marked as parts.  Behind that, it finds more: waits go behind a part, too."""
+        """Nests in the window of one transfer cut into parts for later windows, each if that
+        gains.  This comes last, since code motion would bring the parts together again before they
+        are marked; it then finds more moves: waits past a part."""
         tried: set[tuple[str, ...]] = set()
         while Pass.SPLITTING in self.shop.passes and len(state.steps) < MOST_STEPS:
             facts = self.shop.facts(state.tree)
@@ -217,7 +218,7 @@ class Overlap:
     def split(
         self, state: UnitState, left: frozenset[int]
     ) -> tuple[UnitState, tuple[Refused, ...]]:
-        """All blocking transfers made non-blocking, but those of the lines ``left``."""
+        """All blocking transfers made non-blocking, except those of the lines ``left``."""
         facts = self.shop.facts(state.tree)
         found = facts.once(nonblocking.check)
         refused = tuple(f for f in found if isinstance(f, Refused))
@@ -239,7 +240,7 @@ class Overlap:
         return replace(state, split=tuple(split)), refused
 
     def _divided(self, state: UnitState, dividing: Transformation) -> UnitState:
-        """Waits or nests split wherever the window of a transfer gains by it."""
+        """Waits or nests divided wherever the window of a transfer gets more work by it."""
         tried: set[tuple[str, ...]] = set()
         while dividing.name in self.shop.passes and len(state.steps) < MOST_STEPS:
             facts = self.shop.facts(state.tree)
@@ -264,7 +265,7 @@ class Overlap:
         return state
 
     def _idle(self, begin: UnitState, state: UnitState) -> frozenset[int]:
-        """The lines of the split transfers whose windows have no work in them."""
+        """The lines of the new non-blocking transfers whose windows have no work in them."""
         busy = code_motion.busy_requests(self.shop.facts(state.tree))
         number = next_number(self.shop.facts(begin.tree), nonblocking.REQUEST)
         idle: set[int] = set()
@@ -275,9 +276,9 @@ class Overlap:
                 idle.add(transfer.line)
         return frozenset(idle)
 
-    def _beside(self, begin: UnitState, state: UnitState) -> tuple[Transfer, ...]:
-        """The split transfers, each with the work in its window."""
-        work = work_beside(self.shop.facts(state.tree))
+    def _with_overlapped_work(self, begin: UnitState, state: UnitState) -> tuple[Transfer, ...]:
+        """The new non-blocking transfers, each with the work in its window."""
+        work = overlapped_work(self.shop.facts(state.tree))
         number = next_number(self.shop.facts(begin.tree), nonblocking.REQUEST)
         found: list[Transfer] = []
         for transfer in state.split:
@@ -286,27 +287,28 @@ class Overlap:
             own = [work[name] for name in names if name in work]
             texts = dict.fromkeys(text for one in own for text in one.texts)
             marks = self._marks(state, (line for one in own for line in one.lines))
-            found.append(replace(transfer, beside=tuple(texts), marks=marks))
+            found.append(replace(transfer, overlaps=tuple(texts), marks=marks))
         return tuple(found)
 
     def _marks(self, state: UnitState, lines: Iterable[int]) -> tuple[tuple[SourceLine, str], ...]:
-        """Where work in windows stands in what was given."""
+        """The places of work in windows, in the user's source."""
         places = (self.shop.given(self.shop.place(state.tree, line)) for line in lines)
         return tuple((place, "overlaps with it") for place in dict.fromkeys(places))
 
     def _own(self, begin: UnitState, state: UnitState) -> Iterator[Transfer]:
-        """The operations that the program itself starts, and that have other work beside them."""
+        """The operations that the program itself starts and that overlap with more work than
+        before."""
         after = started(self.shop.facts(state.tree))
         for request, before in started(self.shop.facts(begin.tree)).items():
             now = after.get(request)
-            if now is not None and Counter(now.beside) - Counter(before.beside):
-                beside = tuple(dict.fromkeys(now.beside))
+            if now is not None and Counter(now.overlaps) - Counter(before.overlaps):
+                overlaps = tuple(dict.fromkeys(now.overlaps))
                 ends = (self.shop.given(self.shop.place(begin.tree, n)) for n in before.ends)
                 marks = (
                     *((place, "completes it") for place in dict.fromkeys(ends)),
                     *self._marks(state, now.lines),
                 )
-                one = Transfer(before.line, before.operation, 1, beside=beside, marks=marks)
+                one = Transfer(before.line, before.operation, 1, overlaps=overlaps, marks=marks)
                 yield self.shop.placed(begin.tree, one)
 
     def _result(
@@ -342,7 +344,7 @@ class Overlap:
         )
 
     def _cleared(self, begin: UnitState, state: UnitState) -> tuple[Cleared, ...]:
-        """The stores that are left out, as they stood."""
+        """The stores that are dropped, with their places in the user's source."""
         steps = redundant_stores.check(self.shop.facts(begin.tree)) if state.cleared else ()
         return tuple(
             Cleared(place.line, step.receive[1], step.buffer, place.path)
@@ -353,7 +355,7 @@ class Overlap:
         )
 
     def priced(self, found: Optimised) -> Optimised:
-        """The same with what each of its steps gains, and the last tree alone."""
+        """What became of the unit, with the gain of each step, and only the last tree."""
         names = self.shop.model.names
         steps: list[Done] = []
         for step, trees in zip(found.steps, pairwise((self.shop.tree, *found.trees)), strict=True):
@@ -364,7 +366,8 @@ class Overlap:
         return replace(found, steps=tuple(steps), trees=found.trees[-1:])
 
     def is_more(self, more: Optimised, found: Optimised) -> bool:
-        """Whether more work stands beside transfers, and the unit loses nothing by that."""
+        """Whether more work overlaps with transfers in ``more``, and the unit loses nothing by
+        that."""
         return self.hidden(more) > self.hidden(found) and not self.loses(more, found)
 
     def gains(self, more: Optimised, found: Optimised) -> bool:

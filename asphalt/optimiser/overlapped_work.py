@@ -1,4 +1,4 @@
-"""What stands beside a transfer: the work in its overlap window, for people to read."""
+"""The work in the overlap windows of transfers, for people to read."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from asphalt.transforms.rewriting.edit import lists_in
 @dataclass(frozen=True, slots=True)
 class Started:
     """An operation that a call of the program itself starts: its line, the MPI procedure, and the
-    loops, calls and array statements in its window, each by its first line, as often as there is
-    one like it.  ``lines``: where these stand; ``ends``: where what completes it stands."""
+    loops, calls and array statements in its window, each by its first line and as often as it
+    occurs.  ``lines``: of these; ``ends``: of the calls that complete it."""
 
     line: int
     operation: str
-    beside: tuple[str, ...]
+    overlaps: tuple[str, ...]
     lines: tuple[int, ...] = ()
     ends: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """The loops, calls and array statements in the windows of a request: their first lines, and
-    where they stand."""
+class OverlappedWork:
+    """The loops, calls and array statements in the windows of a request: their first lines, and the
+    numbers of these lines."""
 
     texts: tuple[str, ...] = ()
     lines: tuple[int, ...] = ()
 
 
-def work_beside(facts: UnitFacts) -> Mapping[str, Beside]:
-    """What stands in the windows of a unit, by the variables of the request that the window belongs
+def overlapped_work(facts: UnitFacts) -> Mapping[str, OverlappedWork]:
+    """The work in the windows of a unit, by the variables of the request that the window belongs
     to."""
     found: dict[str, list[Leaf]] = {}
     for _, call, heads in _windows(facts):
         for name in names_in(call.args["request"]):
             found.setdefault(name, []).extend(heads)
     return {
-        name: Beside(
+        name: OverlappedWork(
             tuple(dict.fromkeys(map(_text, heads))), tuple(dict.fromkeys(map(line_of, heads)))
         )
         for name, heads in found.items()
@@ -54,8 +54,8 @@ def work_beside(facts: UnitFacts) -> Mapping[str, Beside]:
 
 
 def started(facts: UnitFacts) -> Mapping[tuple[Arg, int], Started]:
-    """The operations that the program itself starts in a unit, by request: the first one with it,
-    the second one."""
+    """The operations that the program itself starts in a unit, by request and by number among those
+    with this request."""
     messages = facts.once(Messages)
     found: dict[tuple[Arg, int], Started] = {}
     seen: Counter[Arg] = Counter()

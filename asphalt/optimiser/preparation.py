@@ -20,8 +20,8 @@ from asphalt.optimiser.dropped import (
     TOO_MANY,
     not_kept,
     together_not_kept,
-    told_with,
     with_dropped,
+    with_tried,
 )
 from asphalt.optimiser.outcome import Done, Dropped, Optimised, Tiled, Transfer
 from asphalt.optimiser.overlap import Overlap
@@ -38,8 +38,8 @@ from asphalt.transforms.rewriting.step import Phase, Step
 from asphalt.transforms.tiling import pipelining
 
 
-class Driver:
-    """The optimisation of one unit."""
+class Search:
+    """The search for the best sequence of steps of one unit."""
 
     def __init__(self, shop: Workshop) -> None:
         self.shop = shop
@@ -53,11 +53,11 @@ class Driver:
         return why_unchanged(shop.tree, shop.path, shop.chain, shop.facts(shop.tree).scope)
 
     def best(self) -> Optimised:
-        """The unit with all transfers split whose windows get some work.
+        """The unit with all transfers non-blocking whose windows get some work.
 
-        What prepares the unit for that, exchanges of called procedures inlined before all, is only
-        kept if more transfers overlap with work by it, and more time is saved than without it, or
-        than in the called procedures as they stand.
+        The preparation, above all the inlining of called procedures that exchange messages, is only
+        kept if more transfers overlap with work by it, and if more time is saved than without it,
+        or than in the called procedures as they stand.
         """
         begin = UnitState(self.shop.tree, ())
         plain = found = self._cloned(begin)
@@ -67,7 +67,7 @@ class Driver:
             return self.segments.of(self._pipelined(found, begin), begin)
         if prepared.steps:
             more = self._cloned(prepared)
-            plain = told_with(plain, *more.dropped)  # why nothing comes of the preparation
+            plain = with_tried(plain, *more.dropped)  # why nothing comes of the preparation
             if len(more.transfers) <= len(plain.transfers):
                 found = self._without(plain, prepared.steps)
             else:
@@ -84,12 +84,12 @@ class Driver:
         prices: tuple[Price, Price] | None = None,
         why: str | None = None,
     ) -> Optimised:
-        """The same, which tells of these steps that they are not kept."""
-        return told_with(found, *together_not_kept(self.shop, steps, prices, why))
+        """What became of the unit, with these steps as tried and not kept."""
+        return with_tried(found, *together_not_kept(self.shop, steps, prices, why))
 
     def _opened(self, prepared: UnitState, found: Optimised) -> Optimised:
-        """The same with procedures inlined that compute what is behind receives, and with the
-        first work of an iteration behind the receives of the one before, if that gains."""
+        """The unit with procedures inlined that compute below receives, and with the first work of
+        an iteration below the receives of the one before, if that gains."""
         rotated = self.shop.closure(prepared, (rotation.TRANSFORMATION,))
         if rotated.tree is not prepared.tree:
             more = self._with_opened(rotated, found)
@@ -102,8 +102,8 @@ class Driver:
     def _with_opened(
         self, prepared: UnitState, found: Optimised, *, needed: bool = False
     ) -> Optimised:
-        """The same with such procedures inlined, if that gains; ``needed``: if there are none, it
-        is not tried, and if it does not gain, it is told."""
+        """The unit with such procedures inlined, if that gains.  ``needed``: without any, nothing
+        is tried, and steps that do not gain are reported."""
         opened = self.shop.closure(prepared, (opening.TRANSFORMATION,))
         if needed and opened.tree is prepared.tree:
             return found
@@ -116,11 +116,11 @@ class Driver:
         return self._without(found, new, None, why) if needed else found
 
     def _taken_later(self, found: Optimised) -> Optimised:
-        """The same with what iterations take from queues behind the first work of the next ones,
+        """The unit with messages taken from queues below the first work of the next iteration,
         wherever that gains.
 
-        An estimate is compared with that of the branches already split: what is executed does not
-        change by that, but the price may, since ranks are taken to wait for each other behind each
+        An estimate is compared with that of the branches already split: the same statements are
+        executed, but the price may differ, since in the model ranks wait for each other behind each
         branch.
         """
         if found.content is None or not {Pass.PEELING, Pass.MOTION} <= set(self.shop.passes):
@@ -140,8 +140,9 @@ class Driver:
     def _taking_later(
         self, begin: UnitState, loop: tuple[int, ...]
     ) -> Iterator[tuple[UnitState, UnitState]]:
-        """What a loop takes from queues behind the first work of its next iteration, with as much
-        of that work as possible first; with the state before, where its branches are split."""
+        """The ways to take what a loop takes from queues below the first work of its next
+        iteration, with as much of that work as possible first; each with the state before, in which
+        its branches are split."""
         parting = replace(sends_first.TRANSFORMATION, check=partial(sends_first.check, loop=loop))
         apart = self.shop.closure(begin, (parting,))
         facts = self.shop.facts(apart.tree)
@@ -154,18 +155,19 @@ class Driver:
                     yield apart, later
 
     def _saves_less(self, one: Tree, more: Optimised, found: Optimised) -> str | None:
-        """Why ``more`` does not save more of what ``one`` costs than ``found`` does of what the
-        unit did: on a network, and less on none; None: it does.
+        """Why ``more`` does not save more of what ``one`` costs than ``found`` saves of what the
+        unit did; None: it saves more on a network, and less on none.
 
-        The two are not compared with each other: a procedure takes the same time wherever it
+        Their seconds are not compared with each other: a procedure takes the same time wherever it
         stands, but may be priced otherwise.
         """
         before = self.shop.price(self.shop.tree_of(found)).saved(self.shop.price(self.shop.tree))
         return self._less_than(before, one, more)
 
     def _less_than(self, before: tuple[float, ...], one: Tree, more: Optimised) -> str | None:
-        """Why ``more`` does not save more of what ``one`` costs than these seconds; None: it does,
-        on a network, and less on none, beyond what is little beside that: it is more to read."""
+        """Why ``more`` does not save more of what ``one`` costs than these seconds; None: it saves
+        more on a network and less on none, and not only a little beside that, since it is more to
+        read."""
         price = self.shop.price(one)
         saved = self.shop.price(self.shop.tree_of(more)).saved(price)
         if price.is_worth(before, saved):
@@ -173,14 +175,14 @@ class Driver:
         return f"{LESS_SAVED}: {less_text(self.shop.model.names, saved, before)}"
 
     def _saved_apart(self) -> tuple[float, ...]:
-        """The seconds that the unit saves where the procedures that could be inlined stay, and are
+        """The seconds that the unit saves if the procedures that could be inlined are not, and are
         optimised themselves."""
         tree = self.shop.tree
         steps = inline.check(self.shop.facts(tree)) if Pass.INLINE in self.shop.passes else ()
         callees = [step.plan.callee for step in steps if isinstance(step, inline.Inline)]
         chains = dict.fromkeys((c.path, tuple(u.name for u in c.chain)) for c in callees)
         for path, chain in chains:
-            driver = Driver(self.shop.for_unit(tree, path, chain))
+            driver = Search(self.shop.for_unit(tree, path, chain))
             found = driver.best() if driver.why_unchanged() is None else None
             if found is not None and found.content is not None:
                 tree = tree.edited({path: found.content})
@@ -190,11 +192,12 @@ class Driver:
         return price.saved(self.shop.price(self.shop.tree))
 
     def _pipelined(self, found: Optimised, prepared: UnitState) -> Optimised:
-        """The same with nests and the messages before and behind them cut into tiles, where that is
-        enough work; nothing but that where more nests can be tiled so: the next rank begins
-        earlier by it, while an overlapped transfer only makes this one end earlier.
+        """The unit with nests, and the messages before and behind them, cut into tiles where that
+        is enough work.
 
-        ``prepared``: where to look for nests if nothing else was gained.
+        Where more nests can be tiled in the unit without the other steps, those are not kept: with
+        tiles the next rank begins earlier, while an overlapped transfer only lets this rank end
+        earlier.  ``prepared``: where to look for nests if nothing else gained.
         """
         found = self.overlap.priced(found)
         after = self._tiled(found, prepared)
@@ -220,7 +223,7 @@ class Driver:
             if not prices[1].gains(prices[0]):
                 tried.add(step.does)
                 lost = not_kept(self.shop, begin.tree, Pass.PIPELINING, step, prices)
-                found = told_with(found, lost)
+                found = with_tried(found, lost)
                 continue
             does = f"is cut into tiles along {step.along}, K and D of {step.site} in {HEADER}"
             new = (Transfer(line, operation, 1, does=does) for line, operation in step.blocking)
@@ -244,7 +247,7 @@ class Driver:
         return found
 
     def _cloned(self, begin: UnitState) -> Optimised:
-        """All transfers overlapped, with buffers renamed and expanded where that is worth it."""
+        """All transfers overlapped, with buffers renamed and expanded where that gains."""
         state, found = self._renamed(begin, self.overlap.of(begin))
         tried: set[tuple[int, ...]] = set()
         while Pass.EXPANSION in self.shop.passes:
@@ -263,11 +266,11 @@ class Driver:
     def _expanded(
         self, state: UnitState, found: Optimised, step: ExpandBuffers
     ) -> tuple[UnitState, Optimised]:
-        """The same with buffers for each iteration of a loop, which its waits may leave then, if
-        the unit takes less time with them, or no more and has more work beside transfers.
+        """The unit with buffers for each iteration of a loop, which its waits may then leave, if
+        the unit takes less time, or no more and more work overlaps.
 
-        First, each of the transfers that share a buffer has one of its own, or their waits would
-        keep each other in the loop.
+        Transfers that share a buffer get one each first, or their waits would keep each other in
+        the loop.
         """
         renamed = self.shop.closure(state, (self.shop.renaming,))
         lost: list[Dropped] = []
@@ -281,12 +284,12 @@ class Driver:
                         return made, more
                     prices = self.overlap.prices(found, more)
                     lost.append(not_kept(self.shop, begin.tree, Pass.EXPANSION, one, prices))
-        return with_dropped(state, *lost), told_with(found, *lost)
+        return with_dropped(state, *lost), with_tried(found, *lost)
 
     def _renamed(self, begin: UnitState, found: Optimised) -> tuple[UnitState, Optimised]:
-        """The same with the buffers of some transfers renamed: one after the other, each if more
-        work comes beside transfers by it; then all others at once, if that brings more.  First,
-        what it was made from."""
+        """The state with the buffers of some transfers renamed, and what becomes of it.  Buffers
+        are renamed one after the other, each if more work overlaps by it; then all others at once,
+        if that helps."""
         if Pass.RENAMING not in self.shop.passes:
             return begin, found
         while True:
@@ -303,7 +306,7 @@ class Driver:
                 lost.append(not_kept(self.shop, begin.tree, Pass.RENAMING, step, prices))
             else:
                 break
-        begin, found = with_dropped(begin, *lost), told_with(found, *lost)
+        begin, found = with_dropped(begin, *lost), with_tried(found, *lost)
         if len(steps) > 1:
             state = self.shop.closure(begin, (self.shop.renaming,))
             more = self.overlap.of(state)

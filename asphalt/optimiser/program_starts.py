@@ -34,7 +34,8 @@ _NO_WORK = "no computation to overlap"
 
 
 def staying(shop: Workshop, found: Optimised) -> tuple[Staying, ...]:
-    """Those of a unit in the workshop, with what became of it; (): nobody asks to move work."""
+    """Those of a unit in the workshop, with what became of the unit; (): the options do not ask to
+    move work."""
     if not shop.options.asks_for(Pass.MOTION):
         return ()
     tree = shop.tree_of(found)
@@ -56,10 +57,10 @@ def staying(shop: Workshop, found: Optimised) -> tuple[Staying, ...]:
 
 
 def staying_in(analyses: Analyses, located: Located, options: Options) -> Iterator[Staying]:
-    """All that a unit of a tree starts itself, as if the optimiser did nothing with the unit.
+    """All operations that a unit of a tree starts itself, as if the optimiser left the unit alone.
 
-    Where work is to be moved (``motion``): what keeps more of it from the overlap window.  Where
-    messages are only to be cut (``pipelining``): what keeps them whole.
+    With ``motion``, each comes with what stops its wait and its start; otherwise with what keeps
+    its message from being cut, if ``pipelining`` asks for that.
     """
     moves, cuts = options.asks_for(Pass.MOTION), options.asks_for(Pass.NONBLOCKING, Pass.PIPELINING)
     if not moves and not cuts:
@@ -83,7 +84,7 @@ def staying_in(analyses: Analyses, located: Located, options: Options) -> Iterat
 
 
 def _whole_messages(facts: UnitFacts, place: Callable[[Leaf], SourceLine]) -> Iterator[Staying]:
-    """The messages that a unit starts itself and that could be cut but for one thing."""
+    """The messages that a unit starts itself and that would be cut but for one thing."""
     whole = {one.span: one for one in reversed(segmentation.refusals(facts))}
     for leaf, call in facts.once(Messages).own_calls():
         starts = stage_of(call) is Stage.START and call.binding != "runtime"
@@ -123,7 +124,7 @@ class _Asked:
         """All that the unit starts itself, each as if nothing overlapped with it."""
         windows = OwnWindows(self.facts, self.passes)
         for one in own_starts(self.facts, windows):
-            message = _NO_MORE if one.beside else _NO_WORK
+            message = _NO_MORE if one.overlaps else _NO_WORK
             if self.unchanged is not None:
                 message = f"its procedure is not transformed: {self.unchanged}"
             elif reasons := list(self._reasons(one, windows)):

@@ -32,12 +32,13 @@ _LINE = re.compile(r"\bline (\d+)")
 
 @dataclass(frozen=True, slots=True)
 class OwnStart:
-    """A call of the program that starts an operation, with those that complete it.
+    """A call of the program that starts an operation, with the calls that complete it.
 
-    ``code`` and ``why``, clauses: what keeps more work from coming beside it.  ``stops``: the
-    statements that its wait and its start may not pass.  ``could``: work that nothing keeps from
-    coming beside it.  ``leaves_unit``: its wait, on its way down, comes to the end of the unit.
-    ``beside``: the work that stands beside it as it is."""
+    ``code`` and ``why``, clauses: what keeps more work from its window.  ``stops``: the statements
+    that its wait and its start cannot move past.  ``could``: work that nothing keeps from
+    overlapping.  ``leaves_unit``: its wait, on its way down, comes to the end of the unit.
+    ``overlaps``: the work in its window as it is.
+    """
 
     start: Leaf
     operation: str
@@ -47,11 +48,11 @@ class OwnStart:
     stops: tuple[Stop, ...] = ()
     could: Node | None = None
     leaves_unit: bool = False
-    beside: tuple[str, ...] = ()
+    overlaps: tuple[str, ...] = ()
 
 
 def own_starts(facts: UnitFacts, windows: OwnWindows) -> Iterator[OwnStart]:
-    """All of a unit that are not complete when the call returns, in source order."""
+    """All operations of a unit that are not complete when the call returns, in source order."""
     for match in facts.once(Messages).matches:
         call = match.call
         starts = stage_of(call) is Stage.START and call.binding != "runtime"
@@ -60,7 +61,7 @@ def own_starts(facts: UnitFacts, windows: OwnWindows) -> Iterator[OwnStart]:
 
 
 class OwnWindows:
-    """The answers for one unit.  ``passes``: those that are asked for."""
+    """What stops the operations of one unit.  ``passes``: those that are asked for."""
 
     def __init__(self, facts: UnitFacts, passes: Collection[str]) -> None:
         self.facts = facts
@@ -89,7 +90,7 @@ class OwnWindows:
         }
 
     def of(self, match: Match) -> OwnStart:
-        """What keeps more work from coming beside what a call starts."""
+        """What keeps more work from the window of an operation."""
         start, operation = match.leaf, match.call.procedure.spelled
         if not isinstance(match, Matched):
             told = verdict(match)
@@ -101,7 +102,7 @@ class OwnWindows:
             return OwnStart(start, operation, ends, NOTHING_BESIDE, (why,))
         siblings, window = self._windows[id(start)]
         inside = work_texts(in_window(siblings, window, self.messages), self.messages)
-        one = OwnStart(start, operation, ends, NOTHING_BESIDE, beside=tuple(inside))
+        one = OwnStart(start, operation, ends, NOTHING_BESIDE, overlaps=tuple(inside))
         return self._with_ways(one, siblings, window)
 
     def _with_ways(
@@ -143,7 +144,7 @@ class OwnWindows:
         return f"the loop of {where}" if isinstance(node, Do) else where
 
     def _end_of(self, siblings: tuple[Node, ...]) -> list[str]:
-        """What the statements behind the wait end with."""
+        """What ends the statement list of the wait."""
         if siblings is self.facts.unit.body:
             return []
         around = self._around.get(id(siblings[0]))
@@ -156,8 +157,8 @@ class OwnWindows:
         self, siblings: tuple[Node, ...], origin: int, *, forwards: bool
     ) -> Stop | Node | None:
         """What stops the wait on its way down, or the start on its way up; or the first work that
-        it may pass; None: the list ends.  Work that it may not pass is told even where another
-        message stops it before, such as the next wait for those of one MPI_Waitall."""
+        it may pass; None: the list ends.  Work that it cannot pass takes precedence over another
+        message that stops it before, such as the next wait for those of one MPI_Waitall."""
         node = siblings[origin]
         if not forwards and is_work(node, self.messages):
             return None
@@ -208,7 +209,7 @@ class OwnWindows:
         return conflict(access, own, self.facts)
 
     def _given(self, message: str) -> str:
-        """The same with the lines of the source as it was given."""
+        """The message with the lines of the user's source."""
         return _LINE.sub(lambda found: self.facts.at(int(found[1])), message)
 
 

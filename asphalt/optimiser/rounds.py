@@ -12,19 +12,19 @@ from dataclasses import replace
 from asphalt.optimiser.dropped import TOO_MANY, distinct
 from asphalt.optimiser.outcome import Optimised, Transfer
 from asphalt.optimiser.phases import MOST_STEPS
-from asphalt.optimiser.preparation import Driver
+from asphalt.optimiser.preparation import Search
 from asphalt.optimiser.unit_state import Workshop
 
 REPEATED = "further steps lead back to an earlier text"
 
 
 def optimised(shop: Workshop) -> Optimised:
-    """The best that the driver makes of a unit, in rounds until one changes nothing."""
-    found = shop.tidied(Driver(shop).best())
+    """The best that the search makes of a unit, in rounds until one changes nothing."""
+    found = shop.tidied(Search(shop).best())
     seen = {shop.tree.content(shop.path)}
     while found.content is not None:
         seen.add(found.content)
-        again = Driver(shop.after(found))
+        again = Search(shop.after(found))
         if again.why_unchanged() is not None:
             return found
         more = again.shop.tidied(again.best())
@@ -53,7 +53,7 @@ def _joined(found: Optimised, more: Optimised) -> Optimised:
 
 
 def _transfers(found: tuple[Transfer, ...], more: tuple[Transfer, ...]) -> tuple[Transfer, ...]:
-    """The transfers of two rounds; what one finds beside a transfer of the other is told of it."""
+    """The transfers of two rounds, each once, with all the work that it overlaps with."""
     all_ = list(found)
     for one in more:
         same = (n for n, other in enumerate(found) if _place(other) == _place(one))
@@ -61,9 +61,9 @@ def _transfers(found: tuple[Transfer, ...], more: tuple[Transfer, ...]) -> tuple
         if number is None:
             all_.append(one)
         else:
-            beside = dict.fromkeys((*all_[number].beside, *one.beside))
+            overlaps = dict.fromkeys((*all_[number].overlaps, *one.overlaps))
             marks = dict.fromkeys((*all_[number].marks, *one.marks))
-            all_[number] = replace(all_[number], beside=tuple(beside), marks=tuple(marks))
+            all_[number] = replace(all_[number], overlaps=tuple(overlaps), marks=tuple(marks))
     return tuple(sorted(all_, key=lambda transfer: transfer.line))
 
 

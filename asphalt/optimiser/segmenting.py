@@ -22,7 +22,7 @@ from asphalt.gain.model import Model, Price
 from asphalt.gain.segments import SegmentedMessage, saved, usual_tile
 from asphalt.ir.expr import Expr
 from asphalt.ir.tree import Leaf, Node
-from asphalt.optimiser.dropped import not_kept, together_not_kept, told_with
+from asphalt.optimiser.dropped import not_kept, together_not_kept, with_tried
 from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import FIXPOINT, Optimised, Tiled, Transfer
 from asphalt.optimiser.overlap import Overlap
@@ -42,7 +42,7 @@ IN_SEGMENTS = "messages are cut into segments without it"
 
 
 class Segmenting:
-    """The messages of one unit."""
+    """The messages of one unit that may be cut into segments."""
 
     def __init__(self, shop: Workshop, overlap: Overlap) -> None:
         self.shop = shop
@@ -50,8 +50,8 @@ class Segmenting:
         self.model = shop.model if isinstance(shop.model, Model) else Model()
 
     def of(self, found: Optimised, prepared: UnitState) -> Optimised:
-        """The same with messages in segments; ``prepared``: where to look for them if nothing else
-        was gained."""
+        """The unit with messages in segments.  ``prepared``: where to look for messages if nothing
+        else gained."""
         if not {Pass.PIPELINING, Pass.NONBLOCKING} <= set(self.shop.passes):
             return found
         begin = UnitState(self.shop.tree, found.steps, found.trees)
@@ -65,13 +65,13 @@ class Segmenting:
             if other.tree is not begin.tree:
                 more = self._all(nothing, other, begin.tree)
                 if more.tiled and not (other.steps and self._stay_apart()):
-                    return told_with(
+                    return with_tried(
                         more, *together_not_kept(self.shop, found.steps, None, IN_SEGMENTS)
                     )
         return after
 
     def _stay_apart(self) -> bool:
-        """Whether a procedure that could be inlined has messages that are cut where they stand."""
+        """Whether a procedure that could be inlined has messages that can be cut there."""
         tree = self.shop.tree
         for step in inline.check(self.shop.facts(tree)) if Pass.INLINE in self.shop.passes else ():
             if isinstance(step, inline.Inline):
@@ -85,8 +85,8 @@ class Segmenting:
         return False
 
     def _all(self, found: Optimised, begin: UnitState, before: Tree) -> Optimised:
-        """The messages that can be found in a state; ``before``: what the first has to cost less
-        than."""
+        """All messages of a state cut that gain.  ``before``: the tree whose price the first one
+        has to beat."""
         tried = 0
         while len(begin.steps) < MOST_STEPS:
             if tried >= len(self._pairs(begin)):
@@ -105,8 +105,8 @@ class Segmenting:
     def _one(
         self, found: Optimised, begin: UnitState, number: int, before: Tree
     ) -> Optimised | tuple[UnitState, Optimised]:
-        """The state with one message in segments, if it can be and that gains; ``number``: among
-        those of the unit."""
+        """The state with one message cut into segments, if that is possible and gains.  ``number``:
+        of the message in the unit."""
         state, step = self._found(begin, *self._pairs(begin)[number])
         if step is None:
             parted = self._waits_apart(begin, *self._pairs(begin)[number])
@@ -117,7 +117,7 @@ class Segmenting:
             return found
         if not prices[1].gains(prices[0]):
             lost = not_kept(self.shop, state.tree, Pass.PIPELINING, step, prices)
-            return told_with(found, lost)
+            return with_tried(found, lost)
         return self._applied(found, begin, state, step, prices)
 
     def _found(
@@ -163,16 +163,22 @@ class Segmenting:
         new = [replace(self.shop.placed(begin.tree, one), does=does) for one in state.split]
         lines = [line_of(end.message.start) for end in (step.receive, step.send)]
         places = [self.shop.place(state.tree, line) for line in lines]
-        told = [
-            replace(one, does=does, beside=()) if SourceLine(one.path, one.line) in places else one
+        overlapped = [
+            replace(one, does=does, overlaps=())
+            if SourceLine(one.path, one.line) in places
+            else one
             for one in found.transfers
         ]
         new += self._own(
-            state, step, does, {SourceLine(one.path, one.line) for one in (*told, *new)}
+            state, step, does, {SourceLine(one.path, one.line) for one in (*overlapped, *new)}
         )
         place = self.shop.place(state.tree, step.line)
         operation = next(
-            (one.operation for one in (*new, *told) if SourceLine(one.path, one.line) == place),
+            (
+                one.operation
+                for one in (*new, *overlapped)
+                if SourceLine(one.path, one.line) == place
+            ),
             step.send.message.operation,
         )
         tiled = Tiled(step.site, place.line, operation, step.along, place.path)
@@ -186,19 +192,19 @@ class Segmenting:
             content=after.tree.content(self.shop.path),
             steps=steps,
             trees=(after.tree,),
-            transfers=tuple(sorted((*told, *new), key=lambda t: t.line)),
+            transfers=tuple(sorted((*overlapped, *new), key=lambda t: t.line)),
             tiled=(*found.tiled, tiled),
         )
         return after, found
 
     def _own(
-        self, state: UnitState, step: Segmented, does: str, told: Collection[SourceLine]
+        self, state: UnitState, step: Segmented, does: str, overlapped: Collection[SourceLine]
     ) -> list[Transfer]:
-        """The ends of a message that the program starts itself, of which nothing is told yet."""
+        """The ends of a message that the program starts itself, that are not listed yet."""
         ends = (Transfer(line_of(one.message.start), one.message.operation, 1, does=does)
                 for one in (step.receive, step.send) if one.message.is_own)  # fmt: skip
         placed = (self.shop.placed(state.tree, one) for one in ends)
-        return [one for one in placed if SourceLine(one.path, one.line) not in told]
+        return [one for one in placed if SourceLine(one.path, one.line) not in overlapped]
 
     def _prices(self, tree: Tree, state: UnitState, step: Segmented) -> tuple[Price, Price] | None:
         """What the unit costs before, and with a message in segments; None: its sizes are not
@@ -242,7 +248,7 @@ def _loops(side: SegmentEnd) -> tuple[Node, ...]:
 
 
 def _pairs(facts: UnitFacts) -> Iterator[tuple[Leaf, Leaf]]:
-    """The sends and receives of a unit whose messages meet no others of the program."""
+    """The sends and receives of a unit whose messages match no others of the program."""
     messages = facts.once(Messages)
     plain = Scopes(facts.scope.program).of(facts.located)
     ends: dict[int, dict[Way, list[tuple[Leaf, Expr]]]] = {}

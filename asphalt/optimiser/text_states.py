@@ -1,6 +1,6 @@
-"""The trees that a file's transformations pass through, each analysed once.
+"""The trees that the steps of one file lead to, each analysed once.
 
-The optimiser tries several ways and comes to the same text on many of them.
+The optimiser tries several ways, many of which lead to the same text.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from asphalt.frontend.source_tree.tree import Tree
 
 
 class EditedTrees:
-    """The trees in which one file of ``tree`` has other contents; the facts of the last ``kept`` of
-    them stay."""
+    """The trees in which one file of ``tree`` has other contents, with the facts of the last
+    ``kept`` of them."""
 
     def __init__(self, tree: Tree, path: str, kept: int = 64) -> None:
         self._tree = tree
@@ -33,7 +33,7 @@ class EditedTrees:
         return found
 
     def facts(self, tree: Tree, analyse: Callable[[Tree], UnitFacts]) -> UnitFacts:
-        """What ``analyse``, always the same function, finds out about one of the trees."""
+        """The facts of one of the trees; ``analyse``, always the same function, finds them."""
         key = id(tree)  # which no other tree has while this one is kept
         if key not in self._facts:
             self._facts[key] = tree, analyse(tree)

@@ -1,4 +1,4 @@
-"""One unit that is being optimised: its texts, what is known of each, and the steps to the next."""
+"""One unit that is being optimised: its texts, the facts of each, and the steps between them."""
 
 from __future__ import annotations
 
@@ -47,10 +47,13 @@ _ALONE = Context()
 
 @dataclass(frozen=True, slots=True)
 class UnitState:
-    """The tree after some steps; ``trees``: after each of them; ``split``: the transfer behind each
-    new request; ``ahead``: the receives that are posted ahead; ``cleared``: where the stores stood
-    that are left out; ``dropped``: the steps that were tried from there, or on the way there, and
-    not kept."""
+    """The tree after some steps.
+
+    ``trees``: after each of them.  ``split``: the transfers that have become non-blocking.
+    ``ahead``: the receives that are posted before their loop.  ``cleared``: the places of the
+    stores that are dropped.  ``dropped``: the steps that were tried from there, or on the way
+    there, and not kept.
+    """
 
     tree: Tree
     steps: tuple[Done, ...]
@@ -122,7 +125,7 @@ class Workshop:
             self.options.accepted, located, tree, self.first, self.origins, self.context.changed
         )
         said, elsewhere = own.assumptions, own.elsewhere
-        places = partial(self._told, tree)
+        places = partial(self._given_place, tree)
         found = UnitFacts(
             located, effects, eol, uniformity, said, elsewhere=elsewhere, places=places
         )
@@ -151,8 +154,8 @@ class Workshop:
         return self.tree if found.content is None else self.known.tree(found.content)
 
     def tidied(self, found: Optimised) -> Optimised:
-        """The same without declarations that came with inlined statements of which nothing is
-        left."""
+        """What became of the unit, without declarations of inlined procedures that nothing uses any
+        more."""
         if found.content is None or not self._brought:
             return found
         tree = self.tree_of(found)
@@ -168,7 +171,7 @@ class Workshop:
         return replace(found, content=content, trees=(tidy,))
 
     def placed(self, tree: Tree, transfer: Transfer) -> Transfer:
-        """A transfer of a tree, told by where it stood in what was given."""
+        """A transfer of a tree, with its place in the source as it was given."""
         place = self.place(tree, transfer.line)
         unit = self.located(self.first).unit
         own = line_of(next(leaves(unit))) <= place.line <= line_of(unit.end)
@@ -182,13 +185,13 @@ class Workshop:
         return self.origins.about(tree, line) or SourceLine(self.path, line_of(first))
 
     def note_whole(self, tree: Tree, found: Iterable[Found]) -> None:
-        """Keep in mind what keeps nests of a tree from being divided."""
+        """Record what keeps nests of a tree from being divided."""
         for one in found:
             if isinstance(one, Refused) and one.span is not None:
                 self.whole[self.given(self.place(tree, one.span.first))] = one
 
-    def _told(self, tree: Tree, line: int) -> tuple[str, int]:
-        """File and line of the same in what the user gave."""
+    def _given_place(self, tree: Tree, line: int) -> tuple[str, int]:
+        """File and line of a statement in the user's source."""
         place = self.given(self.place(tree, line))
         return place.path, place.line
 
@@ -209,8 +212,8 @@ class Workshop:
         raise AssertionError
 
     def _wants(self, found: Found, facts: UnitFacts) -> bool:
-        """Whether something found is a step; a procedure with errors in its messages is not
-        inlined, nor one that is executed in tiles as it stands: it is tiled where it is."""
+        """Whether something found is a step to take.  A procedure with errors in its messages is
+        not inlined, nor one that can be cut into tiles: it is tiled where it stands."""
         if isinstance(found, inline.Inline):
             callee = found.plan.callee
             if (callee.path, callee.unit.name) in self.options.faulty:

@@ -179,7 +179,7 @@ def test_the_interior_is_shared_by_both_axes_of_both_exchanges(optimised: Optimi
     assert "if (1 <= steps) call smooth(1, r, u)" in lines
     receives = [one for one in optimised.transfers if one.operation == "MPI_Irecv"]
     assert len(receives) == 8
-    assert all(one.beside for one in receives)
+    assert all(one.overlaps for one in receives)
 
 
 @pytest.mark.wide

@@ -11,7 +11,7 @@ from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.dropped import LESS_SAVED
 from asphalt.optimiser.optimise import Optimised, optimise
-from asphalt.optimiser.preparation import Driver
+from asphalt.optimiser.preparation import Search
 
 _PROGRAM = """\
 module halo
@@ -82,5 +82,5 @@ def test_it_stays_where_its_own_work_is_enough(
     assert (told.before, told.tried) == ({}, {})
     # the program is one where nothing else keeps it
     nothing = (0.0, 0.0)
-    monkeypatch.setattr(Driver, "_saved_apart", lambda driver: nothing)
+    monkeypatch.setattr(Search, "_saved_apart", lambda driver: nothing)
     assert _inlined(_main(tmp_path, inside=_INSIDE))

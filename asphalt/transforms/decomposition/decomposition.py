@@ -91,7 +91,7 @@ class DecompositionStep:
     divided: Divided
 
     @property
-    def beside(self) -> tuple[str, ...]:
+    def overlaps(self) -> tuple[str, ...]:
         """The loops whose work overlaps with the messages, by their first lines."""
         return tuple(
             " ".join((worker.loop.head.body or "").replace("&", " ").split())

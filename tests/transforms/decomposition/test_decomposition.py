@@ -75,7 +75,7 @@ def test_both_sides(tmp_path: Path) -> None:
     ]  # fmt: skip
     (transfer,) = found.transfers
     assert (transfer.operation, transfer.line) == ("MPI_Alltoall", 32)
-    assert transfer.beside == ("do p = 1, np", "do p = 1, np")
+    assert transfer.overlaps == ("do p = 1, np", "do p = 1, np")
     assert found.content is not None
     assert b"call asphalt_await_block(asphalt_blocks_1, p - 1, r)" in found.content
     assert b"p = asphalt_to_send(asphalt_blocks_1,asphalt_turn_1,1,np,1)" in found.content

@@ -95,7 +95,7 @@ def test_work_comes_into_the_window(tmp_path: Path) -> None:
     found = optimised(tmp_path, program(BCAST + work("b") + work("a")))
     assert statements(found) == ["ibcast", "work b", "wait a", "work a"]
     assert [(one.operation, one.line) for one in found.transfers] == [("MPI_Bcast", 19)]
-    assert [one.beside for one in found.transfers] == [("do i = 1, n",)]
+    assert [one.overlaps for one in found.transfers] == [("do i = 1, n",)]
 
 
 @pytest.mark.wide
