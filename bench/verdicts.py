@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from asphalt.config.assumptions import KINDS
 from asphalt.diagnostics.catalogue import ALL_CODES, ASSUMPTIONS, CONDITIONS
 from asphalt.diagnostics.examples import Examples, examples_of
 
+WIDTH = 100
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "verdicts.md"
 
 _INTRODUCTION = """\
@@ -60,8 +62,9 @@ def _contents() -> Iterator[str]:
 
 
 def _section(code: Code) -> str:
-    lines = [f"### {code.id}", "", f"**{code.title[0].upper()}{code.title[1:]}.**  {code.meaning}"]
-    lines += ["", f"What you can do: {code.advice}", ""]
+    title = f"{code.title[0].upper()}{code.title[1:]}"
+    lines = [f"### {code.id}", "", _wrapped(f"**{title}.** {code.meaning}")]
+    lines += ["", _wrapped(f"What you can do: {code.advice}"), ""]
     accepted_by = [name for name, needs in ASSUMPTIONS.items() if needs is code]
     if accepted_by:
         kind = KINDS[accepted_by[0]]
@@ -82,9 +85,18 @@ def _assumptions() -> Iterator[str]:
         clause = f"{kind.word}: NAME" if kind.named else kind.word
         only = "only " if kind.in_source else ""
         yield (
-            f"**`{name}`**, {only}in the source `!$asphalt assume({clause})`.  {kind.meaning}\n"
-            f"If it is false: {kind.otherwise}\n"
+            _wrapped(
+                f"**`{name}`**, {only}in the source `!$asphalt assume({clause})`. {kind.meaning}"
+            )
+            + "\n"
+            + _wrapped(f"If it is false: {kind.otherwise}")
+            + "\n"
         )
+
+
+def _wrapped(text: str) -> str:
+    """A paragraph in lines of one width; no word is cut."""
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _programs(code: Code, examples: Examples) -> Iterator[str]:
