@@ -77,10 +77,8 @@ class ExpandBuffers(Step):
 
 
 def check(facts: UnitFacts, limit: int | None = None) -> tuple[Found, ...]:
-    """The loops of a unit whose blocking transfers can have buffers for each iteration.
-
-    ``limit``: the most MiB that copies may have; None: as usual.
-    """
+    """The loops of a unit whose blocking transfers can have buffers for each iteration.  ``limit``:
+    MiB that copies may have; None: the usual limit."""
     if has_conditional_lines(facts.unit):
         return ()
     found: list[Found] = []

@@ -44,8 +44,8 @@ from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
 @dataclass(frozen=True, slots=True)
 class Depart(Step):
-    """A blocking send that can leave from a copy; ``awaited``: where its buffer is filled again, or
-    another part of the exchange follows, so that its end is worth something."""
+    """A blocking send that can leave from a copy; ``awaited``: whether its buffer is filled again,
+    or another part of the exchange follows, so that its early end can gain."""
 
     split: nonblocking.Split
     limit: int | None
@@ -53,11 +53,11 @@ class Depart(Step):
 
 
 def check(facts: UnitFacts, limit: int | None = None) -> tuple[Found, ...]:
-    """The blocking sends that can leave from copies: those whose buffer the unit fills.  They are
-    ``awaited`` in loops that fill it, and in procedures that post receives ahead, whose ranks have
-    another part in the same exchange.
+    """The blocking sends that can leave from copies: those whose buffer the unit fills.
 
-    ``limit``: the most MiB that copies may have; None: as many as the run-time module says.
+    They are ``awaited`` in loops that fill the buffer, and in procedures that post receives early,
+    whose ranks have another part in the same exchange.  ``limit``: MiB that copies may have; None:
+    what the run-time module says.
     """
     messages = facts.once(Messages)
     ahead = any(call.queue is not None for _, call in messages.own_calls())

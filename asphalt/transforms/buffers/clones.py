@@ -23,7 +23,7 @@ def too_long(
     its elements may have gaps.
 
     ``message``: count and datatype; ``leaf``: where it is sent or received; ``limit``: MiB, None:
-    as usual.  Where the count is not known, the run-time module sees to the limit.
+    the usual one.  If the count is not known, the run-time module keeps the limit.
     """
     count, datatype = message
     most = USUAL_CLONES if limit is None else limit
@@ -54,11 +54,11 @@ def array_bytes(name: str, facts: UnitFacts) -> int | None:
 
 
 def has_room(name: str, facts: UnitFacts, limit: int | None) -> bool:
-    """Whether a further array like one of the unit keeps to the limit, together with those that
-    are marked as ``OWN``; what is not known before the program runs counts for nothing, unless
-    there are to be no copies at all.
+    """Whether another array like one of the unit keeps to the limit, together with those that are
+    marked as ``OWN``.
 
-    ``limit``: MiB; None: as usual.
+    A size that is not known before the program runs counts as nothing, unless there may be no
+    copies at all.  ``limit``: MiB; None: the usual one.
     """
     most = USUAL_CLONES if limit is None else limit
     there = (

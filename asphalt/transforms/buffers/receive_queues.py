@@ -73,8 +73,8 @@ _TYPE = "asphalt_queue"
 
 @dataclass(frozen=True, slots=True)
 class Expand(Step):
-    """The receives of the loop at ``position`` of a list are posted before it; ``splits``: what
-    each would be as a start and a wait, in their order."""
+    """The receives of the loop at ``position`` of a list are posted before it; ``splits``: each as
+    a start and a wait, in their order."""
 
     path: tuple[int, ...]
     position: int
@@ -84,7 +84,7 @@ class Expand(Step):
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        """How each is started, and with which status it is taken."""
+        """The operation that each starts, and the status with which it is taken."""
         return tuple(split.sides[0] for split in self.splits)
 
     @property
@@ -94,16 +94,14 @@ class Expand(Step):
 
 
 def check(facts: UnitFacts, limit: int | None = None) -> tuple[Found, ...]:
-    """The loops of a unit whose receives can be posted before them.
-
-    ``limit``: the most MiB that copies may have; None: as many as the run-time module says.
-    """
+    """The loops of a unit whose receives can be posted before them.  ``limit``: MiB that copies may
+    have; None: what the run-time module says."""
     found = _judged(facts, limit)
     return tuple(one for one in found if isinstance(one, Expand))
 
 
 def refusals(facts: UnitFacts, limit: int | None = None) -> tuple[Refused, ...]:
-    """Why the receives of other loops stay in them, one for each receive."""
+    """Why the receives of other loops cannot be posted before them, one for each receive."""
     return tuple(one for one in _judged(facts, limit) if isinstance(one, Refused))
 
 
@@ -232,7 +230,7 @@ def _posts(loop: Do, step: Expand, name: str, facts: UnitFacts) -> Node:
 
 
 def step_of(loop: Do, column: int, free: bool) -> int:
-    """How many columns the body of a loop is further in."""
+    """How many columns the body of a loop is indented."""
     inner = next((leaf for node in loop.body for leaf in leaves(node)), None)
     if inner is None or inner.label is not None:
         return 2

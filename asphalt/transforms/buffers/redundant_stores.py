@@ -65,7 +65,7 @@ _FORBIDDEN = frozenset({"pointer", "volatile", "codimension"})
 @dataclass(frozen=True, slots=True)
 class Stored(Step):
     """The stores of the statement that ``path`` leads to; ``receive``: the line and the procedure
-    of the last call that defines what they define, ``buffer`` where."""
+    of the last call that defines the same elements, of ``buffer``."""
 
     path: tuple[int, ...]
     buffer: str
@@ -74,12 +74,13 @@ class Stored(Step):
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
     """The stores of a unit that receives overwrite: a step for each statement or nest, or why it
-    stays."""
+    cannot be dropped."""
     return tuple(found for found, _ in facts.once(_judged))
 
 
 def refusals(facts: UnitFacts) -> tuple[tuple[Refused, str], ...]:
-    """Why other stores in front of receives stay, each with the MPI procedure that receives."""
+    """Why other stores in front of receives cannot be dropped, each with the MPI procedure that
+    receives."""
     return tuple((one, by) for one, by in facts.once(_judged) if isinstance(one, Refused))
 
 

@@ -57,8 +57,8 @@ _CONDITIONAL = (TriviaKind.CPP, TriviaKind.DEAD, TriviaKind.CONDITIONAL)
 
 @dataclass(frozen=True, slots=True)
 class Rename(Step):
-    """The variable ``old`` is called ``new`` from statement ``first`` to ``last`` of a list to
-    which ``path`` leads."""
+    """The variable ``old`` becomes ``new`` in the statements ``first`` to ``last`` of the list that
+    ``path`` leads to."""
 
     path: tuple[int, ...]
     first: int
@@ -69,10 +69,7 @@ class Rename(Step):
 
 def check(facts: UnitFacts, limit: int | None = None) -> tuple[Found, ...]:
     """The live ranges of local buffers that can have an array of their own: all but the first of
-    each.
-
-    ``limit``: the most MiB that copies may have; None: as usual.
-    """
+    each.  ``limit``: MiB that copies may have; None: the usual limit."""
     messages = facts.once(Messages)
     order = facts.once(Independence.of)
     if not takes_declarations(facts.unit) or not _clear_declarations(facts):
@@ -130,7 +127,7 @@ class _Ranges:
     name: str
 
     def all(self) -> Iterator[_Live]:
-        """All ranges that no value comes into or goes out of, in source order."""
+        """All ranges that no value enters or leaves, in source order."""
         yield from self._in(self.facts.unit.body, ())
 
     def _in(self, nodes: tuple[Node, ...], path: tuple[int, ...]) -> Iterator[_Live]:
@@ -226,8 +223,8 @@ def _clear_declarations(facts: UnitFacts) -> bool:
 
 
 def has_conditional_lines(unit: Unit) -> bool:
-    """Whether lines of a unit are there in some builds only: what is declared there has another
-    type or size in others, and what is used there keeps its name."""
+    """Whether some lines of a unit exist in some builds only: what they declare has another type or
+    size in others, and what they use keeps its name."""
     return any(line.kind in _CONDITIONAL for leaf in leaves(unit) for line in leaf.lead)
 
 

@@ -72,7 +72,7 @@ class Drain(Trial):
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
-    """The waits of a unit that can leave their loop, with what needs them."""
+    """The waits of a unit that can leave their loop, with the statements that need them."""
     found: list[Found] = []
     for path, siblings in lists_in(facts.unit.body):
         for position, node in enumerate(siblings):

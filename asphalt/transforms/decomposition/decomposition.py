@@ -80,10 +80,8 @@ _OWN = "asphalt_"
 
 @dataclass(frozen=True, slots=True)
 class DecompositionStep:
-    """The call at ``position`` of the list that ``path`` leads to becomes messages.
-
-    ``split``: how it would be started as one.  ``divided``: the loops over its blocks.
-    """
+    """The call at ``position`` of the list that ``path`` leads to becomes messages.  ``split``: how
+    it would start as one operation.  ``divided``: the loops over its blocks."""
 
     path: tuple[int, ...]
     position: int
@@ -106,14 +104,14 @@ class DecompositionStep:
 
 @dataclass(frozen=True, slots=True)
 class Decompose(Step):
-    """Some calls become messages, of which none stands between start and end of another."""
+    """Some calls become messages; none of them stands between start and end of another."""
 
     parts: tuple[DecompositionStep, ...]
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
-    """The step for all collective operations of a unit that can become messages beside the work on
-    their blocks; (): there are none."""
+    """The step for all collective operations of a unit that can become messages and overlap with
+    the work on their blocks; (): there are none."""
     parts = parts_of(facts)
     if not parts:
         return ()
@@ -129,8 +127,8 @@ def parts_of(facts: UnitFacts) -> tuple[DecompositionStep, ...]:
 
 
 def hidden_work(facts: UnitFacts) -> int:
-    """How much work stands between starts and ends of what was decomposed, as a number of loops,
-    calls and array statements."""
+    """How many loops, calls and array statements stand between starts and ends of decomposed
+    operations."""
     messages = facts.once(Messages)
     found = 0
     for _, siblings in lists_in(facts.unit.body):
@@ -157,7 +155,7 @@ def _is_work(leaf: Leaf, messages: Messages) -> bool:
 
 
 def refusals(facts: UnitFacts) -> tuple[Refused, ...]:
-    """Why other ones stay one operation."""
+    """Why other collective operations are not decomposed."""
     return tuple(one for one in facts.once(_judged) if isinstance(one, Refused))
 
 

@@ -71,8 +71,11 @@ OPERATIONS: Mapping[str, tuple[_Cut | None, _Cut | None]] = {
 @dataclass(frozen=True, slots=True)
 class Divided:
     """The loops over the blocks of an operation, each with its position among the siblings of the
-    call.  ``end``: behind which position the operation is completed.  ``planes``: the arguments of
-    the run-time procedure that tell the sizes of planes, where these take the place of blocks."""
+    call.
+
+    ``end``: the position behind which the operation is completed.  ``planes``: the arguments of the
+    run-time procedure with the sizes of planes, where these take the place of blocks.
+    """
 
     producer: tuple[int, Worker] | None
     consumer: tuple[int, Worker] | None
@@ -88,9 +91,9 @@ class Divided:
 class DividedCall:
     """A collective operation at ``position`` of a statement list.
 
-    Between its start, which is in front of the loop that fills the blocks, and its end, which is
-    behind the loop that uses them, nothing communicates, has an effect that can be seen, or touches
-    what the operation touches, but for the blocks of these loops.
+    Its start is in front of the loop that fills the blocks, its end behind the loop that uses
+    them.  In between nothing communicates, has a visible side effect, or accesses what the
+    operation accesses, except the blocks of these loops.
     """
 
     def __init__(
@@ -109,8 +112,8 @@ class DividedCall:
         self.rooted = any(parameter.name == "root" for parameter, _ in call.bound())
 
     def found(self, *, beside: bool = False) -> Divided | Obstacle | None:
-        """The loops over its blocks, or why there is none; None: it is no such operation.
-        ``beside``: no loop is needed where other work stands behind the call."""
+        """The loops over its blocks, or why there is none; None: it has no blocks.  ``beside``: no
+        loop is needed if other work stands behind the call."""
         leaf = self.siblings[self.position]
         cuts = OPERATIONS.get(self.call.procedure.name)
         if cuts is None or not isinstance(leaf, Leaf) or not isinstance(leaf.what, Call):

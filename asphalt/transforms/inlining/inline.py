@@ -76,12 +76,12 @@ class Inline(Step):
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
-    """Each call of a procedure of the tree that communicates: a step, or why it stays."""
+    """Each call of a procedure of the tree that communicates: a step, or why it is not inlined."""
     return tuple(found for _, found in _judged(facts))
 
 
 def refusals(facts: UnitFacts, callee: Located) -> tuple[Refused, ...]:
-    """Why calls of one procedure stay."""
+    """Why calls of one procedure are not inlined."""
     key = unit_key(callee)
     return tuple(
         found
@@ -199,7 +199,7 @@ def _origin(plan: Inlining) -> str:
 
 
 def stands_in(content: bytes, callee: Located) -> bool:
-    """Whether a file says that a procedure has come to the place of one of its calls."""
+    """Whether a comment in a file says that a procedure was inlined there."""
     name, file = (text.encode("latin-1") for text in (callee.unit.name, PurePath(callee.path).name))
     return (b"asphalt: %s of %s stands here" % (name, file)) in content
 

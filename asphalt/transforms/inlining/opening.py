@@ -40,8 +40,7 @@ from asphalt.transforms.rewriting.step import Found, Phase, Transformation
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
-    """The calls behind receives whose procedures are a nest that may stand in their place: steps,
-    or why they stay."""
+    """The calls behind receives whose procedures are a nest: steps, or why they are not inlined."""
     scopes = facts.effects.scopes
     sites = CallSites(scopes)
     found: list[Found] = []

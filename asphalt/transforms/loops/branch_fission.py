@@ -43,7 +43,7 @@ from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 @dataclass(frozen=True, slots=True)
 class SplitBranch(Step):
     """The branch at ``position`` of a list is split; ``bodies``: the statements of its arms, those
-    that start transfers first; ``cuts``: how many of each arm come into the first half."""
+    that start transfers first; ``cuts``: how many of each arm are in the first half."""
 
     path: tuple[int, ...]
     position: int
@@ -187,7 +187,7 @@ def _only_ends_sends(node: Node, messages: Messages) -> bool:
 
 
 def repeatable(branch: Branch, cuts: tuple[int, ...], order: Independence) -> bool:
-    """Whether the conditions mean the same behind the first part, and do nothing."""
+    """Whether the conditions have the same values behind the first part, and no side effects."""
     read: list[Access] = []
     for arm in branch.arms:
         footprint = order.facts.footprint(arm.head)

@@ -39,14 +39,14 @@ _KEPT = (TriviaKind.BLANK, TriviaKind.COMMENT)
 
 @dataclass(frozen=True, slots=True)
 class Decided(Step):
-    """The statement that ``path`` leads to, and what is left of it."""
+    """The branch that ``path`` leads to, and the statements that replace it."""
 
     path: tuple[int, ...]
     left: tuple[Node, ...]
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
-    """The branches of a unit that are decided, the outermost first."""
+    """The branches of a unit with constant conditions, the outermost first."""
     truth = ConstantConditions(facts.scope, facts.values)
     found = []
     for path, siblings in _lists(facts.unit.body, ()):
@@ -63,7 +63,7 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:
-    """The unit with one branch replaced by what is executed of it."""
+    """The unit with one branch replaced by the statements that are executed."""
     assert isinstance(step, Decided)
     number = step.path[-1]
 

@@ -53,8 +53,9 @@ MOST_STATEMENTS = 40
 
 @dataclass(frozen=True, slots=True)
 class DividedNest(Trial):
-    """The nest at ``position`` of the list that ``path`` leads to; ``ends``: what is not in the
-    interior, for each of its perfectly nested loops down to the last one that is divided."""
+    """The nest at ``position`` of the list that ``path`` leads to; ``ends``: the iterations that
+    are not in the interior, for each of its perfectly nested loops down to the last one that is
+    divided."""
 
     path: tuple[int, ...]
     position: int
@@ -62,11 +63,9 @@ class DividedNest(Trial):
 
 
 def nests(facts: UnitFacts, choices: Choices) -> tuple[Found, ...]:
-    """What can be divided of a unit: of the nests that have runs of statements to pass, the splits
-    and what keeps nests back.
-
-    ``choices``: these runs, for the nest at a position of a list with such windows.
-    """
+    """The splits of a unit, and what keeps nests from being split.  ``choices``: the runs of
+    statements that the interior of a nest at a position of a list with such windows would have to
+    pass."""
     messages = facts.once(Messages)
     order = facts.once(Independence.of)
     found: list[Found] = []
@@ -112,9 +111,9 @@ class Nest:
     position: int
 
     def divided(self, choices: Iterable[tuple[Node, ...]]) -> Found | None:
-        """The split whose interior can pass the first of these runs of statements, which stand
-        before or behind the nest, that any interior can pass; or what keeps it back from the first
-        one; None: there is nothing to split, or nothing has to be."""
+        """The split whose interior can pass the first of these runs of statements before or behind
+        the nest that any interior can pass; or what keeps it from passing the first run; None:
+        there is nothing to split, or no need."""
         *_, chain = ((), *tilable_loops(self.nest))
         if not chain or any(is_edge(loop, self.facts) for loop in chain):
             return None
@@ -241,7 +240,7 @@ class Nest:
 
 
 def is_edge(loop: Do, facts: UnitFacts) -> bool:
-    """Whether a loop leaves iterations out, or has few: what was split off is not split again."""
+    """Whether a loop leaves iterations out, or has few; edges are not split again."""
     head = loop.head.what
     if not isinstance(head, DoHead) or head.step is not None:
         return True

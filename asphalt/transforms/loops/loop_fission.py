@@ -59,8 +59,8 @@ _UNSENT = "asphalt: the statements of the nest that no message needs"
 @dataclass(frozen=True, slots=True)
 class SplitNest(Trial):
     """The nest at ``position`` of the list that ``path`` leads to becomes two; ``group``: the
-    numbers of the parts (``StatementOrder``) that messages have nothing to do with, whose nest is
-    the first one or the second."""
+    numbers of the statements (``StatementOrder``) that no message concerns, whose nest is the first
+    one or the second."""
 
     path: tuple[int, ...]
     position: int
@@ -69,7 +69,8 @@ class SplitNest(Trial):
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
-    """The nests of a unit that become two, of which one can come into the window of a transfer."""
+    """The nests of a unit that can become two so that one of them can move into the window of a
+    transfer."""
     messages = facts.once(Messages)
     found: list[Found] = []
     for path, siblings in lists_in(facts.unit.body):
@@ -129,7 +130,7 @@ class _Nest:
         return self.facts.once(Independence.of)
 
     def split(self, siblings: Run, windows: tuple[OverlapWindow, ...]) -> Iterator[Found]:
-        """What can be split off, to go before a wait or behind a start."""
+        """The statements that can be split off, to move above a wait or below a start."""
         runs = (
             *((run, True) for run in from_waits(siblings, windows, self.position)),
             *((run, False) for run in to_starts(siblings, windows, self.position)),

@@ -1,4 +1,4 @@
-"""A nest written several times, each time for a part of its iterations: interior and edges."""
+"""A nest written several times, each time for some of its iterations: interior and edges."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _CONTINUE = Plain("continue")
 def interior(
     nest: Do, ends: tuple[EdgeCounts, ...], comments: tuple[str, ...], facts: UnitFacts
 ) -> Do:
-    """The nest without the iterations at the ends of its loops (``ends``: of each of its perfectly
-    nested loops, the outermost first; those behind the last one have none)."""
+    """The nest without the iterations at the ends of its loops.  ``ends``: of each of its perfectly
+    nested loops, the outermost first; loops behind the last one have none."""
     heads = [_inside(loop, own, facts.scope) for loop, own in zip(_chain(nest), ends, strict=False)]
     return marked(with_heads(nest, heads), comments, facts)
 
 
 def edges(nest: Do, ends: tuple[EdgeCounts, ...], facts: UnitFacts) -> tuple[Do, ...]:
     """Nests for the other iterations: the ends of the outermost loop with all iterations of the
-    others, then those of the next one with the interior of the outermost one, and so on."""
+    others, then those of the next loop with the interior of the outermost one, and so on."""
     plain = without_comments(nest, facts.eol)
     chain = _chain(plain)
     made: list[Do] = []
@@ -119,7 +119,7 @@ def with_heads(nest: Do, heads: list[DoHead]) -> Do:
 
 
 def without_comments(nest: Do, eol: str) -> Do:
-    """The nest as it is repeated: what comments say stands at the interior, and so do labels."""
+    """The nest for a second time: comments and labels stand at the interior only."""
 
     def change(leaf: Leaf) -> Leaf:
         return replace(leaf, lead=(), trail=eol)
@@ -130,10 +130,8 @@ def without_comments(nest: Do, eol: str) -> Do:
 
 
 def why_not_repeated(nest: Do, facts: UnitFacts) -> str | None:
-    """The name or label that keeps a nest from being written a second time.
-
-    A label that only says where loops end, at a CONTINUE, does not: END DO says so, too.
-    """
+    """The name or label that keeps a nest from being written a second time.  A label that only ends
+    loops, at a CONTINUE, does not, since END DO can replace it."""
     inside = tuple(leaves(nest))
     ways = {label for leaf in inside for label in jump_targets(leaf.what)}
     for leaf in inside:

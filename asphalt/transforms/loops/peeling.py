@@ -48,7 +48,7 @@ _COMMENT = "asphalt: the rest of the nest, which no message needs"
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
-    """The nests of a unit of which a part can come into the window of a transfer behind them."""
+    """The nests of a unit of which a part can move into the window of a transfer behind them."""
     return nests(facts, to_starts)
 
 

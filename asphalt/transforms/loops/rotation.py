@@ -63,8 +63,8 @@ _FIRST = "asphalt: what begins the first iteration; later ones have it at the en
 
 @dataclass(frozen=True, slots=True)
 class Rotate(Step):
-    """The statements at ``places`` of the body of the loop at ``position`` of a list, with which it
-    begins but for what they may pass, go to its end."""
+    """The statements at ``places`` move to the end of the loop at ``position`` of a list; they
+    begin its body, except for statements that they may pass."""
 
     path: tuple[int, ...]
     position: int
@@ -72,7 +72,7 @@ class Rotate(Step):
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
-    """The loops of a unit that begin with work, and end with receives that have none behind."""
+    """The loops of a unit that begin with work, and end with receives without work behind them."""
     found: list[Found] = []
     for path, siblings in lists_in(facts.unit.body):
         for position, node in enumerate(siblings):
@@ -84,8 +84,9 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
 
 
 def before_takes(facts: UnitFacts) -> tuple[Found, ...]:
-    """The loops of a unit that begin with work, but for receives that are posted, and end with what
-    takes messages from queues; for each, as much of that work as possible first, then with less."""
+    """The loops of a unit that begin with work, or with receives that are posted and work, and end
+    with statements that take messages from queues; for each, with as much of that work as possible
+    first, then with less."""
     messages = facts.once(Messages)
     evidence = (
         "all statements are executed in the same order",
@@ -101,8 +102,8 @@ def before_takes(facts: UnitFacts) -> tuple[Found, ...]:
 
 
 def works_first(loop: Do, facts: UnitFacts) -> tuple[tuple[int, ...], ...]:
-    """The places of the work with which a loop begins and that can go to its end, where only posted
-    receives may stand in front of it: of all of it, then of less and less."""
+    """The places of the work at the beginning of a loop that can move to its end past posted
+    receives: all of it, then less and less."""
     messages, order = facts.once(Messages), facts.once(Independence.of)
     goes_on = continuation_condition(loop)
     posts: list[Node] = []
@@ -137,7 +138,7 @@ def _step(
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:
-    """The unit with the first work of a loop in front of it, and at its end."""
+    """The unit with the first work of a loop in front of the loop, and at the end of its body."""
     assert isinstance(step, Rotate)
 
     def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -169,7 +170,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
 
 
 def is_used(facts: UnitFacts) -> bool:
-    """Whether what begins the next iteration of some loop has gone elsewhere than to its end."""
+    """Whether the work of the next iteration of some loop has moved on from its end."""
     for _, siblings in lists_in(facts.unit.body):
         for loop in siblings:
             goes_on = continuation_condition(loop) if isinstance(loop, Do) else None

@@ -43,15 +43,15 @@ from asphalt.transforms.rewriting.step import Found, Phase, Transformation
 
 
 def loops(facts: UnitFacts) -> tuple[tuple[int, ...], ...]:
-    """Where the loops stand that take messages from queues and begin with work that could come
-    before that: the path of each in the unit, the innermost ones first."""
+    """The loops that take messages from queues and begin with work that could come before that: the
+    path of each in the unit, the innermost ones first."""
     return tuple(place for place, _ in facts.once(_loops))
 
 
 def check(facts: UnitFacts, loop: tuple[int, ...] | None = None) -> tuple[Found, ...]:
     """The branches of a unit that take messages behind what they send, in loops that begin with
-    work which could come between; ``loop``: only those that stand in this one, and in no loop
-    inside of it."""
+    work that could come in between.  ``loop``: only those in this loop, and in no loop inside of
+    it."""
     messages, order = facts.once(Messages), facts.once(Independence.of)
     bodies_of = (node.body for place, node in facts.once(_loops) if loop in (None, place))
     inside = {id(branch) for body in bodies_of for branch in _branches(body)}

@@ -67,8 +67,8 @@ from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
 @dataclass(frozen=True, slots=True)
 class Share(Trial):
-    """Parts of the nest at ``position`` of a list go behind the statements at ``targets``, which
-    stand in front of waits."""
+    """Parts of the nest at ``position`` of a list move behind the statements at ``targets``, which
+    precede waits."""
 
     path: tuple[int, ...]
     position: int
@@ -76,7 +76,7 @@ class Share(Trial):
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
-    """The nests of a unit that can be shared by the windows of several receives."""
+    """The nests of a unit that the windows of several receives can share."""
     messages = facts.once(Messages)
     found: list[Found] = []
     for path, siblings in lists_in(facts.unit.body):

@@ -40,7 +40,7 @@ _COMMENT = "asphalt: the interior of the nest, which meets nothing that is under
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
-    """The nests of a unit of which a part can come into the window of a transfer before them."""
+    """The nests of a unit of which a part can move into the window of a transfer before them."""
     return nests(facts, from_waits)
 
 

@@ -52,8 +52,8 @@ _ELSE = {"if": "else", "select": "case_default"}
 
 @dataclass(frozen=True, slots=True)
 class CopyOnPaths(Trial):
-    """The call at ``origin`` of a list goes into the arms of the branch at ``target``; ``places``:
-    in front of which statement of each arm."""
+    """The call at ``origin`` of a list moves into the arms of the branch at ``target``; ``places``:
+    of each arm, the statement in front of which its copy stands."""
 
     path: tuple[int, ...]
     origin: int
@@ -62,7 +62,7 @@ class CopyOnPaths(Trial):
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
-    """The waits and starts of a unit that a branch keeps back, and that pass work in an arm."""
+    """The waits and starts of a unit that a branch stops, and that can pass work in an arm."""
     messages = facts.once(Messages)
     order = facts.once(Independence.of)
     return tuple(

@@ -53,9 +53,9 @@ from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
 @dataclass(frozen=True, slots=True)
 class Move(Step):
-    """Statement ``origin`` of a list goes to ``target``; ``path`` leads to the list.
+    """Statement ``origin`` of a list moves to ``target``; ``path`` leads to the list.
 
-    ``sizes``: the named constants that have to be positive for it.
+    ``sizes``: the named constants that must be positive for that.
     """
 
     path: tuple[int, ...]
@@ -65,13 +65,13 @@ class Move(Step):
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
-    """The moves that widen the window of some transfer of a unit."""
+    """The moves that fill the window of some transfer of a unit."""
     return tuple(moves(facts))
 
 
 def moves(facts: UnitFacts) -> Iterator[Move]:
-    """The same one after the other: most of what is asked for the second is in vain when the first
-    has been made."""
+    """These moves, found one by one: most of the work for the second one is in vain once the first
+    one is made."""
     messages = facts.once(Messages)
     order = facts.once(Independence.of)
     for path, siblings in lists_in(facts.unit.body):
@@ -93,8 +93,8 @@ def busy_requests(facts: UnitFacts) -> frozenset[str]:
 
 
 def hidden_work(facts: UnitFacts) -> int:
-    """How much work stands between starts and what completes them, as a number of loops, calls
-    and array statements; what stands in several windows counts for each of them."""
+    """How many loops, calls and array statements stand between starts and completions; one in
+    several windows counts for each of them."""
     messages = facts.once(Messages)
     order = facts.once(Independence.of)
     return sum(
@@ -105,7 +105,8 @@ def hidden_work(facts: UnitFacts) -> int:
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:
-    """The unit with one statement moved, which does not compile with other sizes."""
+    """The unit with one statement moved.  If the move needs sizes, the unit does not compile with
+    others."""
     assert isinstance(step, Move)
 
     def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:

@@ -48,8 +48,8 @@ from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
-    """The loops of a unit at whose ends the work of the next iteration may come before what takes
-    messages from queues."""
+    """The loops of a unit that end with work of the next iteration that can move above the
+    statements that take messages from queues."""
     messages, order = facts.once(Messages), facts.once(Independence.of)
     found: list[Found] = []
     for path, siblings in lists_in(facts.unit.body):
@@ -69,8 +69,8 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:
-    """The unit with the work of the next iteration in front of what takes messages; a comment keeps
-    code motion from bringing behind it what stands in front of it, and may send."""
+    """The unit with the work of the next iteration above the statements that take messages.  A
+    comment keeps code motion from moving statements that may send past it."""
     assert isinstance(step, code_motion.Move)
 
     def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -86,8 +86,8 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
 
 
 def takes_at(nodes: tuple[Node, ...], messages: Messages) -> int | None:
-    """Where a list, behind all that sends messages or posts receives, first takes messages from
-    queues; None: nowhere."""
+    """The position in a list, behind all that sends messages or posts receives, of the first
+    statement that takes messages from queues; None: there is none."""
     starting = (n for n, node in enumerate(nodes) if posts_or_sends(node, messages))
     behind = 1 + max(starting, default=-1)
     places = (n for n in range(behind, len(nodes)) if takes(nodes[n], messages))

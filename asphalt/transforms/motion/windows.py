@@ -48,9 +48,9 @@ def windows_of(siblings: tuple[Node, ...], messages: Messages) -> Iterator[Overl
 def in_window(
     siblings: tuple[Node, ...], window: OverlapWindow, messages: Messages
 ) -> tuple[Node, ...]:
-    """The statements that are executed while a transfer is under way: those between its start and
+    """The statements that are executed while a transfer is in progress: those between its start and
     its completion, on any path where these stand in the arms of branches, and those of a loop whose
-    iterations start one each."""
+    iterations start a transfer each."""
     first, last = siblings[window.first], siblings[window.last]
     around: tuple[Node, ...] = ()
     if isinstance(first, Do) and not messages.only_starts(first):
@@ -84,12 +84,12 @@ def paths_of(node: Node) -> tuple[tuple[Leaf, ...], ...]:
 
 
 def is_given(node: Node) -> bool:
-    """Whether a statement stands where it is for the transfer there."""
+    """Whether a statement was placed in its window on purpose, so that it does not move on."""
     return _is_marked(node, GOES_ON) or is_beside_taken(node)
 
 
 def is_beside_taken(node: Node) -> bool:
-    """Whether a statement stands in front of what takes messages, behind all that is sent."""
+    """Whether a statement was placed in front of one that takes messages, behind all that is sent."""
     return _is_marked(node, BESIDE_TAKEN)
 
 
@@ -118,7 +118,7 @@ def takes_time(leaf: Leaf, messages: Messages) -> bool:
 
 
 def work_in_windows(facts: UnitFacts) -> Mapping[str, int]:
-    """How many statements that take time stand in the windows of a unit, by the request."""
+    """How many statements that take time are in the windows of a unit, by the request."""
     messages = facts.once(Messages)
     found: dict[str, set[int]] = {}
     for _, siblings in lists_in(facts.unit.body):

@@ -50,8 +50,8 @@ REQUEST = "asphalt_request_"
 class Split(Step):
     """A blocking transfer that can be made non-blocking; receives come before sends.
 
-    ``not_whole``: why it can be messages only, and not one non-blocking operation; None: it can.
-    ``stored``: the variable that gets MPI_SUCCESS where the call stood, since somebody may read it.
+    ``not_whole``: why it can become messages only, and not one non-blocking operation; None: it
+    can.  ``stored``: the variable that gets MPI_SUCCESS in place of the call, since it may be read.
     """
 
     leaf: Leaf
@@ -67,20 +67,20 @@ class Split(Step):
 
     @property
     def operation(self) -> str:
-        """The MPI procedure that stood there."""
+        """The MPI procedure of the blocking call."""
         return self.call.procedure.spelled
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
-    """Each blocking transfer and collective operation of a unit that can be non-blocking: a step,
-    or why it stays."""
+    """Each blocking transfer and collective operation of a unit: a step, or why it cannot be
+    non-blocking."""
     return tuple(
         one for one in facts.once(splits) if isinstance(one, Refused) or one.not_whole is None
     )
 
 
 def splits(facts: UnitFacts) -> tuple[Split | Refused, ...]:
-    """The same, with those that can be messages only."""
+    """All of them, including those that can become messages only."""
     messages = facts.once(Messages)
     rules = Rules(facts, facts.once(Independence.of))
     found: list[Split | Refused] = []
@@ -140,8 +140,8 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
 def instead(
     split: Split, calls: Sequence[What], mark: str, facts: UnitFacts
 ) -> Callable[[Leaf], tuple[Node, ...]]:
-    """Replaces a blocking call by others, which know no error code: MPI_SUCCESS is stored behind
-    them where somebody may read it.  Each thing that is assumed is said in a comment."""
+    """Replaces a blocking call by others, which return no error code: MPI_SUCCESS is stored behind
+    them where it may be read.  A comment names each assumption."""
     stored: tuple[What, ...] = ()
     if split.stored is not None:
         named = var("MPI_SUCCESS")

@@ -56,7 +56,7 @@ COULD = "it could be non-blocking, if there is computation to overlap"
 
 
 class Rules:
-    """The rules, with what they ask again and again of one unit."""
+    """The rules for the calls of one unit, with the analyses that they share."""
 
     def __init__(self, facts: UnitFacts, order: Independence) -> None:
         self.facts = facts
@@ -67,7 +67,8 @@ class Rules:
     def judged(
         self, leaf: Leaf, call: MpiCall, sides: tuple[Side, ...]
     ) -> Refused | tuple[tuple[Side, ...], tuple[str, ...], tuple[str, ...]]:
-        """Why a call stays; or what is started instead, the evidence, and what is assumed."""
+        """Why a call remains blocking; or the operations to start instead, the evidence, and the
+        assumptions."""
         facts = self.facts
         where = f"line {line_of(leaf)}: {call.procedure.spelled}"
         skipped = self.said.skipped(leaf)
@@ -126,7 +127,7 @@ class Rules:
         return self._collective(leaf, call, sides, evidence)
 
     def never(self, leaf: Leaf, call: MpiCall) -> Refused:
-        """Why a collective operation stays that has a non-blocking form, which is not used."""
+        """Why asphalt does not use the non-blocking form of a collective operation."""
         where = f"line {line_of(leaf)}: {call.procedure.spelled}"
         skipped = self.said.skipped(leaf)
         if skipped is not None:
@@ -176,9 +177,9 @@ class Rules:
 
 
 def why_types_are_lost(call: MpiCall, facts: UnitFacts) -> str | None:
-    """Why an operation with a datatype for each rank is not to be started as one.
+    """Why an operation with a datatype for each rank cannot be started as one.
 
-    Open MPI 4.1 hands an array to ``MPI_Ialltoallw`` of C that is free when the Fortran procedure
+    Open MPI 4.1 passes ``MPI_Ialltoallw`` of C an array that is freed when the Fortran procedure
     returns, and releases the derived types in it at the wait.
     """
     for parameter, actual in call.bound():
@@ -279,7 +280,7 @@ def _is_one_variable(buffer: Expr, facts: UnitFacts) -> str | None:
 
 
 def is_read(expr: Expr, leaf: Leaf, facts: UnitFacts) -> bool:
-    """Whether what a call gives to a variable may be read, here or by somebody else."""
+    """Whether the value that a call assigns to a variable may be read, in the unit or elsewhere."""
     if mpi_constant(expr, facts.scope) is not None:
         return False
     if not isinstance(expr, Ref):
@@ -295,7 +296,7 @@ def is_read(expr: Expr, leaf: Leaf, facts: UnitFacts) -> bool:
 
 
 def is_code_read(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> bool:
-    """Whether somebody may miss MPI_SUCCESS if a call does not store it any more."""
+    """Whether anything may read the MPI_SUCCESS that a call would store."""
     error = call.error
     if not isinstance(error, Ref) or not is_read(error, leaf, facts):
         return False

@@ -1,4 +1,4 @@
-"""What the run-time module starts instead of a blocking call: one operation, or one a message."""
+"""The operations that the run-time module starts instead of a blocking call."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class Side:
 def sides_of(call: MpiCall, scope: Scope) -> tuple[Side, ...]:
     """The operations that a blocking call stands for; (): the run-time module cannot start them.
 
-    A call that receives and sends starts the receive first, so that the message finds it posted;
-    with one buffer for both it is one operation, in which what is sent leaves from a copy.
+    A call that receives and sends starts the receive first, so that the message finds it posted.
+    With one buffer for both it is one operation, which sends from a copy.
     """
     form = nonblocking_form(call.procedure)
     if form is not None:

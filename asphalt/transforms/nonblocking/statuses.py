@@ -72,8 +72,8 @@ def _type_of(symbol: Symbol, path: tuple[str, ...]) -> tuple[TypeSpec | None, Sc
 
 
 def may_be_another(status: Expr, leaf: Leaf, call: MpiCall, order: Independence) -> bool:
-    """Whether the message may change which element the status is: its subscripts have the values
-    that they have before the call, and the wait stands where some of the message may have come."""
+    """Whether the message may change which element the status is: the subscripts have their values
+    from before the call, and the wait stands where some of the message may have arrived."""
     if not any(isinstance(part, Ref | Component) and part.args for part in walk(status)):
         return False
     given = order.facts.footprint(replace(leaf, what=ArmHead("if", (status,)))).accesses

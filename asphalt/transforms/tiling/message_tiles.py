@@ -37,13 +37,13 @@ _ONE = Poly.constant(1)
 
 @dataclass(frozen=True, slots=True)
 class MessageSpan:
-    """A message as a whole: from the statement that starts it, at a position of a list, to the one
-    that waits for it; one statement for both where it is blocking.
+    """A whole message: from the statement that starts it, at a position of a list, to the one that
+    waits for it; a blocking call is both.
 
-    ``starter``: the procedure of the run-time module; ``arguments``: those of it up to the
-    communicator.  ``parts``: once it is known how it is cut.  ``paced``: whether a part may wait
-    for that of D tiles before it; otherwise all waits stay behind.  ``is_own``: the program starts
-    and completes it by two calls; ``stays``: why they stay as they are.
+    ``starter``: the procedure of the run-time module; ``arguments``: its arguments up to the
+    communicator.  ``parts``: how it is cut, once that is known.  ``paced``: whether a part may wait
+    for the part D tiles before it; otherwise all waits come behind the tiles.  ``is_own``: whether
+    the program starts and completes it by two calls; ``stays``: why these cannot be replaced.
     """
 
     receives: bool
@@ -73,7 +73,7 @@ class MessageSpan:
 
 
 class Emission:
-    """The statements of one pipeline."""
+    """The statements of one wavefront in tiles."""
 
     def __init__(
         self,
@@ -111,8 +111,8 @@ class Emission:
         after: tuple[int, ...],
         along: str,
     ) -> tuple[Node, ...]:
-        """The list with the groups in tiles; ``before`` and ``after``: what comes in front of them
-        and behind."""
+        """The list with the groups in tiles; ``before`` and ``after``: the statements in front of
+        them and behind."""
         make = self._maker(siblings[groups[0].position])
         tiles = self._tiles(groups, make, along)
         made: list[Node] = []

@@ -49,7 +49,7 @@ class _Named:
 
 
 class OwnStarts:
-    """What the program starts itself in one unit."""
+    """The messages that the program starts itself in one unit."""
 
     def __init__(self, facts: UnitFacts) -> None:
         self.facts = facts
@@ -58,8 +58,8 @@ class OwnStarts:
         self._judged: dict[int, tuple[Leaf, str | None]] = {}
 
     def messages_of(self, siblings: tuple[Node, ...]) -> Iterator[MessageSpan]:
-        """Those that statements of a list start, each up to its wait; those that stay as they are
-        with the reason."""
+        """Those that statements of a list start, each up to its wait; with the reason if asphalt
+        cannot replace their calls."""
         for window in windows_of(siblings, self.messages):
             if self._is_own(window.call) and self.why_not(window.start, window.call) is None:
                 (end,) = self.messages.completion(window.start) or ()
@@ -81,7 +81,7 @@ class OwnStarts:
         return next(found, (start, len(siblings) - 1))
 
     def why_not(self, start: Leaf, call: MpiCall) -> str | None:
-        """Why the start of a message and its wait stay as they are."""
+        """Why the start of a message and its wait cannot be replaced."""
         if id(start) not in self._judged:
             self._judged[id(start)] = start, self._why_not(start, call)
         return self._judged[id(start)][1]

@@ -27,8 +27,8 @@ class SegmentEnd:
     in tiles.
 
     ``groups``: the nests and the start of a send, or the wait of a receive and the nests; (): no
-    nest is tiled.  ``before``, ``after``: the positions of other statements between them, which
-    come in front of the tiles or behind them.
+    nest is tiled.  ``before``, ``after``: the positions of statements in between that move in front
+    of the tiles or behind them.
     """
 
     path: tuple[int, ...]
@@ -67,7 +67,7 @@ class Segments(Emission):
     def segmented(
         self, sides: Sequence[SegmentEnd], along: str, siblings: tuple[Node, ...]
     ) -> tuple[Node, ...]:
-        """A list with the ends that stand in it."""
+        """A list with those ends that stand in it."""
         made: list[Node] = []
         chosen = False
         for position, node in enumerate(siblings):

@@ -71,7 +71,7 @@ from asphalt.transforms.tiling.tile_declarations import declared, takes_tiles
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
-    """The messages of a unit that can be cut into segments, of those that are non-blocking."""
+    """The non-blocking messages of a unit that can be cut into segments."""
     if not takes_tiles(facts):
         return ()
     return tuple(
@@ -80,8 +80,8 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
 
 
 def refusals(facts: UnitFacts) -> tuple[Refused, ...]:
-    """What keeps a message whole beside whose send or receive a nest stands, blocking ones
-    included: one for each of the two calls."""
+    """What keeps a message with a nest beside its send or receive from being cut, blocking ones
+    included: one refusal for each of the two calls."""
     if not takes_tiles(facts):
         return ()
     ends = SegmentableMessages(

@@ -47,8 +47,9 @@ class Segmented(Step):
     """A message that is cut into segments at both ends.
 
     ``site``: the name in the header; ``along``: the variable of the loops; ``work``: about the
-    operations of an iteration of the nests of both ends, ``amount``: of all, with the sizes of now.
-    ``between``: what is executed between the nest in front of the send and the wait of the receive.
+    operations of an iteration of the nests of both ends, ``amount``: of all iterations, with the
+    present sizes.  ``between``: what is executed between the nest in front of the send and the wait
+    of the receive.
     """
 
     receive: SegmentEnd
@@ -83,7 +84,8 @@ class _Place:
 
 
 class SegmentableMessages(Finder):
-    """What is found in one unit; ``blocking``: with the messages that could be non-blocking."""
+    """The messages of one unit that may be cut; ``blocking``: including those that could be
+    non-blocking."""
 
     def __init__(
         self, facts: UnitFacts, messages: Messages, order: Independence, *, blocking: bool = False
@@ -93,11 +95,11 @@ class SegmentableMessages(Finder):
         self._plain = Scopes(facts.scope.program).of(facts.located)
 
     def all(self) -> Iterator[Found]:
-        """The messages that can be segmented, or what keeps them whole."""
+        """The messages that can be cut, or what keeps them from it."""
         return (found for _, _, found in self.pairs_found())
 
     def pairs_found(self) -> Iterator[tuple[MessageSpan, MessageSpan, Found]]:
-        """The same, each with the send and the receive."""
+        """These results, each with the send and the receive."""
         body = self.facts.unit.body
         order = {id(leaf): n for n, leaf in enumerate(x for node in body for x in leaves(node))}
         places = [

@@ -45,12 +45,12 @@ _TOGETHER = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Pipeline(Step):
-    """The statements of the list that ``path`` leads to which are executed in tiles.
+    """A wavefront: the statements of the list that ``path`` leads to which are executed in tiles.
 
-    ``groups``: from the receive to the send; ``before``, ``after``: the positions of other
-    statements between them, which come in front of the tiles or behind them.  ``site``: the name in
-    the header; ``along``: the variable of the loops; ``work``: about the operations of an
-    iteration, ``amount``: of all, with the sizes of now.
+    ``groups``: from the receive to the send; ``before``, ``after``: the positions of statements in
+    between that move in front of the tiles or behind them.  ``site``: the name in the header;
+    ``along``: the variable of the loops; ``work``: about the operations of an iteration,
+    ``amount``: of all iterations, with the present sizes.
     """
 
     path: tuple[int, ...]
@@ -73,7 +73,7 @@ class Pipeline(Step):
 
 
 class Finder:
-    """What is found in one unit."""
+    """Finds the wavefronts of one unit."""
 
     def __init__(self, facts: UnitFacts, messages: Messages, order: Independence) -> None:
         self.facts = facts
@@ -84,7 +84,7 @@ class Finder:
         self.pairs = facts.once(SolePair)
 
     def found(self, path: tuple[int, ...], siblings: tuple[Node, ...]) -> Iterator[Found]:
-        """The pipelines of one statement list, or what keeps the messages whole."""
+        """The wavefronts of one statement list, or what keeps their messages from being cut."""
         whole = messages_of(siblings, self.facts, self.messages)
         for receive in (m for m in whole if m.receives):
             for send in (m for m in whole if not m.receives):

@@ -20,21 +20,21 @@ _ARGUMENTS = {
 def messages_of(
     siblings: tuple[Node, ...], facts: UnitFacts, messages: Messages
 ) -> tuple[MessageSpan, ...]:
-    """The messages that statements of a list send or receive: those that asphalt has made
-    non-blocking, and blocking ones that it could; none whose status or error code is read."""
+    """The messages that statements of a list send or receive: those that are non-blocking, and
+    blocking ones that could be; only if neither status nor error code is read."""
     place = {id(leaf): p for p, node in enumerate(siblings) for leaf in leaves(node)}
     return (*started_messages(siblings, messages), *_blocking(place, facts, 1))
 
 
 def exchanged_messages(siblings: tuple[Node, ...], facts: UnitFacts) -> tuple[MessageSpan, ...]:
-    """The messages that statements of a list send and receive in one blocking call that could be
-    two non-blocking ones; none of which the status or the error code is read."""
+    """The messages of statements of a list that send and receive in one blocking call, which could
+    be two non-blocking ones; only if neither status nor error code is read."""
     place = {id(leaf): p for p, node in enumerate(siblings) for leaf in leaves(node)}
     return tuple(_blocking(place, facts, 2))
 
 
 def started_messages(siblings: tuple[Node, ...], messages: Messages) -> tuple[MessageSpan, ...]:
-    """The same, without those that are blocking."""
+    """The non-blocking ones of these messages."""
     windows = (_window(w, siblings, messages) for w in windows_of(siblings, messages))
     return tuple(m for m in windows if m is not None)
 
