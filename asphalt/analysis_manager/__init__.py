@@ -1,1 +1,4 @@
-"""The analyses of a source tree: made once, kept, invalidated by edits (LLVM: AnalysisManager)."""
+"""The analyses of a source tree: made once, kept, invalidated by edits (LLVM: AnalysisManager).
+
+The analyses themselves stand in ``analysis``.
+"""

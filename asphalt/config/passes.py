@@ -92,8 +92,6 @@ TRANSFERS = tuple(one for one in PASSES if one is not Pass.PREPUSH)
 """The passes for messages between two ranks, and for collective operations that are no exchange."""
 STARTING = tuple(one for one in TRANSFERS if Role.STARTS in one.roles)
 GAINING = tuple(one for one in TRANSFERS if Role.GAINS in one.roles)
-STARTING = tuple(one for one in TRANSFERS if Role.STARTS in one.roles)
-GAINING = tuple(one for one in TRANSFERS if Role.GAINS in one.roles)
 DEFAULT = (Pass.PREPUSH,)
 GROUPS = {"transfers": TRANSFERS, "all": PASSES}
 """Names for several passes."""

@@ -1,1 +1,4 @@
-"""Runs commands under a time limit, with the MPIs of this machine and SimGrid."""
+"""Runs commands under a time limit, with the MPIs of this machine and SimGrid.
+
+What is compared belongs in ``verify``, what is simulated in ``simulation``.
+"""

@@ -1,1 +1,4 @@
-"""Reaching definitions in one program unit, and analyses that depend on them (``UnitFacts``)."""
+"""Reaching definitions in one program unit, and analyses that depend on them (``UnitFacts``).
+
+Facts about one statement belong in ``memory``, facts about called procedures in ``effects``.
+"""

@@ -1,1 +1,4 @@
-"""The ``!$asphalt`` directives of a source, and the assumptions that they accept."""
+"""The ``!$asphalt`` directives of a source, and the assumptions that they accept.
+
+What a directive changes is decided where its fact is used.
+"""

@@ -1,4 +1,4 @@
-"""Whether a variable may have a second name (hazard 6 of the design).
+"""Whether a variable may have a second name, so that an access by one changes the other.
 
 Second names come from EQUIVALENCE, pointers, and addresses that C_LOC, LOC or MPI take.  An
 attribute alone does not give one: a target to which nothing points has one name, and so has a

@@ -1,4 +1,4 @@
-"""Whether the elements of an array are contiguous in memory (hazard 1 of the design).
+"""Whether the elements of an array are contiguous in memory, so that no copy of it is passed.
 
 Where they are not, a compiler passes a copy to MPI, which is gone when a non-blocking call returns.
 F2018 8.5.7 defines which arrays are contiguous, 9.5.4 which references to them.

@@ -1,4 +1,4 @@
-"""Whether a buffer keeps its storage and shape as long as messages use it (hazard 7).
+"""Whether a buffer keeps its storage and shape as long as messages use it.
 
 asphalt posts receives where the producer begins, and puts the last wait where the call was.  In
 between an array may lose its storage: it is deallocated, MOVE_ALLOC moves its allocation, an

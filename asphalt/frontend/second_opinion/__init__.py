@@ -1,1 +1,4 @@
-"""The meaning of the same statements to fparser and fortls, compared with asphalt's own."""
+"""The meaning of the same statements to fparser and fortls, compared with asphalt's own.
+
+fparser is imported here only; fortls in ``source_tree.index``.
+"""

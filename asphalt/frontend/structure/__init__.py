@@ -1,1 +1,4 @@
-"""From split statements to the tree of program units and constructs."""
+"""From split statements to the tree of program units and constructs.
+
+What a single statement means belongs in ``statements``.
+"""

@@ -1,1 +1,4 @@
-"""Procedures that exchange messages, expanded in place; calls for both directions opened."""
+"""Procedures that exchange messages, expanded in place; calls for both directions opened.
+
+Whether a call may be replaced belongs in ``analysis.inlining``.
+"""

@@ -1,1 +1,4 @@
-"""Loop transformations: index-set splitting, peeling, fission, rotation, unrolling."""
+"""Loop transformations: index-set splitting, peeling, fission, rotation, unrolling.
+
+Loops that are cut into tiles together with their messages belong in ``tiling`` and ``prepush``.
+"""

@@ -89,7 +89,7 @@ def is_given(node: Node) -> bool:
 
 
 def is_beside_taken(node: Node) -> bool:
-    """Whether a statement was placed in front of one that takes messages, behind all that is sent."""
+    """Whether a statement was placed between all that is sent and one that takes messages."""
     return _is_marked(node, BESIDE_TAKEN)
 
 

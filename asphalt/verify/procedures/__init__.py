@@ -1,1 +1,4 @@
-"""Calls procedures of the original and of the transformed program, and compares results."""
+"""Calls procedures of the original and of the transformed program, and compares results.
+
+Comparing whole programs belongs in ``verify``.
+"""
