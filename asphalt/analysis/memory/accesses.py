@@ -11,7 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 from asphalt.ir.expr import Component, Expr, Op, Ref, Section
-from asphalt.ir.stmt import IO, Assign, Call, Jump, What
+from asphalt.ir.stmt import IO, Allocation, Assign, Call, Jump, What
 from asphalt.ir.tree import Do, Leaf
 
 if TYPE_CHECKING:
@@ -160,6 +160,8 @@ class Effect:
             return f"the {what.kind.upper()} {where}"
         if isinstance(what, Jump):
             return f"the {what.kind.value.upper()} {where}"
+        if isinstance(what, Allocation):
+            return f"the {what.kind.upper()} {where}"
         if self.kind is EffectKind.MPI:
             return f"{self.detail} {where}"
         return f"{self.kind.value} {where} ({self.detail})"

@@ -189,7 +189,7 @@ def _judged(facts: UnitFacts) -> tuple[DecompositionStep | Refused, ...]:
             if isinstance(divided, Divided):
                 found.append(DecompositionStep(path, position, split, divided))
             elif divided is not None:
-                found.append(_refused(split, divided, facts))
+                found.append(_refused(split, divided))
     return tuple(found)
 
 
@@ -222,8 +222,8 @@ def _fault(call: DividedCall, divided: Divided) -> ProtocolError | None:
     return check_blocks(pattern, fills=fills, uses=uses, planes=planes)
 
 
-def _refused(split: nonblocking.Split, obstacle: Obstacle, facts: UnitFacts) -> Refused:
-    message = f"{facts.at(split.leaf)}: {split.operation}: {obstacle.message}"
+def _refused(split: nonblocking.Split, obstacle: Obstacle) -> Refused:
+    message = f"it is not decomposed: {obstacle.message}"
     return refused_at(obstacle, message, split.leaf)
 
 

@@ -126,7 +126,7 @@ class DividedCall:
         if accesses is None or not known:
             return Obstacle(BLOCKS, "its buffers are not known", leaf)
         if _OUT_W in cuts and not self._is_intrinsic(_BITS):
-            return Obstacle(BLOCKS, f"{_BITS} is no intrinsic function here", leaf)
+            return Obstacle(BLOCKS, f"{_BITS} is not an intrinsic function here", leaf)
         # the start, with the sizes of both, is in front of the loop that fills the one
         behind = self._blocks(into, leaf) if into is not None and into.planes else None
         names = behind.names if isinstance(behind, RankBlocks) else frozenset()
@@ -238,13 +238,13 @@ class DividedCall:
             if uses and cut is _SAME and direction > 0:
                 changed = touching(node, blocks.storage, self.facts, writes=True)
                 if changed:
-                    message = f"{self.facts.at(changed[0].leaf)}: what is sent on changes"
+                    message = f"{self.facts.at(changed[0].leaf)} changes what is sent on"
                     return Obstacle(BESIDE, message, changed[0].leaf)
             if uses:
                 worker = worker_in(node, blocks, uses, not self.rooted, self.facts)
                 return worker if isinstance(worker, Obstacle) else (here, worker)
             here += direction
-        return Obstacle(LOOP, "no loop works on its blocks", leaf)
+        return Obstacle(LOOP, "no loop fills or uses its blocks one by one", leaf)
 
     def _why_not_beside(
         self, node: Node, accesses: Iterable[Access], names: Iterable[str] = ()
@@ -253,7 +253,7 @@ class DividedCall:
         line = self.facts.at(next(leaves(node)))
         call = next((call for _, call in self.order.messages.calls(node)), None)
         if call is not None:
-            return f"{line}: {call.procedure.spelled}"
+            return f"the {call.procedure.spelled} in {line}"
         stays = self.order.place.bound(node)
         if stays is not None:
             return stays
