@@ -55,7 +55,9 @@ def left_behind(
         why = "its calls were inlined when these files were transformed before"
     else:
         return None
-    return f"{located.unit.name} stays as it is: nothing in these files calls it any more; {why}"
+    return (
+        f"{located.unit.name} is not transformed: nothing in these files calls it any more; {why}"
+    )
 
 
 def _inlined(located: Located, before: _Callers, still: _Callers) -> str:

@@ -90,7 +90,7 @@ def outcome(folder: Path, files: dict[str, str]) -> Outcome:
 
 def is_left(found: Outcome) -> bool:
     """Whether the exchange is told to be called by nothing, once; else it was looked at."""
-    told = [note for note in found.notes if note.message.startswith("exchange stays as it is")]
+    told = [note for note in found.notes if note.message.startswith("exchange is not transformed")]
     looked_at = [one for one in found.procedures if one.unit == "exchange"]
     assert len(told) + len(looked_at) == 1
     return bool(told)
@@ -265,10 +265,10 @@ def test_what_only_a_procedure_calls_that_nothing_calls_is_left(tmp_path: Path) 
     found = outcome(tmp_path, {"a.f90": text, "b.f90": _MAIN})
     assert was_inlined(found)
     assert [note.message for note in found.notes] == [
-        "between stays as it is: nothing in these files calls it any more; its only call, in step, "
-        "was inlined",
-        "exchange stays as it is: nothing in these files calls it any more; only between calls it, "
-        "which nothing calls either",
+        "between is not transformed: nothing in these files calls it any more; "
+        "its only call, in step, was inlined",
+        "exchange is not transformed: nothing in these files calls it any more; "
+        "only between calls it, which nothing calls either",
     ]
 
 
