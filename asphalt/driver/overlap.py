@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -13,11 +13,10 @@ from asphalt.analysis_manager.analyses import Analyses
 from asphalt.analysis_manager.user_units import user_units
 from asphalt.config.limits import USUAL_DEPTH
 from asphalt.config.passes import Pass
-from asphalt.diagnostics.change import Change as Change
-from asphalt.diagnostics.model import ProblemReport, ProcedureReport, SiteReport
+from asphalt.diagnostics.change import Change
+from asphalt.diagnostics.model import DroppedReport, ProblemReport, ProcedureReport, SiteReport
 from asphalt.driver.given_lines import accepted_now, as_given, given_place
 from asphalt.driver.left_behind import left_behind
-from asphalt.driver.outcome import Outcome as Outcome
 from asphalt.driver.overlap_reports import overlap_reports, procedure_report
 from asphalt.driver.program_starts import own_report
 from asphalt.driver.transfers import nonblocking_operations
@@ -26,11 +25,48 @@ from asphalt.gain.model import Judge
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.optimiser.acceptance import Key, key_of
-from asphalt.optimiser.optimise import Optimised, optimise
+from asphalt.optimiser.optimise import optimise
 from asphalt.optimiser.options import Context, Options
-from asphalt.optimiser.outcome import Tried
+from asphalt.optimiser.outcome import Optimised, Tried
 from asphalt.support.garbage_collection import frozen_heap, rare_collections
 from asphalt.unparse.params import HeaderEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What becomes of a tree: its changed files, and what was tried for each procedure with
+    transfers between ranks.
+
+    ``own``: the reports on operations that the program starts itself and that overlap with no more
+    work.  ``tries``: what the optimiser tried for each unit.  ``notes``: one on each procedure that
+    is not changed because nothing calls it any more.
+    """
+
+    changes: tuple[Change, ...]
+    procedures: tuple[ProcedureReport, ...] = ()
+    own: tuple[SiteReport, ...] = ()
+    tries: Mapping[Key, Tried] = field(default_factory=dict)
+    notes: tuple[ProblemReport, ...] = ()
+
+    def tried(self, site: SiteReport) -> SiteReport:
+        """The report on a transfer that is not changed, with what was tried for its procedure."""
+        for one in self.procedures:
+            if (one.file, one.unit) == (
+                site.file,
+                site.unit,
+            ) and one.first <= site.line <= one.last:
+                more = self._calls_kept(site.unit)
+                return replace(site, dropped=(*one.dropped, *more), ended=one.ended)
+        return site
+
+    def _calls_kept(self, unit: str) -> Iterator[DroppedReport]:
+        """What was tried with the calls of a procedure and not kept."""
+        for one in (p for p in self.procedures if p.unit != unit):
+            for dropped in one.dropped:
+                names = dropped.transformation.split(", ")
+                if Pass.INLINE in names and unit and f"{unit} (" in dropped.does:
+                    yield dropped
+
 
 DEFAULT_TILE = 0
 DEFAULT_DEPTH = USUAL_DEPTH

@@ -17,9 +17,8 @@ from asphalt.diagnostics.model import (
 from asphalt.driver.transfers import marks_at
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.optimiser.acceptance import unit_at
-from asphalt.optimiser.optimise import Done, Dropped, Optimised
 from asphalt.optimiser.origins import SourceLine
-from asphalt.optimiser.outcome import Transfer
+from asphalt.optimiser.outcome import Done, Dropped, Optimised, Transfer
 
 _NAMED = 2  # statements that a message names
 

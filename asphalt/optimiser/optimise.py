@@ -5,8 +5,8 @@ phase; each is a module of ``transforms`` that shows the Fortran before and afte
 the unit after every step, reads it again and analyses it anew, so each step is proved for the text
 that will stand there.  What it searches for one unit is this, from the outside in:
 
-``rounds``: all of the following, again and again with what came of it, until a round changes
-    nothing.
+*Rounds* (``optimise``): all of the following, again and again with what came of it, until a round
+changes nothing.
 
 ``preparation.Search.best``:
 
@@ -18,7 +18,7 @@ that will stand there.  What it searches for one unit is this, from the outside 
     3. *starts* to *departures*, all in ``overlap.Overlap.of`` (below).
     4. *iterations*: rotate loops that end with receives, inline procedures that compute, take
        messages from queues behind the first work of the next iteration.  Keep what gains.
-    5. *tiles*: cut nests with their messages (``waves``), then messages between two nests
+    5. *tiles*: cut nests with their messages, then messages between two nests
        (``segmenting``), one after the other, each if it gains.
 
 ``overlap.Overlap.of``, with collective operations whole and in blocks; the better one is kept:
@@ -50,16 +50,73 @@ from dataclasses import replace
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.optimiser.acceptance import key_of
+from asphalt.optimiser.dropped import TOO_MANY, distinct
 from asphalt.optimiser.options import Context, Options
 from asphalt.optimiser.outcome import FIXPOINT as FIXPOINT
 from asphalt.optimiser.outcome import Done as Done
 from asphalt.optimiser.outcome import Dropped as Dropped
-from asphalt.optimiser.outcome import Optimised as Optimised
+from asphalt.optimiser.outcome import Optimised, Transfer
+from asphalt.optimiser.phases import MOST_STEPS
 from asphalt.optimiser.preparation import Search
 from asphalt.optimiser.program_starts import staying
-from asphalt.optimiser.rounds import optimised
 from asphalt.optimiser.unit_state import Workshop
 from asphalt.support.garbage_collection import rare_collections
+
+REPEATED = "further steps lead back to an earlier text"
+
+
+def optimised(shop: Workshop) -> Optimised:
+    """The best that the search makes of a unit, in rounds until one changes nothing."""
+    found = shop.tidied(Search(shop).best())
+    seen = {shop.tree.content(shop.path)}
+    while found.content is not None:
+        seen.add(found.content)
+        again = Search(shop.after(found))
+        if again.why_unchanged() is not None:
+            return found
+        more = again.shop.tidied(again.best())
+        if more.content in (None, found.content):
+            return found  # what was tried in vain with new statements is nothing to tell
+        if more.content in seen:
+            return replace(found, ended=REPEATED)
+        if len(found.steps) + len(more.steps) >= MOST_STEPS:
+            return replace(found, ended=TOO_MANY)
+        found = _joined(found, more)
+    return found
+
+
+def _joined(found: Optimised, more: Optimised) -> Optimised:
+    """What two rounds have made of a unit, as one."""
+    steps = (*found.steps, *more.steps)
+    return replace(
+        more,
+        steps=steps,
+        transfers=_transfers(found.transfers, more.transfers),
+        refused=found.refused,
+        tiled=(*found.tiled, *more.tiled),
+        cleared=tuple(dict.fromkeys((*found.cleared, *more.cleared))),
+        dropped=distinct((*found.dropped, *more.dropped), steps),
+    )
+
+
+def _transfers(found: tuple[Transfer, ...], more: tuple[Transfer, ...]) -> tuple[Transfer, ...]:
+    """The transfers of two rounds, each once, with all the work that it overlaps with."""
+    all_ = list(found)
+    for one in more:
+        same = (n for n, other in enumerate(found) if _place(other) == _place(one))
+        number = next(same, None)
+        if number is None:
+            all_.append(one)
+        else:
+            overlaps = dict.fromkeys((*all_[number].overlaps, *one.overlaps))
+            marks = dict.fromkeys((*all_[number].marks, *one.marks))
+            all_[number] = replace(all_[number], overlaps=tuple(overlaps), marks=tuple(marks))
+    return tuple(sorted(all_, key=lambda transfer: transfer.line))
+
+
+def _place(transfer: Transfer) -> tuple[str, int, str]:
+    return transfer.path, transfer.line, transfer.operation
+
 
 _EVERYTHING = Options()
 _ALONE = Context()

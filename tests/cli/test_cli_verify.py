@@ -97,7 +97,7 @@ def test_a_program_that_differs_from_itself(here: Path, capsys: pytest.CaptureFi
     captured = capsys.readouterr()
     assert "line 1: '1' became '2'" in captured.out
     assert "the original's own output changes from run to run, on standard output" in captured.out
-    assert "leave such lines out by --ignore REGEX" in captured.out
+    assert "ignore such lines with --ignore REGEX" in captured.out
     assert "--output '-:1e-9'" in captured.out
     assert captured.err.endswith("not compared: 1 where the original's own output changes\n")
 

@@ -11,8 +11,8 @@ import pytest
 
 from asphalt.config.errors import UsageError
 from asphalt.output.atomic import link_atomically, write_atomically
-from asphalt.output.includes import included_files
 from asphalt.output.ledger import add_to_ledger, fingerprint, read_ledger
+from asphalt.output.makefile import included_files
 from asphalt.output.mirror import Mirror, base_of, plan_mirror
 from asphalt.output.modules import compile_order, is_fortran, prerequisites
 

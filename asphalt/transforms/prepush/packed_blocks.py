@@ -1,7 +1,7 @@
 """The messages of blocks to which an iteration adds different numbers of elements.
 
 A tile is K iterations, the same K on all ranks; its piece of the block for a rank is what they add
-to it (``schedule.packed``).  ``asphalt_units`` are the elements that one iteration adds,
+to it (``schedule.check_packed``).  ``asphalt_units`` are the elements that one iteration adds,
 ``asphalt_cuts`` those of the pieces from each rank.  For an open-coded exchange, this module emits
 the lists of counts and displacements; the pieces have the tag and the communicator of its messages,
 which no other messages can match.

@@ -13,9 +13,9 @@ from asphalt.analysis.schedule.check_packed import (
     PackedExchange,
     check_packed,
     check_packed_sizes,
+    packed_schedule,
     packed_sizes,
 )
-from asphalt.analysis.schedule.packed import packed_schedule
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.diagnostics.model import SiteReport
 from asphalt.frontend.statements.expressions import parse_expression as expression

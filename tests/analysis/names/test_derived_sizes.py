@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.analysis.names.derived_sizes import in_given_sizes
+from asphalt.analysis.memory.mpi_buffers import in_given_sizes
 from asphalt.analysis.symbolic.polynomials import poly
 from asphalt.ir.expr import Ref
 from support.stepping import Stepped

@@ -12,7 +12,7 @@ import pytest
 
 from asphalt.analysis.verdicts.pipelining_codes import BETWEEN, PARTS
 from asphalt.config.settings import Settings
-from asphalt.driver.outcome import Outcome
+from asphalt.driver.overlap import Outcome
 from asphalt.project import Project
 from asphalt.transforms.tiling import segmentation
 from support.mpi_run import MPICH, OPENMPI, SMPI, Mpi, installed
