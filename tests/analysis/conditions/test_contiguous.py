@@ -22,7 +22,8 @@ subroutine exchange(n, nz, s, r)
                     MPI_COMM_WORLD, ierr)
 end subroutine exchange
 """
-CALLS = "call exchange(n, nz, s(:,:,2:7:5), r)\n"
+INNER = ASSUMED.replace("subroutine exchange", "subroutine inner")  # in a program "exchange"
+CALLS = "call inner(n, nz, s(:,:,2:7:5), r)\n"
 ROW = CALL.replace("n*nz, MPI_DOUBLE_PRECISION", "n*nz, row")
 MAKE_ROW = """\
 call MPI_Type_contiguous(1, MPI_DOUBLE_PRECISION, row, ierr)
@@ -34,8 +35,8 @@ CASES = (
     Case(
         "ASP801",
         "all-callers-pass-gaps",
-        program(nest=f"{CALLS}call exchange(n, nz, s(:,:,::2), r)\n", call="", contained=ASSUMED),
-        program(nest=f"{CALLS}call exchange(n, nz, s, r)\n", call="", contained=ASSUMED),
+        program(nest=f"{CALLS}call inner(n, nz, s(:,:,::2), r)\n", call="", contained=INNER),
+        program(nest=f"{CALLS}call inner(n, nz, s, r)\n", call="", contained=INNER),
     ),
     Case(
         "ASP801",

@@ -209,9 +209,7 @@ STAYS = {
     "types-and-what-is-sent-changes": (
         ALLTOALLW + loop("s(i,p) = r(i,p)"), "changes s, which",
     ),
-    "types-in-place": (
-        ALLTOALLW.replace("(s,", "(MPI_IN_PLACE,") + USE, "the buffer may be a copy",
-    ),
+    "types-in-place": (ALLTOALLW.replace("(s,", "(MPI_IN_PLACE,") + USE, None),
     "not-from-a-plane": (BCAST.replace("(r,", "(r(2,1),") + USE, "to begin where r does"),
     "sent-before-it-is-filled": (
         at_root(loop("r(i,p) = x(i,p)") + "    r(1,1) = 7\n") + BCAST,
@@ -265,7 +263,10 @@ STAYS = {
     "in-place": (
         f"    call MPI_Allgather(MPI_IN_PLACE, 0, {REAL}, r, {BLOCKS}, {WORLD}" + USE, None,
     ),
-    "error-code": (ALLTOALL + USE + "    if (ierr /= MPI_SUCCESS) stop 1\n", None),
+    "error-code": (
+        "    call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierr)\n"
+        + ALLTOALL + USE + "    if (ierr /= MPI_SUCCESS) stop 1\n", None,
+    ),
     "some-ranks": (f"    if (me > 0) then\n{ALLTOALL}{USE}    end if\n", None),
 }  # fmt: skip
 QUICK = {"a-sum", "two-blocks", "more-than-a-block", "what-is-sent-is-filled-again", "way-out"}
