@@ -35,7 +35,7 @@ from asphalt.driver.overlap import DEFAULT_DEPTH as DEFAULT_DEPTH
 from asphalt.driver.overlap import DEFAULT_TILE as DEFAULT_TILE
 from asphalt.driver.overlap import Judges as Judges
 from asphalt.driver.overlap import Outcome as Outcome
-from asphalt.driver.overlap import Request, TileValues, optimised
+from asphalt.driver.overlap import OverlapRequest, TileValues, optimised
 from asphalt.driver.prepush import AskedFor, prepushed
 from asphalt.driver.program_starts import own_operations
 from asphalt.driver.sites import Site, SiteJudge
@@ -173,7 +173,7 @@ class Project:
         nothing would overlap with them.  ``tries``: of units, as ``Outcome.tries`` has them."""
         if Pass.NONBLOCKING not in self.settings.passes:
             return ()
-        return not_overlapped(self._analyses, changes, Request(self._options), tries)
+        return not_overlapped(self._analyses, changes, OverlapRequest(self._options), tries)
 
     def kept_whole(self, sites: Sequence[SiteReport]) -> tuple[SiteReport, ...]:
         """The sites that changes are about; where ``pipelining`` is asked for, with what keeps
@@ -277,7 +277,7 @@ class Project:
         if Pass.PREPUSH in passes:
             changes = prepushed(self._tree, self.sites(), asked, in_place)
         values = TileValues(asked.given("tile", tile), asked.given("depth", depth))
-        return optimised(self._analyses, changes, Request(self._options, values, judges))
+        return optimised(self._analyses, changes, OverlapRequest(self._options, values, judges))
 
 
 def _is_for_transfer(directive: Directive, scope: Scope) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.diagnostics.model import SiteReport
 from asphalt.driver.blocking_reports import not_overlapped
-from asphalt.driver.overlap import Request, optimised
+from asphalt.driver.overlap import OverlapRequest, optimised
 from asphalt.optimiser.options import Options
 from asphalt.transforms.nonblocking.rules import COULD
 
@@ -31,7 +31,7 @@ def with_assumed_outcomes(
         return tuple(blocking)
     assumed = options.accepted.union(*(site.assumptions for site in lifted))
     units = frozenset((site.file, site.unit) for site in lifted)
-    request = Request(replace(options, accepted=assumed), units=units)
+    request = OverlapRequest(replace(options, accepted=assumed), units=units)
     outcome = optimised(analyses, (), request)
     changes = outcome.changes
     idle = not_overlapped(analyses, changes, request)

@@ -12,7 +12,7 @@ from asphalt.analysis_manager.analyses import Analyses
 from asphalt.analysis_manager.user_units import user_units
 from asphalt.diagnostics.change import Change
 from asphalt.diagnostics.model import SiteReport, store_before
-from asphalt.driver.overlap import Request, units_asked_about
+from asphalt.driver.overlap import OverlapRequest, units_asked_about
 from asphalt.driver.transfers import mark_report, nonblocking_operations, transfer_operations
 from asphalt.ir.program import Located
 from asphalt.optimiser import blocking
@@ -39,7 +39,7 @@ def kept_blocking(
 def not_overlapped(
     analyses: Analyses,
     changes: Sequence[Change],
-    request: Request,
+    request: OverlapRequest,
     tries: Mapping[Key, Tried] = MappingProxyType({}),
 ) -> tuple[SiteReport, ...]:
     """A report on each blocking operation that could be non-blocking and that no change is about.

@@ -105,7 +105,7 @@ _USUAL = TileValues()
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class OverlapRequest:
     """What is asked of the optimisation of a tree.
 
     ``options``: for each unit.  ``values``: K and D of nests that are executed in tiles.
@@ -119,7 +119,7 @@ class Request:
     units: Collection[tuple[str, str]] | None = None
 
 
-def optimised(analyses: Analyses, changes: Sequence[Change], request: Request) -> Outcome:
+def optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRequest) -> Outcome:
     """The changes with the transfers between two ranks optimised, in changed files and others.
 
     ``analyses``: of the tree as it was given.
@@ -130,7 +130,7 @@ def optimised(analyses: Analyses, changes: Sequence[Change], request: Request) -
         return _optimised(analyses, changes, request)
 
 
-def _optimised(analyses: Analyses, changes: Sequence[Change], request: Request) -> Outcome:
+def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRequest) -> Outcome:
     procedures: list[ProcedureReport] = []
     own: dict[tuple[str, int, str], SiteReport] = {}
     tries: dict[Key, Tried] = {}
@@ -183,7 +183,7 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: Request) 
     return Outcome(changed, tuple(procedures), tuple(own.values()), tries, notes)
 
 
-def _places(tree: Tree, request: Request) -> tuple[Key, ...]:
+def _places(tree: Tree, request: OverlapRequest) -> tuple[Key, ...]:
     """The units with transfers that have no errors in their messages.
 
     Where procedures may be inlined, also the units that may call them, callers first.

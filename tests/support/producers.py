@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asphalt.analysis.conditions import one_producer
-from asphalt.analysis.exchange.producer import Phase, Producer, make_producer, tilable_loops
+from asphalt.analysis.exchange.producer import Producer, ProducerPhase, make_producer, tilable_loops
 from asphalt.analysis.exchange.site import Exchange, exchanges
 from asphalt.analysis.tiling.geometry import layout_of
 from asphalt.analysis.tiling.layout import Layout, Misfit
@@ -18,10 +18,10 @@ def exchange_of(*texts: str, chain: tuple[str, ...] = ()) -> Exchange:
     return exchanges(unit.located, unit.effects)[0]
 
 
-def phases_of(exchange: Exchange) -> list[Phase]:
+def phases_of(exchange: Exchange) -> list[ProducerPhase]:
     """Every way to see a nest in front of the call as a phase: all loops that may be tiled."""
     return [
-        Phase(position, loops)
+        ProducerPhase(position, loops)
         for position, node in enumerate(exchange.place.siblings[: exchange.place.position])
         if isinstance(node, Do)
         for loops in tilable_loops(node)
@@ -30,7 +30,7 @@ def phases_of(exchange: Exchange) -> list[Phase]:
 
 def together(exchange: Exchange, *variables: str) -> Producer:
     """The producer whose phases are tiled along these variables, one a nest, in order."""
-    phases: list[Phase] = []
+    phases: list[ProducerPhase] = []
     for variable in variables:
         found = [
             phase

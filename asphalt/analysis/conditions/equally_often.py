@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from asphalt.analysis.control_flow.graph import ENTRY, STOP, ControlFlow, PointRole, jump_targets
 from asphalt.analysis.control_flow.paths import Path, alternation, path_witness
 from asphalt.analysis.data_flow.reaching_definitions import Definition
-from asphalt.analysis.exchange.producer import Phase, Producer
+from asphalt.analysis.exchange.producer import Producer, ProducerPhase
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 from asphalt.ir.source import Span
@@ -68,7 +68,7 @@ def check(producer: Producer) -> Answer:
     return Holds(f"{loops} and the call run equally often, with no exit between")
 
 
-def _ways(graph: ControlFlow, phase: Phase) -> Refused | None:
+def _ways(graph: ControlFlow, phase: ProducerPhase) -> Refused | None:
     """An exit from the tiled loop before its last iteration, or a jump into the nest."""
     inside = graph.inside(phase.tiled)
     last = graph.of(phase.tiled.head)[-1]

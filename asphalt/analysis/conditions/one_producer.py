@@ -22,7 +22,7 @@ from asphalt.analysis.exchange.packing_copy import packing_copy
 from asphalt.analysis.exchange.packing_counter import counter_of
 from asphalt.analysis.exchange.phase_order import Reorder, carried_by_fusion, carried_by_interchange
 from asphalt.analysis.exchange.privatisation import covers_whole
-from asphalt.analysis.exchange.producer import Phase, Producer, make_producer, tilable_loops
+from asphalt.analysis.exchange.producer import Producer, ProducerPhase, make_producer, tilable_loops
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.memory.loop_scalars import is_copy, upward_exposed
@@ -154,7 +154,7 @@ def producers(exchange: Exchange, position: int) -> Iterator[Producer | Refused]
     refusals: list[Refused] = []
     found: list[Producer] = []
     for loops in tilable_loops(nest):
-        answer = _with_phases(exchange, Phase(position, loops))
+        answer = _with_phases(exchange, ProducerPhase(position, loops))
         if isinstance(answer, Refused):
             refusals.append(answer)
         else:
@@ -184,14 +184,14 @@ def _without_copy(exchange: Exchange, position: int) -> Iterator[Producer]:
             return
         found: list[Producer] = []
         for loops in tilable_loops(nest):
-            answer = _with_phases(exchange, Phase(before, loops))
+            answer = _with_phases(exchange, ProducerPhase(before, loops))
             found += [] if isinstance(answer, Refused) else answer
         for producer in sorted(found, key=lambda p: (-len(p.phases), len(p.packing.loops))):
             yield replace(producer, copy=copy)
         return
 
 
-def _with_phases(exchange: Exchange, packing: Phase) -> tuple[Producer, ...] | Refused:
+def _with_phases(exchange: Exchange, packing: ProducerPhase) -> tuple[Producer, ...] | Refused:
     """The producers that end with this phase; each has one more leading phase than the last."""
     counter = counter_of(exchange, packing.loops, packing.position)
     alone = make_producer(exchange, (packing,), (), counter)
@@ -273,7 +273,7 @@ def _fuse(
             text, marks=_mark(node.head, text), refused=beyond
         )
         for loops in tilable_loops(node):
-            phases = (Phase(position, loops), *producer.phases)
+            phases = (ProducerPhase(position, loops), *producer.phases)
             moving = (*producer.moved, *moved)
             wider = make_producer(exchange, phases, moving, producer.counter)
             if wider is None or not _may_move(wider):

@@ -23,7 +23,7 @@ from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.effects.known_libraries import is_library_call
 from asphalt.analysis.effects.procedure_effects import bound_arguments
 from asphalt.analysis.effects.summary import dummies_of
-from asphalt.analysis.exchange.producer import Phase, Producer
+from asphalt.analysis.exchange.producer import Producer, ProducerPhase
 from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds
@@ -64,7 +64,7 @@ def check(producer: Producer) -> Answer:
     return Holds("cutting the loops into tiles leaves no operation another choice of rounding")
 
 
-def _inexact(phase: Phase, scope: Scope) -> str | None:
+def _inexact(phase: ProducerPhase, scope: Scope) -> str | None:
     for node in phase.tiled.body:
         for leaf in leaves(node):
             if isinstance(leaf.what, Call) and not _loops(leaf.what, scope):
@@ -77,7 +77,7 @@ def _inexact(phase: Phase, scope: Scope) -> str | None:
     return None
 
 
-def _keeps_a_loop(phase: Phase, producer: Producer) -> bool:
+def _keeps_a_loop(phase: ProducerPhase, producer: Producer) -> bool:
     """Whether a loop inside of the tiled one remains after the compiler has unrolled loops."""
 
     scope = producer.exchange.scope

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from asphalt.analysis.exchange.privatisation import is_private, is_private_and_dead
-from asphalt.analysis.exchange.producer import Phase, Producer
+from asphalt.analysis.exchange.producer import Producer, ProducerPhase
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import Region, Violation, loop_variable
 from asphalt.analysis.symbolic.polynomials import Poly
@@ -38,7 +38,7 @@ def carried_by_fusion(producer: Producer) -> Reorder | None:
     return None
 
 
-def _fusion_pair(producer: Producer, before: Phase, after: Phase) -> Reorder | None:
+def _fusion_pair(producer: Producer, before: ProducerPhase, after: ProducerPhase) -> Reorder | None:
     @cache
     def passes_nothing_on(storage: str) -> bool:
         return is_private(producer, (before, after), storage)
@@ -69,14 +69,14 @@ def _fusion_pair(producer: Producer, before: Phase, after: Phase) -> Reorder | N
     return None
 
 
-def _is_own_variable(access: Access, phase: Phase, producer: Producer) -> bool:
+def _is_own_variable(access: Access, phase: ProducerPhase, producer: Producer) -> bool:
     """Whether it accesses a loop variable of the nest itself, which is defined before every use."""
     names = {loop_variable(loop) for loop in phase.loops}
     storage = producer.exchange.names.storage
     return access.storage in {storage(name) for name in names if name is not None}
 
 
-def carried_by_interchange(producer: Producer, phase: Phase) -> Reorder | None:
+def carried_by_interchange(producer: Producer, phase: ProducerPhase) -> Reorder | None:
     """Two accesses of one phase whose order changes because its tiled loop is not its outermost."""
     outer = phase.loops[:-1]
     if not outer:
@@ -125,7 +125,7 @@ def _direction(loop: Do, region: Region) -> int | None:
     return 1 if step.value > 0 else -1
 
 
-def _interchanged(phase: Phase, directions: list[int], level: int, direction: int) -> Order:
+def _interchanged(phase: ProducerPhase, directions: list[int], level: int, direction: int) -> Order:
     """The relation of two iterations that loop number ``level`` executes in order, but whose tiles
     reverse that order."""
 
@@ -150,7 +150,9 @@ def carried_by_rotation(producer: Producer) -> Reorder | None:
     return None
 
 
-def _rotation_pair(producer: Producer, before: Phase, after: Phase) -> Reorder | None:
+def _rotation_pair(
+    producer: Producer, before: ProducerPhase, after: ProducerPhase
+) -> Reorder | None:
     @cache
     def passes_nothing_on(storage: str) -> bool:
         return is_private_and_dead(producer, (before, after), storage)

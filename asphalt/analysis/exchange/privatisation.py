@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 
 from asphalt.analysis.effects.array_flow import ArrayFlow
-from asphalt.analysis.exchange.producer import Phase, Producer
+from asphalt.analysis.exchange.producer import Producer, ProducerPhase
 from asphalt.analysis.exchange.site import Exchange, calls_in
 from asphalt.analysis.memory.accesses import Mode
 from asphalt.analysis.memory.invariant_frame import Frame
@@ -71,7 +71,7 @@ def covers_whole(exchange: Exchange) -> Covers:
     return covers
 
 
-def is_private(producer: Producer, phases: tuple[Phase, ...], storage: str) -> bool:
+def is_private(producer: Producer, phases: tuple[ProducerPhase, ...], storage: str) -> bool:
     """Whether a variable carries no value between the iterations of these phases, and has in the
     end the value of the original order (or one that nothing reads)."""
     exchange = producer.exchange
@@ -91,7 +91,7 @@ def is_private(producer: Producer, phases: tuple[Phase, ...], storage: str) -> b
     return not may_be_read_later(producer, storage)
 
 
-def _reads_from_before(producer: Producer, phase: Phase, storage: str) -> bool:
+def _reads_from_before(producer: Producer, phase: ProducerPhase, storage: str) -> bool:
     """Whether a variable may be upwards exposed in an iteration of the tiled loop."""
     exchange = producer.exchange
     if not upward_exposed(phase.tiled.body, storage, exchange.names, covers_whole(exchange)):
@@ -189,7 +189,9 @@ def _handed_over(actual: Arg, scope: Scope) -> frozenset[str]:
     return frozenset(names_in(actual))
 
 
-def is_private_and_dead(producer: Producer, phases: tuple[Phase, ...], storage: str) -> bool:
+def is_private_and_dead(
+    producer: Producer, phases: tuple[ProducerPhase, ...], storage: str
+) -> bool:
     """Whether a variable carries no value between the iterations of these phases, and nothing reads
     its last value."""
     if may_be_read_later(producer, storage):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
+class ProducerPhase:
     """One nest: its position among the siblings of the call, and its loops from the outermost to
     the one that is tiled (perfectly nested)."""
 
@@ -70,7 +70,7 @@ class Producer:
     """
 
     exchange: Exchange
-    phases: tuple[Phase, ...]
+    phases: tuple[ProducerPhase, ...]
     moved: tuple[int, ...]
     first: Expr
     last: Expr
@@ -81,7 +81,7 @@ class Producer:
     counter: PackingCounter | None = None
 
     @property
-    def packing(self) -> Phase:
+    def packing(self) -> ProducerPhase:
         """The phase that defines the send buffer."""
         return self.phases[-1]
 
@@ -90,7 +90,7 @@ class Producer:
         """The position of the first phase among the siblings."""
         return self.phases[0].position
 
-    def phase_accesses(self, phase: Phase) -> tuple[Access, ...]:
+    def phase_accesses(self, phase: ProducerPhase) -> tuple[Access, ...]:
         """The accesses of one phase."""
         return examine((phase.nest,), self.exchange.names).accesses
 
@@ -116,7 +116,7 @@ _ONE = Lit("integer", "1")
 
 def make_producer(
     exchange: Exchange,
-    phases: tuple[Phase, ...],
+    phases: tuple[ProducerPhase, ...],
     moved: tuple[int, ...],
     counter: PackingCounter | None = None,
 ) -> Producer | None:

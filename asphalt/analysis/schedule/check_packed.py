@@ -17,11 +17,11 @@ from asphalt.analysis.schedule.exchange import (
     Send,
     Wait,
 )
-from asphalt.analysis.schedule.uneven import RankBlocks, cuts, origins_in
+from asphalt.analysis.schedule.uneven import ScheduledBlocks, cuts, origins_in
 
 
 @dataclass(frozen=True, slots=True)
-class PackedRank(RankBlocks):
+class PackedRank(ScheduledBlocks):
     """``units``: elements that an iteration adds to the block for each; ``trips``: iterations."""
 
     units: tuple[int, ...]

@@ -29,7 +29,7 @@ from asphalt.analysis.schedule.exchange import (
 
 
 @dataclass(frozen=True, slots=True)
-class RankBlocks:
+class ScheduledBlocks:
     """The blocks of one rank.
 
     ``counts``: elements for each rank; ``displs``: their first elements in the send buffer;
@@ -42,7 +42,7 @@ class RankBlocks:
 
 
 @dataclass(frozen=True, slots=True)
-class RankSizes(RankBlocks):
+class RankSizes(ScheduledBlocks):
     """``unit``: elements that one iteration adds to a block (or slab); ``trips``: iterations."""
 
     unit: int
@@ -59,7 +59,7 @@ class UnevenSizes:
     depth: int
 
 
-def origins_in(blocks: Sequence[RankBlocks], rank: int) -> Mapping[int, tuple[int, int]]:
+def origins_in(blocks: Sequence[ScheduledBlocks], rank: int) -> Mapping[int, tuple[int, int]]:
     """For each element that ``rank`` receives: the rank that it comes from, and its element there.
 
     Element j of the block from rank p is element j of the block for ``rank`` on p.

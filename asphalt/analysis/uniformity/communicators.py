@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from asphalt.analysis.call_graph.call_sites import CallSites, Context, UnitKey
+from asphalt.analysis.call_graph.call_sites import CallContext, CallSites, UnitKey
 from asphalt.analysis.call_graph.definitions import MAX_PATH, Source, VariableDefinition, component
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
 from asphalt.analysis.mpi.datatypes import mpi_constant
@@ -63,7 +63,7 @@ class _New:
 
 _OTHER_NAMES = frozenset({"pointer", "target", "volatile"})
 _DEPTH = 10  # variables that are given on to each other
-_Given = tuple[Context, VariableDefinition]
+_Given = tuple[CallContext, VariableDefinition]
 
 
 class Communicators:
@@ -74,7 +74,7 @@ class Communicators:
         self._has_two_groups: bool | None = None
         self._known: dict[tuple[UnitKey, Expr], Group | None] = {}
 
-    def group(self, expr: Expr, context: Context, depth: int = _DEPTH) -> Group | None:
+    def group(self, expr: Expr, context: CallContext, depth: int = _DEPTH) -> Group | None:
         """The ranks of a communicator; None: unknown."""
         if depth < _DEPTH:
             return self._group(expr, context, depth)
@@ -83,7 +83,7 @@ class Communicators:
             self._known[asked] = self._group(expr, context, depth)
         return self._known[asked]
 
-    def _group(self, expr: Expr, context: Context, depth: int) -> Group | None:
+    def _group(self, expr: Expr, context: CallContext, depth: int) -> Group | None:
         while isinstance(expr, Op) or (isinstance(expr, Component) and expr.name == "mpi_val"):
             if isinstance(expr, Op):
                 if expr.op != "()" or not isinstance(expr.operands[0], Expr):
@@ -103,7 +103,7 @@ class Communicators:
         return self._variable(symbol, part.root, part.path, context, depth)
 
     def _variable(
-        self, symbol: Symbol, name: str, path: tuple[str, ...], context: Context, depth: int
+        self, symbol: Symbol, name: str, path: tuple[str, ...], context: CallContext, depth: int
     ) -> Group | None:
         if symbol.origin is Origin.HOST:
             host = _declaring(symbol, context, self.sites)
@@ -143,7 +143,7 @@ class Communicators:
         given: Iterable[_Given],
         path: tuple[str, ...],
         name: tuple[object, ...],
-        home: Context | None,
+        home: CallContext | None,
         depth: int,
     ) -> Group | None:
         """The group of a variable with all its definitions.
@@ -183,7 +183,11 @@ class Communicators:
         return found
 
     def _made_by(
-        self, context: Context, definition: VariableDefinition, path: tuple[str, ...], depth: int
+        self,
+        context: CallContext,
+        definition: VariableDefinition,
+        path: tuple[str, ...],
+        depth: int,
     ) -> list[Group | _New] | None:
         statement = definition.statement
         repeated = bool(statement.loops) or context.flow.has_gotos or statement.threaded
@@ -240,7 +244,7 @@ class Communicators:
         name: str,
         path: tuple[str, ...],
         own_name: tuple[object, ...],
-        context: Context,
+        context: CallContext,
         depth: int,
     ) -> Group | None:
         """The actual argument, if it is the same in all calls; else the dummy itself."""
@@ -262,14 +266,14 @@ class Communicators:
         return Group(own_name, None, None if once else context.key)
 
     def _is_executed_once(
-        self, context: Context, statement: ConditionedStatement, depth: int = 8
+        self, context: CallContext, statement: ConditionedStatement, depth: int = 8
     ) -> bool:
         """Whether a statement is executed at most once in the run."""
         if statement.loops or context.flow.has_gotos or statement.threaded:
             return False
         return self._unit_is_executed_once(context, depth)
 
-    def _unit_is_executed_once(self, context: Context, depth: int = 8) -> bool:
+    def _unit_is_executed_once(self, context: CallContext, depth: int = 8) -> bool:
         if context.scope.unit.kind == "program":
             return True
         callers = self.sites.callers(context) if depth else ""
@@ -294,10 +298,10 @@ class _Number(NumberOfRanks):
         self._communicators = communicators
         self._depth = depth
 
-    def group(self, communicator: Expr, context: Context) -> object:
+    def group(self, communicator: Expr, context: CallContext) -> object:
         return self._communicators.group(communicator, context, self._depth)
 
-    def definitions(self, symbol: Symbol, context: Context) -> tuple[_Given, ...] | None:
+    def definitions(self, symbol: Symbol, context: CallContext) -> tuple[_Given, ...] | None:
         sites = self._communicators.sites
         if symbol.origin in (Origin.MODULE, Origin.COMMON):
             found = sites.shared_definitions(symbol)
@@ -312,7 +316,7 @@ class _Number(NumberOfRanks):
         return tuple((context, d) for d in given if sites.changes(d))
 
 
-def _outlasting(group: Group | None, inside: Context) -> Group | None:
+def _outlasting(group: Group | None, inside: CallContext) -> Group | None:
     """A group, if it is the same in other executions of a unit."""
     return None if group is None or group.execution == inside.key else group
 
@@ -347,12 +351,12 @@ def _is_null(symbol: Symbol) -> bool:
     return known and mpi_constant(initial, home) == "mpi_comm_null"  # type: ignore[arg-type]
 
 
-def _is_recursive(context: Context) -> bool:
+def _is_recursive(context: CallContext) -> bool:
     head = context.scope.unit.head
     return head is not None and isinstance(head.what, UnitHead) and "recursive" in head.what.prefix
 
 
-def _declaring(symbol: Symbol, context: Context, sites: CallSites) -> Context | None:
+def _declaring(symbol: Symbol, context: CallContext, sites: CallSites) -> CallContext | None:
     """The unit around ``context`` that declares a variable."""
     scope = context.scope.host
     while scope is not None:

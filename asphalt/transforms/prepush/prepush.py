@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.exchange.producer import Phase
+from asphalt.analysis.exchange.producer import ProducerPhase
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.schedule.exchange import TileShape
@@ -182,7 +182,7 @@ class _Emission:
         restored = self.pieces.afterwards(self.make.inner())
         return (self.make.branch(self.pieces.reordered(), tuple(restored)),) if restored else ()
 
-    def _nest(self, phase: Phase) -> Node:
+    def _nest(self, phase: ProducerPhase) -> Node:
         """The user's nest with its tiled loop cut to the tile, one level further in."""
         head = phase.tiled.head
         assert isinstance(head.what, DoHead)
@@ -200,18 +200,18 @@ class _Emission:
             nest = replace(loop, body=(*before, *inner))
         return shifted(nest, self.make.step)
 
-    def _maker_in(self, phase: Phase) -> Maker:
+    def _maker_in(self, phase: ProducerPhase) -> Maker:
         """For statements beside the tiled loop, before it is shifted."""
         free = self.plan.exchange.located.form is Form.FREE
         step = _step(phase.tiled, free)
         return Maker(_column(phase.tiled.head, free), step, free, self.make.eol)
 
-    def _has_chances(self, phase: Phase) -> bool:
+    def _has_chances(self, phase: ProducerPhase) -> bool:
         """Whether every iteration lets MPI make progress; not in the loop over the ranks."""
         around = self.plan.producer.counter is not None and phase is self.plan.producer.packing
         return _works_long(phase) and not around
 
-    def _chance(self, phase: Phase) -> list[Node]:
+    def _chance(self, phase: ProducerPhase) -> list[Node]:
         """A call for MPI progress in every iteration, indented as the body of the tiled loop."""
         free = self.plan.exchange.located.form is Form.FREE
         step = _step(phase.tiled, free)
@@ -249,7 +249,7 @@ class _Emission:
         )
 
 
-def _times(phase: Phase, scope: Scope) -> Poly:
+def _times(phase: ProducerPhase, scope: Scope) -> Poly:
     """How often a tile executes the tiled loop, if the loops around it have plain bounds."""
     times = Poly.constant(1)
     for loop in phase.loops[:-1]:
@@ -269,7 +269,7 @@ def _is_plain_integer(atom: Expr, scope: Scope) -> bool:
     return symbol.type.base == "integer" and type_bytes(symbol.type, scope) == 4
 
 
-def _works_long(phase: Phase) -> bool:
+def _works_long(phase: ProducerPhase) -> bool:
     """Whether an iteration takes much longer than the test of a request."""
     return any(
         isinstance(leaf.what, DoHead | Call) for node in phase.tiled.body for leaf in leaves(node)

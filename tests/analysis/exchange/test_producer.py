@@ -19,7 +19,7 @@ from asphalt.analysis.exchange.privatisation import (
     may_be_read_after,
     may_be_read_later,
 )
-from asphalt.analysis.exchange.producer import Phase, Producer
+from asphalt.analysis.exchange.producer import Producer, ProducerPhase
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import loop_bounds
@@ -267,7 +267,7 @@ def points(access: Access, names: Mapping[str, int]) -> Iterator[tuple[int, tupl
         yield at["z"], tuple(value(s, at) for s in access.subscripts if not hasattr(s, "stride"))
 
 
-def _sites(producer: Producer, phase: Phase, storage: str) -> list[Access]:
+def _sites(producer: Producer, phase: ProducerPhase, storage: str) -> list[Access]:
     return [a for a in producer.phase_accesses(phase) if a.storage == storage]
 
 
