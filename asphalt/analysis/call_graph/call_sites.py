@@ -37,7 +37,7 @@ class _CountsMentions(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CallContext:
+class CallingContext:
     """A program unit as value propagation sees it."""
 
     key: UnitKey
@@ -56,12 +56,12 @@ class CallContext:
 class CallSite:
     """One call of a procedure; ``args``: actual arguments by dummy name."""
 
-    context: CallContext
+    context: CallingContext
     statement: ConditionedStatement
     args: dict[str, Expr]
 
 
-SharedDefinitions = tuple[tuple[CallContext, VariableDefinition], ...]
+SharedDefinitions = tuple[tuple[CallingContext, VariableDefinition], ...]
 
 
 class CallSites:
@@ -70,27 +70,27 @@ class CallSites:
     def __init__(self, scopes: Scopes, assumed: Assumed | None = None) -> None:
         self.scopes = scopes
         self.assumed = assumed or Assumed()
-        self._contexts: dict[UnitKey, CallContext] = {}
+        self._contexts: dict[UnitKey, CallingContext] = {}
         self._callers: dict[UnitKey, tuple[CallSite, ...] | str] = {}
         self._has_main: bool | None = None
         self._mentions: dict[str, tuple[Located, ...] | None] = {}
 
-    def context(self, scope: Scope) -> CallContext:
+    def context(self, scope: Scope) -> CallingContext:
         """The unit of a scope."""
         key = unit_key(scope.located)
         found = self._contexts.get(key)
         if found is None:
             flow = UnitFlow(scope.unit)
-            found = CallContext(key, scope, flow, definitions(flow, scope))
+            found = CallingContext(key, scope, flow, definitions(flow, scope))
             self._contexts[key] = found
         return found
 
-    def of(self, located: Located) -> CallContext:
+    def of(self, located: Located) -> CallingContext:
         """The context of a unit; always the same object for the same unit."""
         found = self._contexts.get(unit_key(located))
         return found if found is not None else self.context(self.scopes.of(located))
 
-    def contained(self, context: CallContext) -> tuple[CallContext, ...]:
+    def contained(self, context: CallingContext) -> tuple[CallingContext, ...]:
         """The units that a unit contains."""
         located = context.scope.located
         found = (
@@ -99,7 +99,7 @@ class CallSites:
         )
         return tuple(self.of(inner) for inner in found if inner is not None)
 
-    def all_contained(self, context: CallContext) -> tuple[CallContext, ...]:
+    def all_contained(self, context: CallingContext) -> tuple[CallingContext, ...]:
         """The internal procedures of a unit, and those of module procedures in it."""
         direct = self.contained(context)
         return (*direct, *(deep for inner in direct for deep in self.all_contained(inner)))
@@ -140,13 +140,13 @@ class CallSites:
             self._has_main = bool(self.scopes.program.main_programs())
         return self._has_main
 
-    def callers(self, context: CallContext) -> tuple[CallSite, ...] | str:
+    def callers(self, context: CallingContext) -> tuple[CallSite, ...] | str:
         """All calls of a procedure; a text: why they are not known."""
         if context.key not in self._callers:
             self._callers[context.key] = self._find_callers(context)
         return self._callers[context.key]
 
-    def _find_callers(self, context: CallContext) -> tuple[CallSite, ...] | str:
+    def _find_callers(self, context: CallingContext) -> tuple[CallSite, ...] | str:
         name = context.scope.unit.name
         if context.scope.unit.kind not in ("subroutine", "function"):
             return f"{name} is not a procedure that is called by its name"
@@ -169,7 +169,7 @@ class CallSites:
         return tuple(found) if found else f"nothing calls {name}"
 
     def _calls_in(
-        self, caller: CallContext, callee: CallContext, name: str
+        self, caller: CallingContext, callee: CallingContext, name: str
     ) -> Iterator[CallSite | None]:
         if name in caller.scope.shadowed:
             yield None
@@ -205,7 +205,7 @@ class CallSites:
         mentioned = self.mentions(holder)
         if mentioned is None:
             return f"{holder} is mentioned in too many places"
-        found: list[tuple[CallContext, VariableDefinition]] = []
+        found: list[tuple[CallingContext, VariableDefinition]] = []
         for context in self._with_contained(mentioned):
             if "*" in context.defined or symbol.name in context.scope.shadowed:
                 return f"{context.scope.unit.name} is not understood"
@@ -217,16 +217,16 @@ class CallSites:
                 found += [(context, d) for d in given if self.changes(d)]
         return tuple(found)
 
-    def _with_contained(self, units: tuple[Located, ...]) -> tuple[CallContext, ...]:
+    def _with_contained(self, units: tuple[Located, ...]) -> tuple[CallingContext, ...]:
         """Units and all that they contain, where a COMMON block need not be mentioned again."""
-        found: dict[UnitKey, CallContext] = {}
+        found: dict[UnitKey, CallingContext] = {}
         for located in units:
             context = self.of(located)
             for unit in (context, *self.all_contained(context)):
                 found.setdefault(unit.key, unit)
         return tuple(found.values())
 
-    def _same_variable(self, symbol: Symbol, context: CallContext) -> bool | str:
+    def _same_variable(self, symbol: Symbol, context: CallingContext) -> bool | str:
         """Whether a name is the shared variable in a unit; a text: that is not clear."""
         unit, scope = context.scope.unit.name, context.scope
         if symbol.origin is Origin.COMMON:

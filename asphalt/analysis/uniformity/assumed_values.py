@@ -7,7 +7,7 @@ have changed the variable since.
 
 from __future__ import annotations
 
-from asphalt.analysis.call_graph.call_sites import CallContext, CallSites
+from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites
 from asphalt.analysis.call_graph.defined_operations import may_be_function
 from asphalt.analysis.call_graph.definitions import is_user_function
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
@@ -28,7 +28,7 @@ class UniformDirectives:
     def __init__(self, sites: CallSites) -> None:
         self._sites = sites
 
-    def in_force(self, name: str, context: CallContext, at: int) -> Directive | None:
+    def in_force(self, name: str, context: CallingContext, at: int) -> Directive | None:
         """The directive that makes a variable uniform at statement ``at`` of a unit."""
         symbol = context.scope.lookup(name)
         scope: Scope | None = context.scope
@@ -54,7 +54,7 @@ class UniformDirectives:
         said: ConditionedStatement,
         name: str,
         symbol: Symbol | None,
-        context: CallContext,
+        context: CallingContext,
         at: int,
     ) -> bool:
         if at == said.position:

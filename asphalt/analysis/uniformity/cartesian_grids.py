@@ -16,7 +16,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
-from asphalt.analysis.call_graph.call_sites import CallContext
+from asphalt.analysis.call_graph.call_sites import CallingContext
 from asphalt.analysis.call_graph.definitions import VariableDefinition, is_user_function
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
@@ -33,18 +33,18 @@ class NumberOfRanks(ABC):
     """What is known of communicators, and of the variables that have their sizes."""
 
     @abstractmethod
-    def group(self, communicator: Expr, context: CallContext) -> object:
+    def group(self, communicator: Expr, context: CallingContext) -> object:
         """The ranks of a communicator; None: unknown."""
 
     @abstractmethod
     def definitions(
-        self, symbol: Symbol, context: CallContext
-    ) -> tuple[tuple[CallContext, VariableDefinition], ...] | None:
+        self, symbol: Symbol, context: CallingContext
+    ) -> tuple[tuple[CallingContext, VariableDefinition], ...] | None:
         """All definitions of a variable; None: unknown."""
 
 
 def grid_has_all(
-    statement: ConditionedStatement, context: CallContext, group: object, number: NumberOfRanks
+    statement: ConditionedStatement, context: CallingContext, group: object, number: NumberOfRanks
 ) -> bool:
     """Whether a statement creates a Cartesian grid of all ranks of a group."""
     call = _mpi(statement, context)
@@ -74,7 +74,7 @@ def grid_has_all(
 
 
 def _set_before(
-    statement: ConditionedStatement, name: str, symbol: Symbol, context: CallContext
+    statement: ConditionedStatement, name: str, symbol: Symbol, context: CallingContext
 ) -> tuple[ConditionedStatement | None, ConditionedStatement | None]:
     """The statement that sets all extents to zero, if nothing else defines them between it and a
     later statement of the same list."""
@@ -104,14 +104,16 @@ def _is_all_zero(statement: ConditionedStatement, name: str) -> bool:
             return False
 
 
-def _is_fixed(expr: Expr | None, context: CallContext) -> bool:
+def _is_fixed(expr: Expr | None, context: CallingContext) -> bool:
     if isinstance(expr, Lit):
         return True
     symbol = context.scope.lookup(expr.name) if isinstance(expr, Ref) else None
     return symbol is not None and symbol.origin is Origin.PARAMETER
 
 
-def _is_size(expr: Expr | None, context: CallContext, group: object, number: NumberOfRanks) -> bool:
+def _is_size(
+    expr: Expr | None, context: CallingContext, group: object, number: NumberOfRanks
+) -> bool:
     """Whether an expression is a variable that, wherever it is defined, has the size of a group."""
     symbol = context.scope.lookup(expr.name) if isinstance(expr, Ref) and not expr.args else None
     if symbol is None or symbol.initial is not None or symbol.equivalenced:
@@ -129,11 +131,11 @@ def _is_size(expr: Expr | None, context: CallContext, group: object, number: Num
     return communicator is not None and number.group(communicator, unit) == group
 
 
-def _mpi(statement: ConditionedStatement, context: CallContext) -> MpiCall | None:
+def _mpi(statement: ConditionedStatement, context: CallingContext) -> MpiCall | None:
     return mpi_call(statement.what, context.scope) if isinstance(statement.what, Call) else None
 
 
-def _may_call(statement: ConditionedStatement, context: CallContext) -> bool:
+def _may_call(statement: ConditionedStatement, context: CallingContext) -> bool:
     """Whether a statement may execute a procedure of the program."""
     what = statement.what
     if not isinstance(what, Call | Assign):
@@ -148,7 +150,7 @@ def _expressions(statement: ConditionedStatement) -> Iterator[Expr]:
         yield from (part for part in expressions_of(what) if isinstance(part, Expr))
 
 
-def _is_call(part: object, context: CallContext) -> bool:
+def _is_call(part: object, context: CallingContext) -> bool:
     if isinstance(part, Ref) and part.args is not None:
         return is_user_function(part, context.scope)
     return isinstance(part, OpaqueExpr) or (isinstance(part, Component) and part.args is not None)

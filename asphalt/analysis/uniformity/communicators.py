@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from asphalt.analysis.call_graph.call_sites import CallContext, CallSites, UnitKey
+from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, UnitKey
 from asphalt.analysis.call_graph.definitions import MAX_PATH, Source, VariableDefinition, component
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
 from asphalt.analysis.mpi.datatypes import mpi_constant
@@ -63,7 +63,7 @@ class _New:
 
 _OTHER_NAMES = frozenset({"pointer", "target", "volatile"})
 _DEPTH = 10  # variables that are given on to each other
-_Given = tuple[CallContext, VariableDefinition]
+_Given = tuple[CallingContext, VariableDefinition]
 
 
 class Communicators:
@@ -74,7 +74,7 @@ class Communicators:
         self._has_two_groups: bool | None = None
         self._known: dict[tuple[UnitKey, Expr], Group | None] = {}
 
-    def group(self, expr: Expr, context: CallContext, depth: int = _DEPTH) -> Group | None:
+    def group(self, expr: Expr, context: CallingContext, depth: int = _DEPTH) -> Group | None:
         """The ranks of a communicator; None: unknown."""
         if depth < _DEPTH:
             return self._group(expr, context, depth)
@@ -83,7 +83,7 @@ class Communicators:
             self._known[asked] = self._group(expr, context, depth)
         return self._known[asked]
 
-    def _group(self, expr: Expr, context: CallContext, depth: int) -> Group | None:
+    def _group(self, expr: Expr, context: CallingContext, depth: int) -> Group | None:
         while isinstance(expr, Op) or (isinstance(expr, Component) and expr.name == "mpi_val"):
             if isinstance(expr, Op):
                 if expr.op != "()" or not isinstance(expr.operands[0], Expr):
@@ -103,7 +103,7 @@ class Communicators:
         return self._variable(symbol, part.root, part.path, context, depth)
 
     def _variable(
-        self, symbol: Symbol, name: str, path: tuple[str, ...], context: CallContext, depth: int
+        self, symbol: Symbol, name: str, path: tuple[str, ...], context: CallingContext, depth: int
     ) -> Group | None:
         if symbol.origin is Origin.HOST:
             host = _declaring(symbol, context, self.sites)
@@ -143,7 +143,7 @@ class Communicators:
         given: Iterable[_Given],
         path: tuple[str, ...],
         name: tuple[object, ...],
-        home: CallContext | None,
+        home: CallingContext | None,
         depth: int,
     ) -> Group | None:
         """The group of a variable with all its definitions.
@@ -184,7 +184,7 @@ class Communicators:
 
     def _made_by(
         self,
-        context: CallContext,
+        context: CallingContext,
         definition: VariableDefinition,
         path: tuple[str, ...],
         depth: int,
@@ -244,7 +244,7 @@ class Communicators:
         name: str,
         path: tuple[str, ...],
         own_name: tuple[object, ...],
-        context: CallContext,
+        context: CallingContext,
         depth: int,
     ) -> Group | None:
         """The actual argument, if it is the same in all calls; else the dummy itself."""
@@ -266,14 +266,14 @@ class Communicators:
         return Group(own_name, None, None if once else context.key)
 
     def _is_executed_once(
-        self, context: CallContext, statement: ConditionedStatement, depth: int = 8
+        self, context: CallingContext, statement: ConditionedStatement, depth: int = 8
     ) -> bool:
         """Whether a statement is executed at most once in the run."""
         if statement.loops or context.flow.has_gotos or statement.threaded:
             return False
         return self._unit_is_executed_once(context, depth)
 
-    def _unit_is_executed_once(self, context: CallContext, depth: int = 8) -> bool:
+    def _unit_is_executed_once(self, context: CallingContext, depth: int = 8) -> bool:
         if context.scope.unit.kind == "program":
             return True
         callers = self.sites.callers(context) if depth else ""
@@ -298,10 +298,10 @@ class _Number(NumberOfRanks):
         self._communicators = communicators
         self._depth = depth
 
-    def group(self, communicator: Expr, context: CallContext) -> object:
+    def group(self, communicator: Expr, context: CallingContext) -> object:
         return self._communicators.group(communicator, context, self._depth)
 
-    def definitions(self, symbol: Symbol, context: CallContext) -> tuple[_Given, ...] | None:
+    def definitions(self, symbol: Symbol, context: CallingContext) -> tuple[_Given, ...] | None:
         sites = self._communicators.sites
         if symbol.origin in (Origin.MODULE, Origin.COMMON):
             found = sites.shared_definitions(symbol)
@@ -316,7 +316,7 @@ class _Number(NumberOfRanks):
         return tuple((context, d) for d in given if sites.changes(d))
 
 
-def _outlasting(group: Group | None, inside: CallContext) -> Group | None:
+def _outlasting(group: Group | None, inside: CallingContext) -> Group | None:
     """A group, if it is the same in other executions of a unit."""
     return None if group is None or group.execution == inside.key else group
 
@@ -351,12 +351,12 @@ def _is_null(symbol: Symbol) -> bool:
     return known and mpi_constant(initial, home) == "mpi_comm_null"  # type: ignore[arg-type]
 
 
-def _is_recursive(context: CallContext) -> bool:
+def _is_recursive(context: CallingContext) -> bool:
     head = context.scope.unit.head
     return head is not None and isinstance(head.what, UnitHead) and "recursive" in head.what.prefix
 
 
-def _declaring(symbol: Symbol, context: CallContext, sites: CallSites) -> CallContext | None:
+def _declaring(symbol: Symbol, context: CallingContext, sites: CallSites) -> CallingContext | None:
     """The unit around ``context`` that declares a variable."""
     scope = context.scope.host
     while scope is not None:

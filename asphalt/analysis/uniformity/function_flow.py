@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from asphalt.analysis.call_graph.call_sites import CallContext
+from asphalt.analysis.call_graph.call_sites import CallingContext
 from asphalt.analysis.mpi.call import mpi_function
 from asphalt.analysis.mpi.procedures import procedure
 from asphalt.analysis.names.derived_types import is_derived_type
@@ -32,10 +32,10 @@ class FunctionFlow(ShapeFlow):
     communicator: Group | None
 
     @abstractmethod
-    def assumed_uniform(self, name: str, context: CallContext, at: int, facts: Facts) -> bool:
+    def assumed_uniform(self, name: str, context: CallingContext, at: int, facts: Facts) -> bool:
         """Whether a directive makes a variable uniform at statement ``at``."""
 
-    def function(self, ref: Ref, context: CallContext, facts: Facts) -> None:
+    def function(self, ref: Ref, context: CallingContext, facts: Facts) -> None:
         mpi = mpi_function(ref, context.scope)
         if mpi is not None:
             found = procedure(mpi)
@@ -53,7 +53,7 @@ class FunctionFlow(ShapeFlow):
         self.result(callee, facts)
 
     def called(
-        self, ref: Ref, args: tuple[Arg, ...], context: CallContext, at: int
+        self, ref: Ref, args: tuple[Arg, ...], context: CallingContext, at: int
     ) -> Located | None:
         """The function that ``name(args)`` references, if its result depends on the arguments
         through its dummies only: this call is among those that give the dummies their values."""
@@ -91,7 +91,7 @@ class FunctionFlow(ShapeFlow):
         if not self.assumed_uniform(result, inside, ALL, facts):
             facts.depends[Variable(inside, result, place_of_return(inside))] = None
 
-    def left(self, inside: CallContext, facts: Facts) -> None:
+    def left(self, inside: CallingContext, facts: Facts) -> None:
         """Note that a value leaves a procedure each of whose executions may have another
         communicator."""
         around = () if self.communicator is None else self.communicator.enclosing()
@@ -99,7 +99,7 @@ class FunctionFlow(ShapeFlow):
             name = inside.scope.unit.name
             facts.note(Level.UNKNOWN, f"{name} defines it, perhaps for another communicator")
 
-    def assumed_pure(self, procedure: Expr, context: CallContext, facts: Facts) -> bool:
+    def assumed_pure(self, procedure: Expr, context: CallingContext, facts: Facts) -> bool:
         """Whether a directive declares that a procedure returns the same results for the same
         arguments."""
         if not isinstance(procedure, Ref):
@@ -113,7 +113,7 @@ class FunctionFlow(ShapeFlow):
         return True
 
 
-def place_of_return(context: CallContext) -> int:
+def place_of_return(context: CallingContext) -> int:
     """The place where a procedure returns; ``ALL``: anywhere."""
     leaves_early = any(
         isinstance(s.what, Jump) and s.what.kind is JumpKind.RETURN for s in context.flow.statements

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from asphalt.analysis.call_graph.call_sites import CallContext, CallSites
+from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites
 from asphalt.analysis.call_graph.definitions import Source, VariableDefinition
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
 from asphalt.analysis.names.scopes import Origin, Symbol
@@ -33,20 +33,20 @@ class ShapeFlow(ValueGraph):
     sites: CallSites
 
     @abstractmethod
-    def expression(self, expr: Arg, context: CallContext, at: int, facts: Facts) -> None:
+    def expression(self, expr: Arg, context: CallingContext, at: int, facts: Facts) -> None:
         """Make ``facts`` depend on the parts of an expression in the statement number ``at``."""
 
     @abstractmethod
     def decided(
         self,
-        context: CallContext,
+        context: CallingContext,
         statement: ConditionedStatement,
         facts: Facts,
         returned: bool = False,
     ) -> None:
         """Make ``facts`` depend on whether a statement is executed."""
 
-    def owner(self, context: CallContext, symbol: Symbol) -> CallContext | None:
+    def owner(self, context: CallingContext, symbol: Symbol) -> CallingContext | None:
         """The unit around ``context`` that declares a variable."""
         scope = context.scope.host
         while scope is not None:
@@ -57,7 +57,7 @@ class ShapeFlow(ValueGraph):
         return None
 
     def inquiry(
-        self, ref: Ref, args: tuple[Arg, ...], context: CallContext, at: int, facts: Facts
+        self, ref: Ref, args: tuple[Arg, ...], context: CallingContext, at: int, facts: Facts
     ) -> None:
         """An inquiry function: about a type, a shape, a length, or something untracked."""
         if ref.name in OF_A_TYPE:
@@ -76,7 +76,7 @@ class ShapeFlow(ValueGraph):
             facts.note(Level.UNKNOWN, f"{ref.name} of {asked.name}")
 
     def length(
-        self, name: str, symbol: Symbol, spec: TypeSpec, context: CallContext, facts: Facts
+        self, name: str, symbol: Symbol, spec: TypeSpec, context: CallingContext, facts: Facts
     ) -> None:
         """The length of a character variable."""
         if symbol.origin in (Origin.PARAMETER, Origin.MPI) or spec.length is None:
@@ -89,7 +89,7 @@ class ShapeFlow(ValueGraph):
         elif symbol.origin not in (Origin.MODULE, Origin.COMMON):
             facts.note(Level.UNKNOWN, f"the length of {name}")
 
-    def shape(self, name: str, symbol: Symbol, context: CallContext, facts: Facts) -> None:
+    def shape(self, name: str, symbol: Symbol, context: CallingContext, facts: Facts) -> None:
         """The shape of an array."""
         if symbol.origin in (Origin.PARAMETER, Origin.MPI):
             return
@@ -107,13 +107,13 @@ class ShapeFlow(ValueGraph):
             else:
                 facts.note(Level.UNKNOWN, f"the shape of {name}")
 
-    def _home(self, context: CallContext, symbol: Symbol) -> CallContext | None:
+    def _home(self, context: CallingContext, symbol: Symbol) -> CallingContext | None:
         if symbol.home is context.scope:
             return context
         return self.owner(context, symbol) if symbol.origin is Origin.HOST else None
 
     def _allocated_shape(
-        self, name: str, symbol: Symbol, context: CallContext, facts: Facts
+        self, name: str, symbol: Symbol, context: CallingContext, facts: Facts
     ) -> None:
         saved = "save" in symbol.attrs and context.scope.unit.kind != "program"
         if saved or symbol.attrs & {"pointer", "target", "volatile"}:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asphalt.analysis.call_graph.call_sites import CallContext, CallSites, UnitKey
+from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, UnitKey
 from asphalt.analysis.call_graph.defined_operations import may_be_function
 from asphalt.analysis.call_graph.definitions import Source, VariableDefinition, component
 from asphalt.analysis.call_graph.statement_conditions import (
@@ -68,7 +68,7 @@ class ValueFlow(FunctionFlow):
                 facts.depends[Control(context, position)] = None
                 self._unit_reached(context, facts)
 
-    def _unit_reached(self, context: CallContext, facts: Facts) -> None:
+    def _unit_reached(self, context: CallingContext, facts: Facts) -> None:
         if context.scope.unit.kind == "program":
             return
         callers = self.sites.callers(context)
@@ -79,7 +79,7 @@ class ValueFlow(FunctionFlow):
             facts.depends[Reachability(site.context, site.statement.position)] = None
 
     def conditions(
-        self, context: CallContext, conditions: Iterable[Condition], facts: Facts
+        self, context: CallingContext, conditions: Iterable[Condition], facts: Facts
     ) -> None:
         """Make ``facts`` depend on the expressions that some conditions test."""
         for condition in conditions:
@@ -88,7 +88,7 @@ class ValueFlow(FunctionFlow):
             for expr in expressions(condition):
                 self.expression(expr, context, condition.position, facts)
 
-    def expression(self, expr: Arg, context: CallContext, at: int, facts: Facts) -> None:
+    def expression(self, expr: Arg, context: CallingContext, at: int, facts: Facts) -> None:
         """Make ``facts`` depend on the parts of an expression."""
         match expr:
             case Lit():
@@ -109,7 +109,7 @@ class ValueFlow(FunctionFlow):
                 for part in children(expr):
                     self.expression(part, context, at, facts)
 
-    def _all_of(self, name: str, context: CallContext, at: int, facts: Facts) -> None:
+    def _all_of(self, name: str, context: CallingContext, at: int, facts: Facts) -> None:
         """The whole of a variable; its shape counts if it is an array."""
         symbol = context.scope.lookup(name)
         if symbol is not None and symbol.dims is not None:
@@ -117,7 +117,7 @@ class ValueFlow(FunctionFlow):
         self._read(name, (), context, at, facts)
 
     def _read(
-        self, name: str, path: tuple[str, ...], context: CallContext, at: int, facts: Facts
+        self, name: str, path: tuple[str, ...], context: CallingContext, at: int, facts: Facts
     ) -> None:
         """The value of a variable at statement ``at``."""
         if self.assumed_uniform(name, context, at, facts):
@@ -125,7 +125,7 @@ class ValueFlow(FunctionFlow):
         top = ALL if at == ALL else context.flow.statements[at].top
         facts.depends[Variable(context, name, top, path)] = None
 
-    def assumed_uniform(self, name: str, context: CallContext, at: int, facts: Facts) -> bool:
+    def assumed_uniform(self, name: str, context: CallingContext, at: int, facts: Facts) -> bool:
         """Whether a directive makes a variable uniform at statement ``at``."""
         directive = self.uniform.in_force(name, context, at)
         if directive is None:
@@ -134,7 +134,7 @@ class ValueFlow(FunctionFlow):
         facts.assume(f"uniform:{name}", f"{name} is assumed to be uniform at {where}")
         return True
 
-    def _hidden_call(self, name: str, context: CallContext, facts: Facts) -> None:
+    def _hidden_call(self, name: str, context: CallingContext, facts: Facts) -> None:
         """A name in an expression that asphalt does not understand may be that of a function."""
         symbol = context.scope.lookup(name)
         if symbol is None:
@@ -145,7 +145,7 @@ class ValueFlow(FunctionFlow):
         if symbol.origin is Origin.MPI and procedure(symbol.name) is not None:
             facts.note(Level.UNKNOWN, f"{name} in an expression that is not understood")
 
-    def _component(self, expr: Component, context: CallContext, at: int, facts: Facts) -> None:
+    def _component(self, expr: Component, context: CallingContext, at: int, facts: Facts) -> None:
         part = component(expr)
         if part is None:
             facts.note(Level.UNKNOWN, f"{expr.spelled} of an expression")
@@ -161,7 +161,7 @@ class ValueFlow(FunctionFlow):
         self._read(part.root, part.path, context, at, facts)
 
     def _listed(
-        self, ref: Ref, args: tuple[Arg, ...], context: CallContext, at: int, facts: Facts
+        self, ref: Ref, args: tuple[Arg, ...], context: CallingContext, at: int, facts: Facts
     ) -> None:
         """``name(args)``: an array element, a substring or a function."""
         symbol = context.scope.lookup(ref.name)
@@ -190,7 +190,7 @@ class ValueFlow(FunctionFlow):
 
     def decided(
         self,
-        context: CallContext,
+        context: CallingContext,
         statement: ConditionedStatement,
         facts: Facts,
         returned: bool = False,
@@ -270,7 +270,9 @@ class ValueFlow(FunctionFlow):
         elif not given and not inside and symbol.initial is None and "data" not in symbol.attrs:
             facts.note(Level.UNKNOWN, f"{name} is never defined")
 
-    def _entry(self, context: CallContext, name: str, path: tuple[str, ...], facts: Facts) -> None:
+    def _entry(
+        self, context: CallingContext, name: str, path: tuple[str, ...], facts: Facts
+    ) -> None:
         """The value of a dummy on entry: that of the actual argument, at every call."""
         callers = self.sites.callers(context)
         if isinstance(callers, str):
@@ -298,7 +300,7 @@ class ValueFlow(FunctionFlow):
 
     def _definition(
         self,
-        context: CallContext,
+        context: CallingContext,
         definition: VariableDefinition,
         path: tuple[str, ...],
         facts: Facts,
@@ -344,7 +346,7 @@ class ValueFlow(FunctionFlow):
             case _:
                 pass
 
-    def _loop_left(self, context: CallContext, head: ConditionedStatement, facts: Facts) -> None:
+    def _loop_left(self, context: CallingContext, head: ConditionedStatement, facts: Facts) -> None:
         """The loop variable depends on the exit that the loop takes."""
         following = head.position + 1
         if following < len(context.flow.statements):
@@ -355,7 +357,7 @@ class ValueFlow(FunctionFlow):
 
     def _shared(
         self,
-        context: CallContext,
+        context: CallingContext,
         definition: VariableDefinition,
         lives: tuple[UnitKey, ...] | None,
     ) -> bool:
@@ -409,7 +411,7 @@ def _overlap(defined: tuple[str, ...], read: tuple[str, ...]) -> bool:
     return all(a == b for a, b in zip(defined, read, strict=False))
 
 
-def _extended(expr: Arg, path: tuple[str, ...], context: CallContext) -> Arg:
+def _extended(expr: Arg, path: tuple[str, ...], context: CallingContext) -> Arg:
     """``expr%path``, where ``expr`` is a variable or a component."""
     if isinstance(expr, Ref) and expr.args is not None:
         symbol = context.scope.lookup(expr.name)

@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from asphalt.analysis.call_graph.call_sites import CallContext
+from asphalt.analysis.call_graph.call_sites import CallingContext
 
 _MANY_NODES = 20000
 _MANY_UNITS = 40
@@ -33,7 +33,7 @@ class Variable:
     ``path``: the component; (): all of it.
     """
 
-    context: CallContext
+    context: CallingContext
     name: str
     top: int
     path: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Variable:
 class Reachability:
     """Whether control reaches a statement from the start of the program."""
 
-    context: CallContext
+    context: CallingContext
     position: int
 
 
@@ -51,7 +51,7 @@ class Reachability:
 class Control:
     """Whether control reaches a statement within one execution of its unit."""
 
-    context: CallContext
+    context: CallingContext
     position: int
 
 
