@@ -240,6 +240,14 @@ class Use:
         renamed = any(item.name == local for item in self.items)
         return None if self.only or renamed else local
 
+    def with_items_of(self, other: Use) -> Use:
+        """What this statement and another one of the same module make accessible together.
+
+        A name that one of them renames is accessible itself only where an ONLY list has it.
+        """
+        items = dict.fromkeys((*self.items, *other.items))
+        return Use(self.module, self.only and other.only, tuple(items), self.intrinsic)
+
 
 @dataclass(frozen=True, slots=True)
 class Include:

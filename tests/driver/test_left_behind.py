@@ -219,6 +219,20 @@ CALLED = {
 _CALL = "x = 1\ncall exchange(r, n, me, np)\n"
 
 
+@pytest.mark.parametrize("renamed", ["x => exchange", "only: x => exchange"])
+def test_a_second_use_statement_may_rename_what_the_first_one_gives(
+    renamed: str, tmp_path: Path
+) -> None:
+    uses = f"  use exchanges\n  use exchanges, {renamed}\n"
+    host = _MODULE.format(declared="", procedures=_PROCEDURE + step(uses))
+    host = host.replace("module exchanges", "module hosts")
+    main_unit = _MAIN.replace("  use mpi\n", "  use mpi\n  use hosts, only: step\n")
+    found = outcome(tmp_path, {"a.f90": module(), "b.f90": host, "c.f90": main_unit})
+    changed = b"".join(change.after for change in found.changes)
+    assert b"exchange of b.f90 stands here" in changed
+    assert b"exchange of a.f90 stands here" not in changed
+
+
 @pytest.mark.parametrize("text", CALLED.values(), ids=CALLED)
 def test_what_may_be_called_is_looked_at(text: str, tmp_path: Path) -> None:
     files = {"a.f90": text, "b.f90": _MAIN, "y.inc": _CALL, "z.inc": "include 'y.inc'\n"}

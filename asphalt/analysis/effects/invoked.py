@@ -69,18 +69,14 @@ def _specifics(name: str, scope: Scope, depth: int) -> Iterator[tuple[str, Scope
                     yield from ((specific, here) for specific in specific_names(node))
         for use in here.declared.uses:
             module = scope.scopes.module(use.module)
-            original = next((i.name for i in use.items if i.local == name), name)
-            if use.only and not _in(use.items, name):
+            original = use.original_name(name)
+            if original is None:
                 continue
             if module is not None and depth:
                 yield from _specifics(original, module, depth - 1)
             elif not use.intrinsic and gives(use, name):
                 yield name, None
         here = here.host
-
-
-def _in(items: tuple[object, ...], name: str) -> bool:
-    return any(getattr(item, "local", None) == name for item in items)
 
 
 def specific_names(block: Block) -> Iterator[str]:

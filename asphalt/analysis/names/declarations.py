@@ -128,7 +128,7 @@ class _Gatherer:
             case Decl() as decl:
                 self.declaration(decl, leaf.span)
             case Use() as use:
-                self.out.uses.append(use)
+                self.use(use)
             case Include(path=path):
                 self.included(path, depth)
             case StatementFunction(name=name):
@@ -140,6 +140,14 @@ class _Gatherer:
                 self.out.open = True
             case _:
                 pass
+
+    def use(self, use: Use) -> None:
+        """Several USE statements of a module count as one (F2018 14.2.2)."""
+        for number, other in enumerate(self.out.uses):
+            if (other.module, other.intrinsic) == (use.module, use.intrinsic):
+                self.out.uses[number] = other.with_items_of(use)
+                return
+        self.out.uses.append(use)
 
     def included(self, path: str, depth: int) -> None:
         if path.lower().rsplit("/", 1)[-1] in ("mpif.h", "mpif-config.h"):

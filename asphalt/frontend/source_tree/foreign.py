@@ -8,6 +8,8 @@ from pathlib import Path
 
 from asphalt.frontend.source_tree.scan import find_foreign
 
+_PASTE = re.compile(r"\w\s*##\s*_")
+
 
 class ForeignFiles:
     """The C and C++ files below some roots; each is read on the first question about it."""
@@ -19,7 +21,8 @@ class ForeignFiles:
 
     def mentioning(self, name: str) -> tuple[str, ...]:
         """The files that hold a procedure or module variable of Fortran by a name that compilers or
-        header macros give it: ``name_``, ``__module_MOD_name``, ``FC_FUNC(name, NAME)``."""
+        header macros give it: ``name_``, ``__module_MOD_name``, ``FC_FUNC(name, NAME)``,
+        ``F77(name)`` with ``##``."""
         if name not in self._mentioning:
             self._mentioning[name] = tuple(self._search(name))
         return self._mentioning[name]
@@ -29,9 +32,14 @@ class ForeignFiles:
         pattern = re.compile(
             rf"(?<!\w)(?:{word}__?(?!\w)|{word}\s*,\s*{word}\b|(?:\w*_mod_|_qm\w+p){word}(?!\w))"
         )
+        pasted = re.compile(rf"\w\s*\(\s*{word}\s*\)")
         for path, text in self.texts().items():
-            if name in text and pattern.search(text):
+            if name in text and (pattern.search(text) or (pasted.search(text) and self._pastes())):
                 yield path
+
+    def _pastes(self) -> bool:
+        """Whether a macro puts names together."""
+        return any(_PASTE.search(text) for text in self.texts().values())
 
     def texts(self) -> dict[str, str]:
         """The content of each file in lower case, by path, sorted."""

@@ -278,8 +278,12 @@ def context(scope: Scope, needed: frozenset[str]) -> Iterator[str]:
     for use in scope.declared.uses:
         items = tuple(i for i in use.items if i.local in needed and i.local.isidentifier())
         if not use.only and needed - constants.keys():
-            renamed = tuple(i for i in use.items if i.local.isidentifier())
+            listed = tuple(i for i in use.items if i.local.isidentifier())
+            renamed = tuple(i for i in listed if i.local != i.name)
             yield statement_text(replace(use, items=renamed))
+            kept = tuple(i for i in listed if i.local == i.name)
+            if kept:
+                yield statement_text(replace(use, only=True, items=kept))
         elif use.only and items:
             yield statement_text(replace(use, items=items))
     yield "implicit none"

@@ -186,6 +186,13 @@ def test_mentions_from_c(load: Load) -> None:
     assert tree.mention_count("helper") == 3
 
 
+def test_a_macro_may_put_the_name_of_a_procedure_together(load: Load) -> None:
+    files = {"f.f90": "subroutine helper\nend\n", "a.c": "void f() { F77(helper)(); }"}
+    assert load(files).mentions("helper") == ()
+    tree = load({**files, "b.h": "#define F77(a) a ## _"})
+    assert [Path(located.path).name for located in tree.mentions("helper")] == ["a.c"]
+
+
 def test_lines_for_openmp_compilers_count(load: Load) -> None:
     text = "subroutine a\n!$ call helper(x)\n!$omp parallel private(y)\n!$ call mpi_send(x)\nend\n"
     tree = load({"a.f90": text})
