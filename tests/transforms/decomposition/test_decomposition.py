@@ -287,6 +287,20 @@ def test_it_stays_one_operation(name: str, tmp_path: Path) -> None:
         assert any(reason in text for text in reasons), reasons
 
 
+def test_an_exchange_in_place_starts_as_one_operation(tmp_path: Path) -> None:
+    """It is not decomposed, but nothing keeps it from being non-blocking."""
+    body, _ = STAYS["types-in-place"]
+    (found,) = nonblocking.splits(units(tmp_path, program(body)))
+    assert isinstance(found, nonblocking.Split)
+
+
+def test_a_check_of_an_error_code_is_in_the_way_only_where_errors_return(tmp_path: Path) -> None:
+    """STAYS has the same program with a handler that lets errors return."""
+    body = ALLTOALL + USE + "    if (ierr /= MPI_SUCCESS) stop 1\n"
+    (step,) = decomposition.check(units(tmp_path, program(body)))
+    assert not isinstance(step, Refused)
+
+
 def test_what_stays_is_told_by_the_lines_that_were_given(tmp_path: Path) -> None:
     """Those of a text that other steps have made, nobody sees."""
     body, _ = STAYS["what-is-sent-is-filled-again"]
