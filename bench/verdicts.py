@@ -69,7 +69,7 @@ def _section(code: Code) -> str:
     if accepted_by:
         kind = KINDS[accepted_by[0]]
         name = f"{kind.word}:NAME" if kind.named else kind.word
-        where = " where it is the assumption that lacks" if kind.named else ""
+        where = " where only the assumption is missing" if kind.named else ""
         lines += [f"The verdict is *assumed*{where}; the assumption's name is `{name}`.", ""]
     return "\n".join([*lines, *_programs(code, examples_of(code.id))])
 

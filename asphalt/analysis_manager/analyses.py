@@ -238,7 +238,7 @@ def _not_asked(plan: Plan, sizes: NamedSizes) -> Refused:
     needed = sizes.elsewhere or (("values of named constants", site),)
     marks = tuple(Mark(span or site, "offending", text) for text, span in needed)
     values = ", ".join(text for text, _ in needed)
-    message = f"proved for {values} only, which the call cannot ask for"
+    message = f"proved for {values} only, which the emitted code cannot check"
     return Refused(VALUE, message, site, marks[0].text, marks)
 
 

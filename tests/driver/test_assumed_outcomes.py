@@ -51,7 +51,7 @@ def told(tmp_path: Path, body: str, *accepted: str) -> SiteReport:
         (
             f"  if (me < 2) then\n{SUM}  end if\n{WORK}{SHOW}",
             "ASP024",
-            "that all ranks reach this call",
+            "that all ranks reach the call in ",
         ),
     ],
 )

@@ -3,7 +3,7 @@
 ``golden/NAME.before.f90`` is the input and ``golden/NAME.after.f90`` what is expected (``.f`` for
 fixed form).  After a change that is meant, the expected files are written anew by
 
-    python tests/test_prepush.py
+    PYTHONPATH=.:tests python tests/end_to_end/test_prepush_golden.py
 
 and the difference is to be read before it is committed.
 """

@@ -113,7 +113,7 @@ def test_what_is_no_test_is_not_taken_for_one(
 
 
 def test_the_page_shows_the_matrix() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "python tests/safety_page.py writes it"
+    assert PAGE.read_text(encoding="utf-8") == page(), "make docs writes it"
 
 
 @pytest.fixture(scope="module")

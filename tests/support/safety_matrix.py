@@ -3,7 +3,7 @@ why it cannot break it.
 
 The rules are those of Danalis et al., ICS 2009, section 4.  The programs are the pairs of
 ``safety_pairs``, and those that the transformations have.  ``docs/safety.md`` is made of this:
-``python tests/safety_page.py``.
+``make docs`` writes it.
 """
 
 from __future__ import annotations

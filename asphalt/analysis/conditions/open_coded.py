@@ -38,9 +38,9 @@ OTHERS = Code(
     "ASP073",
     "other messages could be received instead of these",
     "Another send or receive of the program may have the same tag, a probe may see the messages, "
-    "or asphalt does not see the whole program.  One of these messages could be received instead "
-    "of another one, or the reverse: a tiled exchange has more and shorter messages, and sends "
-    "none without elements.",
+    "or asphalt does not see the whole program.  A message from elsewhere could be received "
+    "instead of one of these, or one of these instead of another message: a tiled exchange has "
+    "more and shorter messages, and sends none without elements.",
     "Give the exchange a constant tag of its own, and give asphalt the whole program.",
 )
 

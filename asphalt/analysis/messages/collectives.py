@@ -63,21 +63,24 @@ def why_not_together(facts: UnitFacts, call: MpiCall) -> str | None:
                 own = located.chain[0].name in RUNTIME_MODULES  # all ranks come there together
                 if own or is_uncalled(located, facts.once_called, program):
                     continue
-                reason = _why_not_all(facts.uniformity, scope, leaf, found)
+                where = f"the call in {located.path}:{leaf.span.first}"
+                reason = _why_not_all(facts.uniformity, scope, leaf, found, where)
                 if reason is not None:
-                    return f"{located.path}:{leaf.span.first}: {reason}"
+                    return reason
     understood = Counter((path, line) for path, line, _ in seen)
     there = Counter((m.path, m.line) for m in mentions)
     missed = next((m for m in mentions if understood[m.path, m.line] < there[m.path, m.line]), None)
     return None if missed is None else f"{missed.path}:{missed.line} is not understood"
 
 
-def _why_not_all(uniformity: Uniformity, scope: Scope, leaf: Leaf, call: MpiCall) -> str | None:
+def _why_not_all(
+    uniformity: Uniformity, scope: Scope, leaf: Leaf, call: MpiCall, where: str
+) -> str | None:
     judgement = uniformity.reached(scope, leaf, call.args.get("comm"))
     if judgement.level is not Level.UNIFORM:
-        return f"it is not proved that all ranks reach this call ({judgement.evidence})"
+        return f"it is not proved that all ranks reach {where} ({judgement.evidence})"
     open_ones = [a for a in judgement.assumptions if a.partition(":")[0] != UNIFORM.word]
-    return f"all ranks reach this call only with {', '.join(open_ones)}" if open_ones else None
+    return f"all ranks reach {where} only with {', '.join(open_ones)}" if open_ones else None
 
 
 def _is(operation: str, wanted: MpiProcedure) -> bool:

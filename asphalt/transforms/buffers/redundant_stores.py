@@ -327,7 +327,7 @@ class _Stores:
                 message = "a receive may be cancelled"
                 return self._refused(UNFILLED, first, message, original)
         if not is_closed(self.facts.effects):
-            message = "not all that the program does is seen: a message may be shorter"
+            message = "asphalt does not see the whole program: a message may be shorter"
             return self._refused(UNFILLED, first, message, original)
         return None
 
@@ -336,7 +336,7 @@ class _Stores:
         for leaf in leaves(original):
             loops = [loop for loop in _loops(original) if loop.end is leaf]
             if not loops and not only_defines_its_variable(leaf.what, self.scope):
-                return f"line {line_of(leaf)}: what is evaluated may be noticed"
+                return f"line {line_of(leaf)}: evaluating it may have a visible effect"
         if self.facts.footprint(original).effects:
             effect = self.facts.footprint(original).effects[0]
             return f"line {line_of(effect.leaf)}: {effect.kind.value} ({effect.detail})"

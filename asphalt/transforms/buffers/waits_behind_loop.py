@@ -90,7 +90,7 @@ def _step(loop: Do, path: tuple[int, ...], position: int, tail: Tail, facts: Uni
     several = len(tail.pairs) > 1
     waits = f"the wait{'s' if several else ''} of {said} leave{'' if several else 's'}"
     does = f"{waits} the loop of {facts.at(loop.head)}"
-    evidence = "no iteration touches what the transfers of others do"
+    evidence = "no iteration accesses a buffer of another one's transfers"
     if tail.sizes:
         evidence += f" where {', '.join(sorted(tail.sizes))} > 0, which compilers check"
     text = tuple(leaf.body or "" for pair in tail.pairs for leaf in (pair.start, pair.wait))

@@ -188,7 +188,7 @@ class DividedCall:
                 return planes
             if all(self._is_default(one) for one in planes[1]):
                 return planes[0]
-            return "the size of a plane is no default integer"
+            return "the size of a plane is not a default integer"
         displs = None if cut.displs is None else args[cut.displs]
         return rank_blocks(
             args[cut.buffer], args[cut.count], args[cut.datatype], displs, leaf, self.facts

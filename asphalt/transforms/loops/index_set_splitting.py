@@ -199,7 +199,7 @@ class Nest:
         if ordered is not None:
             return self._refused(ORDER, ordered)
         if not all(has_plain_bounds(loop, self.facts) for loop in divided):
-            return self._refused(SHAPE, "the bounds of its loops are no default integers")
+            return self._refused(SHAPE, "the bounds of its loops are not default integers")
         return None
 
     def _unrepeatable(self) -> str | None:
@@ -223,7 +223,7 @@ class Nest:
             f"in {names}",
             (
                 "no iteration needs what another one computes",
-                f"what is under way is met by first or last iterations over {names} only",
+                f"only the first or last iterations over {names} access what is in progress",
             ),
             tuple(leaf.body or "" for leaf in leaves(self.nest)),
             self.path,

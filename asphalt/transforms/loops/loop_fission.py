@@ -193,7 +193,7 @@ class _Nest:
         return SplitNest(
             line_of(self.nest.head),
             f"the nest of {where} becomes two: that of {lines} {side} the rest",
-            ("no statement needs what the other nest does later than it would have been done",),
+            ("no statement needs what the other nest now does later",),
             (side, *(leaf.body or "" for leaf in leaves(self.nest))),
             self.path,
             self.position,

@@ -183,7 +183,7 @@ def _step(
     return Share(
         line_of(nest.head),
         f"the nest of {facts.at(nest.head)} is shared by {1 + len(targets)} windows",
-        ("its iterations keep their order", "all of it could pass what a part of it passes"),
+        ("its iterations keep their order", "all of it could move past what a part passes"),
         tuple(leaf.body or "" for leaf in leaves(nest)),
         path,
         position,

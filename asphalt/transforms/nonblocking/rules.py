@@ -52,7 +52,7 @@ from asphalt.transforms.nonblocking.statuses import is_status_array, is_typed_st
 from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
 
 COULD = "it could be non-blocking, if there is computation to overlap"
-"""What is told of a call that an assumption would let become non-blocking."""
+"""The report on a call that could be non-blocking under an assumption."""
 
 
 class Rules:
@@ -100,7 +100,7 @@ class Rules:
             handles = handle_arrays(call)
             others = (a for a in (*side.scalars, *side.arrays) if a not in handles)
             if not all(is_default_integer(argument, facts.scope) for argument in others):
-                return Refused(STAYS, f"{where}: an argument is no default integer", leaf.span)
+                return Refused(STAYS, f"{where}: an argument is not a default integer", leaf.span)
             changed = next((a for a in side.arrays if _may_change_later(a, leaf, facts)), None)
             if isinstance(changed, Ref):
                 return Refused(STAYS, f"{where}: {changed.spelled} is changed later", leaf.span)
@@ -118,9 +118,13 @@ class Rules:
                 message = f"{where}: its status is not known to be a variable without pointers"
                 return Refused(STATUS_READ, message, leaf.span)
             if not is_f08(call) and not is_status_array(status, facts):
-                return Refused(STAYS, f"{where}: its status is no array of its size", leaf.span)
+                return Refused(
+                    STAYS, f"{where}: its status is not an array of MPI_STATUS_SIZE", leaf.span
+                )
             if may_be_another(status, leaf, call, self.order):
-                return Refused(STAYS, f"{where}: it changes which its status is", leaf.span)
+                return Refused(
+                    STAYS, f"{where}: it may change which variable its status is", leaf.span
+                )
             sides = (replace(sides[0], status=status), *sides[1:])
         if not call.procedure.collective:
             return sides, tuple(evidence), ()
@@ -132,11 +136,11 @@ class Rules:
         skipped = self.said.skipped(leaf)
         if skipped is not None:
             return Refused(SKIP, f"skipped by the directive in line {skipped.line}", leaf.span)
-        why = "what stands behind it may rely on it that all ranks have come here"
+        why = "statements behind it may rely on all ranks having reached it"
         if library_row(call.procedure).transfers:
             why = (
-                "an operation of neighbours may pair blocks in another order when it does not "
-                "block, where two neighbours are one rank"
+                "where two neighbours are the same rank, its non-blocking form may pair the blocks "
+                "in another order"
             )
         return Refused(STAYS, f"{where}: {why}", leaf.span)
 
@@ -172,7 +176,7 @@ class Rules:
         reason = self._together[call.operation]
         if reason is not None:
             return Refused(ELSEWHERE, f"{where}: {reason}", leaf.span)
-        evidence.append(f"all ranks come together to each {call.procedure.spelled} of the program")
+        evidence.append(f"all ranks reach each {call.procedure.spelled} of the program together")
         return sides, tuple(evidence), assumed
 
 

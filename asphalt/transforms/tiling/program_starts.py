@@ -95,7 +95,7 @@ class OwnStarts:
     def _why_not(self, start: Leaf, call: MpiCall) -> str | None:
         side = started_side(call)
         if side is None:
-            return f"line {line_of(start)}: {call.procedure.spelled} keeps its mode"
+            return f"line {line_of(start)}: the mode of {call.procedure.spelled} cannot change"
         judged = self._rules.judged(start, call, (side,))
         if isinstance(judged, Refused):
             return judged.message
@@ -168,7 +168,8 @@ class OwnStarts:
         return mpi_constant(what.value, self.facts.scope) == "mpi_request_null"
 
     def _why_not_completed(self, start: Leaf) -> str | None:
-        """Why no wait for a message alone certainly completes it, and tells nobody anything."""
+        """Why no single wait completes a message and nothing else, with a status and an error code
+        that are not read."""
         ends = self.messages.completion(start)
         if not ends:
             return f"line {line_of(start)}: it is not known what completes it"
