@@ -62,7 +62,7 @@ def concurrent(
 
 
 def _for_all(charge: Charge, turns: tuple[TripCount, ...], depth: int) -> Charge:
-    """What is done at one turn, for all turns of the indexes that it changes with."""
+    """A charge of one iteration, for all iterations of the indexes that it changes with."""
     if charge.level <= depth:
         return charge
     return replace(charge, level=depth, trips=(*turns[: charge.level - depth], *charge.trips))

@@ -21,9 +21,9 @@ PAGES = "asphalt_pages"
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """Operations that are done ``trips`` times, at the turns of the loop number ``level``.
+    """Operations that are done ``trips`` times in each iteration of the loop number ``level``.
 
-    ``waiting``: seconds beside the operations', for results that are waited for.
+    ``waiting``: seconds besides those of the operations, for results that are waited for.
     """
 
     level: int

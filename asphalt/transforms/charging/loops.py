@@ -65,7 +65,7 @@ def _divided(
     varying: frozenset[str],
     depth: int,
 ) -> tuple[tuple[Charge, ...], tuple[Charge, ...]]:
-    """What each turn charges by itself, and what is charged before the loop."""
+    """What each iteration charges by itself, and what is charged before the loop."""
     stays: list[Charge] = []
     out: list[Charge] = []
     countable = trips is not None and placed.closed and is_repeatable(trips, state.around)
@@ -82,7 +82,7 @@ def _divided(
 
 
 def _waiting(state: ChargerState, do: Do, placed: Placed, variable: str) -> tuple[Charge, ...]:
-    """What a turn of an innermost loop waits for results, beyond what it computes."""
+    """How long an iteration of an innermost loop waits for results, beyond what it computes."""
     own = [leaf.what for node in do.body for leaf in leaves(node)]
     if any(isinstance(what, DoHead | Call | IO) for what in own):
         return ()
