@@ -115,7 +115,7 @@ def test_a_hang(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
             "--tile",
             "2",
             "--timeout",
-            "2",
+            "5",
         )
         == 1
     )
