@@ -67,9 +67,15 @@ class Project:
 
     @property
     def problems(self) -> tuple[ProblemReport, ...]:
-        """What is wrong with the input."""
+        """What is wrong with the input, or has failed so far."""
         found = (*self._tree.problems, *self._tree.notes)
-        return tuple(ProblemReport(p.file, p.line, p.message, p.note) for p in found)
+        read = (ProblemReport(p.file, p.line, p.message, p.note) for p in found)
+        return (*read, *self.internal_errors)
+
+    @property
+    def internal_errors(self) -> tuple[ProblemReport, ...]:
+        """The units in which asphalt itself has failed so far; they are left as they were."""
+        return self._analyses.errors.reports
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -125,7 +131,7 @@ class Project:
         """What is known about transfers between two ranks, and about requests: they are not
         transformed, and no sites."""
         effects, _ = self._analyses.of()
-        found = transfers(self._tree, effects)
+        found = transfers(self._tree, effects, self._analyses.errors)
         self._analyses.keep()
         return found
 
@@ -138,7 +144,7 @@ class Project:
     def findings(self) -> tuple[SiteReport, ...]:
         """Errors of the program in its messages and requests that are proved."""
         effects, _ = self._analyses.of()
-        found = findings(self._tree, effects)
+        found = findings(self._tree, effects, self._analyses.errors)
         self._analyses.keep()
         return found
 

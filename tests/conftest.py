@@ -5,6 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import settings
 
+from asphalt.analysis_manager.internal_errors import InternalErrors
+
+# a failure of asphalt in one unit fails the test, although a command would go on
+InternalErrors.raised = True
 # how long an example takes is the machine's affair
 settings.register_profile("asphalt", deadline=None)
 # what decides about a change draws the same examples in every run

@@ -21,6 +21,7 @@ from asphalt.analysis.names.symbol import Text
 from asphalt.analysis.tiling.plan import Plan
 from asphalt.analysis.uniformity.uniformity import Uniformity
 from asphalt.analysis.verdicts.verdict import Mark, Refused
+from asphalt.analysis_manager.internal_errors import InternalErrors
 from asphalt.analysis_manager.invalidation import Sight, Unaffected, UsedNames
 from asphalt.analysis_manager.summary_store import Remembered
 from asphalt.analysis_manager.user_units import user_units
@@ -47,6 +48,7 @@ class Analyses:
     def __init__(self, tree: Tree, before: Analyses | None = None) -> None:
         self.tree = tree
         self._before = before
+        self.errors: InternalErrors = InternalErrors() if before is None else before.errors
         self._used: UsedNames = UsedNames() if before is None else before._used
         self._given: dict[_Key, Known] = {}
         self._traces: dict[_Key, Traces] = {}
@@ -64,7 +66,7 @@ class Analyses:
         and do not need these any more."""
         unaffected = Unaffected(self._sight, tree)
         found = Analyses(tree)
-        found._used = self._used
+        found._used, found.errors = self._used, self.errors
         for key, (effects, _) in self._made.items():
             same = {
                 procedure: summary
@@ -156,17 +158,15 @@ class Analyses:
 
     def exchanges(self, effects: Effects) -> tuple[Exchange, ...]:
         """All exchange sites of the tree: calls of MPI, and of procedures that wrap one."""
-        direct = tuple(
-            exchange
-            for located in user_units(self.tree, all_to_all_operations())
-            for exchange in exchanges(located, effects)
-        )
-        written_out = tuple(
-            exchange
-            for located in user_units(self.tree, message_operations())
-            for exchange in open_coded_exchanges(located, effects)
-        )
-        return (*direct, *wrapped_exchanges(direct, effects), *written_out)
+        direct: list[Exchange] = []
+        for located in user_units(self.tree, all_to_all_operations()):
+            with self.errors.caught(located):
+                direct += exchanges(located, effects)
+        written_out: list[Exchange] = []
+        for located in user_units(self.tree, message_operations()):
+            with self.errors.caught(located):
+                written_out += open_coded_exchanges(located, effects)
+        return (*direct, *wrapped_exchanges(tuple(direct), effects), *written_out)
 
     def judgement(self, found: Exchange, pure: Pure) -> Plan | Refused:
         """The plan for a site, if possible one for any values of the named constants; otherwise one

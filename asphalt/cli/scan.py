@@ -21,7 +21,8 @@ FOUND = frozenset({"refused", "assumed", FINDING})
 @click.option(
     "--check",
     is_flag=True,
-    help="Exit with 1 if there is a finding, or a site that is refused or only assumed.",
+    help="Exit with 1 if there is a finding, a site that is refused or only assumed, or an "
+    "internal error.",
 )
 @click.option(
     "--all",
@@ -51,4 +52,5 @@ def scan(
         others = [one for one in project.transfers() if (one.file, one.line) not in known]
         listed = (*sites, *others)
     print_report(common, project, sorted(listed, key=lambda site: (site.file, site.line)))
-    return int(check and any(site.verdict in FOUND for site in sites))
+    failed = bool(project.internal_errors)
+    return int(check and (failed or any(site.verdict in FOUND for site in sites)))

@@ -169,6 +169,7 @@ def print_report(
                 print(line)
         case _:
             show(site_lines(sites))
+            warn_of(project.internal_errors)
             note(summary(sites))
             _note_missing(project, sites)
             needed = {name for site in sites for name in site.assumptions}

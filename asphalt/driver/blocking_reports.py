@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE
 from asphalt.analysis.conditions.site import SKIP
 from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.analysis_manager.analyses import Analyses
@@ -27,12 +28,11 @@ def kept_blocking(
 ) -> tuple[SiteReport, ...]:
     """A report for each blocking transfer and collective operation of a tree that cannot be made
     non-blocking, under the ``accepted`` assumptions."""
-    found = [
-        report
-        for located in user_units(analyses.tree, nonblocking_operations())
-        for one in blocking.kept_blocking(analyses, located, accepted)
-        for report in _kept(located, *one)
-    ]
+    found: list[SiteReport] = []
+    for located in user_units(analyses.tree, nonblocking_operations()):
+        with analyses.errors.caught(located):
+            for one in blocking.kept_blocking(analyses, located, accepted):
+                found += _kept(located, *one)
     return tuple(sorted(found, key=lambda report: (report.file, report.line)))
 
 
@@ -55,9 +55,13 @@ def not_overlapped(
             if site.file == located.path and site.verdict == "applied"
         }
         tried = tries.get(key_of(located), _NOTHING)
-        stay = blocking.not_overlapped(analyses, located, lines, request.options, tried)
+        stay: tuple[tuple[Refused, str, tuple[str, ...]], ...] = ()
+        with analyses.errors.caught(located):
+            stay = blocking.not_overlapped(analyses, located, lines, request.options, tried)
+        failed = analyses.errors.why(located.path, located.unit.name)
         for refused, operation, assumed in stay:
-            for report in _kept(located, refused, operation):
+            told = refused if failed is None else Refused(NOTHING_BESIDE, failed, refused.span)
+            for report in _kept(located, told, operation):
                 needed = tuple(sorted({*report.assumptions, *assumed}))
                 found.append(replace(report, assumptions=needed, accepted=assumed))
     return tuple(sorted(found, key=lambda report: (report.file, report.line)))
@@ -71,7 +75,10 @@ def kept_whole(
     wanted = {site.file for site in sites if site.overlaps}
     why: dict[tuple[str, int], str] = {}
     for located in user_units(analyses.tree, nonblocking_operations()):
-        found = blocking.kept_whole(analyses, located, accepted) if located.path in wanted else ()
+        found: tuple[Refused, ...] = ()
+        with analyses.errors.caught(located):
+            if located.path in wanted:
+                found = blocking.kept_whole(analyses, located, accepted)
         for one in found:
             if one.span is not None:
                 told = f"; {one.message} ({one.code.id})"
@@ -87,12 +94,13 @@ def kept_whole(
 def kept_stores(analyses: Analyses) -> tuple[SiteReport, ...]:
     """A report for each statement that stores to a receive buffer of a tree, and has to stay
     although a receive follows."""
-    return tuple(
-        report
-        for located in user_units(analyses.tree, transfer_operations())
-        for refused, operation in blocking.kept_stores(analyses, located)
-        for report in _kept(located, _of_stores(refused), store_before(operation), "the stores")
-    )
+    found: list[SiteReport] = []
+    for located in user_units(analyses.tree, transfer_operations()):
+        with analyses.errors.caught(located):
+            for refused, operation in blocking.kept_stores(analyses, located):
+                stores = store_before(operation)
+                found += _kept(located, _of_stores(refused), stores, "the stores")
+    return tuple(found)
 
 
 def _of_stores(refused: Refused) -> Refused:

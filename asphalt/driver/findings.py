@@ -21,23 +21,30 @@ from asphalt.analysis.mpi.library_effects import Store
 from asphalt.analysis.requests.interprocedural import ignored_requests
 from asphalt.analysis.requests.matching import matching
 from asphalt.analysis.verdicts.verdict import Mark, Refused
+from asphalt.analysis_manager.internal_errors import InternalErrors
 from asphalt.analysis_manager.user_units import user_units
 from asphalt.diagnostics.model import FINDING, SiteReport
 from asphalt.driver.transfers import mark_report, transfer_operations
 from asphalt.frontend.source_tree.tree import Tree
 
 
-def findings(tree: Tree, effects: Effects) -> tuple[SiteReport, ...]:
+def findings(tree: Tree, effects: Effects, errors: InternalErrors) -> tuple[SiteReport, ...]:
     """The errors in messages and requests of a tree, in the order of files and lines."""
     units = [UnitFacts(located, effects) for located in user_units(tree, transfer_operations())]
     sending = tree.site_units(operations(Store.OUTGOING))
     sent = all_sends((UnitFacts(located, effects) for located in sending), effects)
-    found = [report for facts in units for report in _reports(facts, _of_unit(facts))]
+    found: list[SiteReport] = []
+    for facts in units:
+        with errors.caught(facts.located):
+            found += _reports(facts, _of_unit(facts))
     sites = CallSites(effects.scopes)
     for call in (call for facts in units for call in ignored_requests(facts, sites)):
         spelled = call.operation.call.procedure.spelled
         found.append(_report(call.facts, of_called(call), spelled))
-    alone = [report for facts in units for report in _reports(facts, _of_receives(facts, sent))]
+    alone: list[SiteReport] = []
+    for facts in units:
+        with errors.caught(facts.located):
+            alone += _reports(facts, _of_receives(facts, sent))
     if alone and is_closed(effects):  # asked last, for it takes long
         found += alone
     return tuple(sorted(found, key=lambda report: (report.file, report.line)))

@@ -159,7 +159,11 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
             analyses=analyses,
         )
         accepted = accepted_now(options.accepted, tree, now, by_path)
-        found = optimise(now, located, replace(options, accepted=accepted), context)
+        found: Optimised | None = None
+        with first.errors.caught(located):
+            found = optimise(now, located, replace(options, accepted=accepted), context)
+        if found is None:
+            continue
         procedures.append(procedure_report(found, _lines(tree, path, chain)))
         tries[path, chain] = Tried(found.dropped, found.whole)
         for one in found.staying:

@@ -44,6 +44,9 @@ def own_operations(
     """A report on each operation of a tree that the optimiser left alone and that is not
     ``reported`` yet, by its file and line."""
     for located in user_units(analyses.tree, transfer_operations()):
-        for one in staying_in(analyses, located, options):
-            if (one.place.path, one.place.line) not in reported:
-                yield own_report(one, analyses.tree)
+        found: list[SiteReport] = []
+        with analyses.errors.caught(located):
+            for one in staying_in(analyses, located, options):
+                if (one.place.path, one.place.line) not in reported:
+                    found.append(own_report(one, analyses.tree))
+        yield from found

@@ -69,7 +69,10 @@ class SiteJudge:
         for exchange in self._analyses.exchanges(effects):
             where = (exchange.located.path, id(exchange.unit))
             by_unit.setdefault(where, []).append(exchange)
-        found = [site for here in by_unit.values() for site in self._sites_of(here)]
+        found: list[Site] = []
+        for here in by_unit.values():
+            with self._analyses.errors.caught(here[0].located):
+                found += self._sites_of(here)
         self._analyses.keep()
         return tuple(sorted(found, key=lambda site: (site.report.file, site.report.line)))
 

@@ -15,6 +15,7 @@ from asphalt.analysis.mpi.procedures import table
 from asphalt.analysis.requests.matching import is_blocking_transfer, matching
 from asphalt.analysis.requests.operations import deals_with_requests
 from asphalt.analysis.verdicts.verdict import Mark, Role
+from asphalt.analysis_manager.internal_errors import InternalErrors
 from asphalt.analysis_manager.user_units import user_units
 from asphalt.diagnostics.model import MarkReport, SiteReport
 from asphalt.frontend.source_tree.tree import Tree
@@ -42,14 +43,13 @@ def nonblocking_operations() -> frozenset[str]:
     return transfer_operations() | names | {f"p{name}" for name in names}
 
 
-def transfers(tree: Tree, effects: Effects) -> tuple[SiteReport, ...]:
+def transfers(tree: Tree, effects: Effects, errors: InternalErrors) -> tuple[SiteReport, ...]:
     """A report on each start, each wait that no start reaches and each blocking transfer of a tree,
     in the order of files and lines."""
-    found = [
-        report
-        for located in user_units(tree, transfer_operations())
-        for report in _of_unit(located, effects)
-    ]
+    found: list[SiteReport] = []
+    for located in user_units(tree, transfer_operations()):
+        with errors.caught(located):
+            found += _of_unit(located, effects)
     return tuple(sorted(found, key=lambda report: (report.file, report.line)))
 
 

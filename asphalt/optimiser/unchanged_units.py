@@ -7,16 +7,20 @@ from asphalt.analysis.names.scopes import Scope
 from asphalt.frontend.second_opinion.second_opinion import opinions
 from asphalt.frontend.second_opinion.second_outline import differs
 from asphalt.frontend.source_tree.tree import Tree
+from asphalt.ir.insertion import takes_declarations
 from asphalt.ir.tree import leaves
 
 
 def why_unchanged(tree: Tree, path: str, chain: tuple[str, ...], scope: Scope) -> str | None:
-    """Why a unit is not changed: two units have one name, two parsers read it differently, or it
-    has names that asphalt needs.
+    """Why a unit is not changed: two units have one name, two parsers read it differently, it has
+    names that asphalt needs, or new declarations would not hold for all of its configurations.
 
     ``chain``: the names of the unit and its hosts, from the outermost one; ``scope``: the unit's.
     """
-    return _disagreement(tree, path, chain) or clashing_name(scope)
+    found = _disagreement(tree, path, chain) or clashing_name(scope)
+    if found is None and not takes_declarations(scope.unit):
+        return "new declarations would stand in a branch of the preprocessor"
+    return found
 
 
 def _disagreement(tree: Tree, path: str, chain: tuple[str, ...]) -> str | None:

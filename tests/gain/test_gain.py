@@ -332,3 +332,23 @@ end program cycle
     stepped = Stepped.of(tmp_path, {"cycle.f90": text})
     main = next(facts for facts in stepped.facts() if facts.unit.kind == "program")
     assert all(seconds > 0 for seconds in Model().price(stepped.tree, main.located).seconds)
+
+
+_ARMS = """\
+  do i = 1, n
+    if (w(i) > 1) then
+      {first}
+    else
+      {second}
+    end if
+  end do
+"""
+
+
+def test_arms_of_a_branch_do_not_pass_values_to_each_other(tmp_path: Path) -> None:
+    """What one arm stores is in no register of the other one, whichever stands first."""
+    ways = ("a(i) = w(i)", "w(i) = a(i)")
+    there = _price(tmp_path, _ARMS.format(first=ways[0], second=ways[1]), ETHERNET_1)
+    back = _price(tmp_path, _ARMS.format(first=ways[1], second=ways[0]), ETHERNET_1)
+    assert there == back
+    assert there[0] > 0

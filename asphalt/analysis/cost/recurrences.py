@@ -129,13 +129,15 @@ class _Chains:
                     self._arms(arms)
 
     def _arms(self, arms: tuple[Arm, ...]) -> None:
-        before = dict(self.values)
+        before, stored = dict(self.values), dict(self.stored)
         ends = []
+        kept = dict(stored)
         for arm in arms:
-            self.values = dict(before)
+            self.values, self.stored = dict(before), dict(stored)
             self.run(arm.body)
             ends.append(self.values)
-        self.values = dict(before)
+            kept |= self.stored
+        self.values, self.stored = dict(before), kept
         for end in ends:
             for name, delays in end.items():
                 if delays is not before.get(name):
