@@ -177,6 +177,14 @@ def _element(value: str) -> str:
     return program("  k = 1\n", irecv("a", 1, "r(k)"), wait("r(k)"), work("c", value))
 
 
+def _column(column: str, before: str = "") -> str:
+    """A column is received, and behind ``before`` another one is stored, or the same."""
+    stored = f"  do i = 1, n\n    w(i,{column}) = 0.5d0*i\n  end do\n"
+    declared = "  real(8) :: w(n,6)\n"
+    start = "  w = 0\n", irecv("w(1,k)", 1), wait()
+    return program(*start, before, stored, "  c(1) = sum(w(:,k))\n", declared=declared)
+
+
 # Splitting and peeling
 
 
@@ -242,6 +250,8 @@ _PAIRS: dict[str, dict[str, tuple[Pair, ...]]] = {
         "buffer": (
             Pair(code_motion, _received(work("c", "d(i)")), _received(work("c", "a(i)"))),
             Pair(code_motion, _sent(work("c", "b(i)")), _sent(work("b", "c(i)"))),
+            Pair(code_motion, _column("k + 1"), _column("k")),
+            Pair(code_motion, _column("k + 1"), _column("k - 1", "  k = k + 1\n"), "the wait"),
         ),
         "path": (Pair(code_motion, _now_and_then("1"), _now_and_then("1\n    flag = c(i) < -9")),),
         "return": (

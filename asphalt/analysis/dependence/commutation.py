@@ -11,7 +11,7 @@ within a list.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -59,23 +59,24 @@ class Conflict:
             return None
         named = _names_of(self.first) | _names_of(self.second)
         positive = sorted(name for name in named if is_positive(name))
-        for wanted in (*((name,) for name in positive), tuple(positive)):
-            if not wanted:
-                continue
+        if not positive or not self._resolved_by(positive):
+            return None
+        fewest = (name for name in positive if self._resolved_by((name,)))
+        one = next(fewest, None) if len(positive) > 1 else None
+        return frozenset(positive if one is None else (one,))
 
-            def order(
-                problem: AffineProblem,
-                then: Mapping[str, str],
-                later: Mapping[str, str],
-                wanted: tuple[str, ...] = wanted,
-            ) -> None:
-                del then, later
-                for name in wanted:
-                    problem.add(Poly.atom(Ref(name, name)), ">=", Poly.constant(1), {})
+    def _resolved_by(self, positive: Sequence[str]) -> bool:
+        """Whether nothing conflicts if some named constants are positive."""
+        assert self.region is not None and self.first is not None and self.second is not None
 
-            if self.region.conflict(self.first, self.second, order) is None:
-                return frozenset(wanted)
-        return None
+        def order(
+            problem: AffineProblem, then: Mapping[str, str], later: Mapping[str, str]
+        ) -> None:
+            del then, later
+            for name in positive:
+                problem.add(Poly.atom(Ref(name, name)), ">=", Poly.constant(1), {})
+
+        return self.region.conflict(self.first, self.second, order) is None
 
 
 def _names_of(access: Access) -> frozenset[str]:
@@ -136,6 +137,16 @@ class Independence:
     def sizes_for(self, first: Node, second: Node) -> frozenset[str] | None:
         """The named constants that must be positive, as they are now, for ``second`` to be executed
         before ``first``; None: this is not sufficient."""
+        key = (id(first), id(second))
+        if key not in self._sizes:
+            self._sizes[key] = (first, second, self._sizes_for(first, second))
+        return self._sizes[key][2]
+
+    @cached_property
+    def _sizes(self) -> dict[tuple[int, int], tuple[Node, Node, frozenset[str] | None]]:
+        return {}
+
+    def _sizes_for(self, first: Node, second: Node) -> frozenset[str] | None:
         if any(self.place.bound(node) is not None for node in (first, second)):
             return None
         if self.calls.why_not(first, second) is not None:
@@ -208,6 +219,7 @@ class Independence:
         self, first: Node, second: Node, mine: tuple[Access, ...], theirs: tuple[Access, ...]
     ) -> Iterator[Conflict]:
         changing = frozenset(a.storage for a in (*mine, *theirs) if a.writes)
+        changing |= self._defined_between(first, second)
         start = next(leaves(first))
         region = Region(self.facts.values, start, changing, None, self.limits.at(start))
         for a in mine:
@@ -224,6 +236,49 @@ class Independence:
                         why = "other ranks may access it through a window"
                     reason += "" if why is None else f" ({why})"
                     yield Conflict(reason, region, a, b)
+
+    def _defined_between(self, first: Node, second: Node) -> frozenset[str]:
+        """The storages that may be defined between two statements of the unit as it stands: what is
+        asked may be whether they commute once those between them have moved, and their subscripts
+        have different values then although they have the same names."""
+        places = [
+            self._places[id(leaf)]
+            for node in (first, second)
+            for leaf in leaves(node)
+            if id(leaf) in self._places
+        ]
+        own = {id(leaf) for node in (first, second) for leaf in leaves(node)}
+        between = self._unit_leaves[min(places) : max(places)] if places else self._unit_leaves
+        return frozenset(
+            storage
+            for leaf in between
+            if id(leaf) not in own
+            for storage in self._defined_by(leaf)
+        )
+
+    def _defined_by(self, leaf: Leaf) -> frozenset[str]:
+        """The storages that one line may define; an operation that it completes may define its
+        buffers."""
+        if id(leaf) not in self._definitions:
+            accesses = self.accesses(leaf)
+            if accesses is None:
+                accesses = tuple(
+                    a for node in self.facts.unit.body for a in self.facts.footprint(node).accesses
+                )
+            self._definitions[id(leaf)] = frozenset(a.storage for a in accesses if a.writes)
+        return self._definitions[id(leaf)]
+
+    @cached_property
+    def _definitions(self) -> dict[int, frozenset[str]]:
+        return {}
+
+    @cached_property
+    def _unit_leaves(self) -> tuple[Leaf, ...]:
+        return tuple(leaf for node in self.facts.unit.body for leaf in leaves(node))
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {id(leaf): place for place, leaf in enumerate(self._unit_leaves)}
 
     @cached_property
     def limits(self) -> KnownLimits:
