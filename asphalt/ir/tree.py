@@ -9,7 +9,7 @@ comments between them; ``None``: it is printed anew from ``what``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from asphalt.ir.source import Form, Span, Trivia
@@ -57,8 +57,15 @@ class Leaf:
         return action if isinstance(action, Call) else None
 
 
+class _Inner:
+    """A node with others below it: it remembers its leaves, for it never changes."""
+
+    __slots__ = ("_leaves",)
+    _leaves: tuple[Leaf, ...]
+
+
 @dataclass(frozen=True, slots=True)
-class Do:
+class Do(_Inner):
     """A DO construct.
 
     ``end`` is the END DO, or a ``10 continue`` that ends this loop alone.  ``end`` None: the loop
@@ -83,7 +90,7 @@ class Arm:
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(_Inner):
     """IF, SELECT CASE, SELECT TYPE, SELECT RANK, WHERE construct.  ``kind``: if, select, where."""
 
     kind: str
@@ -92,7 +99,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Block(_Inner):
     """A construct that only groups.
 
     ``kind``: associate, block, critical, forall, team in executable parts; type, enum, interface in
@@ -106,7 +113,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(_Inner):
     """A program unit or procedure.
 
     ``kind``: program module submodule subroutine function block_data module_procedure.
@@ -127,7 +134,7 @@ Node = Leaf | Do | Branch | Block | Unit
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class File(_Inner):
     """A source file.
 
     ``eol`` and ``width`` (line limit in columns) are what new statements are printed with.
@@ -147,40 +154,48 @@ class File:
 
 def leaves(node: Node | File) -> Iterator[Leaf]:
     """All leaves below ``node`` in source order."""
+    if isinstance(node, Leaf):
+        return iter((node,))
+    try:
+        return iter(node._leaves)
+    except AttributeError:
+        found = tuple(_leaves_below(node))
+        object.__setattr__(node, "_leaves", found)
+        return iter(found)
+
+
+def _leaves_below(node: Do | Branch | Block | Unit | File) -> Iterator[Leaf]:
     match node:
-        case Leaf():
-            yield node
         case Do(head=head, body=body, end=end):
             yield head
-            for child in body:
-                yield from leaves(child)
+            yield from _leaves_of(body)
             if end is not None:
                 yield end
         case Branch(arms=arms, end=end):
             for arm in arms:
                 yield arm.head
-                for child in arm.body:
-                    yield from leaves(child)
+                yield from _leaves_of(arm.body)
             yield end
         case Block(head=head, body=body, end=end):
             yield head
-            for child in body:
-                yield from leaves(child)
+            yield from _leaves_of(body)
             yield end
         case Unit():
             if node.head is not None:
                 yield node.head
-            for child in (*node.spec, *node.body):
-                yield from leaves(child)
+            yield from _leaves_of((*node.spec, *node.body))
             if node.contains is not None:
                 yield node.contains
-            for unit in node.contained:
-                yield from leaves(unit)
+            yield from _leaves_of(node.contained)
             yield node.end
         case File(units=units, stray=stray):
-            for unit in units:
-                yield from leaves(unit)
+            yield from _leaves_of(units)
             yield from stray
+
+
+def _leaves_of(nodes: Iterable[Node]) -> Iterator[Leaf]:
+    for node in nodes:
+        yield from leaves(node)
 
 
 def units_in(node: File | Unit) -> Iterator[Unit]:
