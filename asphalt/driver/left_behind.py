@@ -180,8 +180,8 @@ class _Uses:
     def _may_mean_it(self) -> bool:
         """Whether the name may be that of the procedure in the unit."""
         unit, name = self.mention.unit, self.name
-        if not unit.name and unit.kind == "subroutine":
-            return True  # a file of another language, or one that cannot be read
+        if self.mention.is_unread:
+            return True
         own_uses = (leaf.what for node in unit.body for leaf in leaves(node))
         if name in self.scope.shadowed or any(isinstance(what, Use) for what in own_uses):
             return True

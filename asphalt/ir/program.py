@@ -30,6 +30,11 @@ class Located:
         """The unit itself."""
         return self.chain[-1]
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether it stands for text that is not analysed (see ``Program.mentions``)."""
+        return self.unit.kind == "subroutine" and not self.unit.name
+
 
 @dataclass(frozen=True, slots=True)
 class MpiMention:
@@ -69,12 +74,18 @@ class Program(Protocol):
     def mentions(self, name: str) -> tuple[Located, ...]:
         """Every unit whose own statements contain the identifier ``name`` (comments and strings
         do not count; the unit that defines it does not count for its own head and end).  A file
-        that holds the name and cannot be read counts as one unit of one opaque statement."""
+        that holds the name in text that is not analysed (it cannot be read, or it includes
+        executable statements or whole procedures) counts as one more unit, of one opaque
+        statement."""
 
     def include(self, located: Located, name: str) -> tuple[Node, ...] | None:
         """The declarations in the file that ``include 'name'`` brings into the unit, interpreted,
         with those that it includes in turn; () for ``mpif.h``; None where the file is not found or
         holds more than declarations."""
+
+    def included_words(self, path: str, name: str) -> frozenset[str]:
+        """The folded words in the file that ``include 'name'`` brings into the file ``path``, and
+        in those that it includes in turn; none where it is not found."""
 
     def mpi_calls(self) -> tuple[MpiMention, ...]:
         """Every MPI call statement of the tree."""

@@ -142,14 +142,17 @@ LEFT = {
     "another procedure of the name": module() + step() + _OTHER,
     "a variable of the name": module() + step() + "subroutine s(exchange)\nexchange = 1\nend\n",
     "a generic name that nothing calls": module(_GENERIC) + step(),
+    "an included procedure that calls others": module() + step() + "include 'q.inc'\n",
     "a comment in an included file": module() + step() + "subroutine s\ninclude 'x.inc'\nend\n",
 }
+_QUIET = "subroutine quiet\ncall exchanger\nend subroutine\n"
 INCLUDED = "! exchange\ninteger :: i\n"
 
 
 @pytest.mark.parametrize("text", LEFT.values(), ids=LEFT)
 def test_what_nothing_calls_stays_as_it_was_written(text: str, tmp_path: Path) -> None:
-    found = outcome(tmp_path, {"a.f90": text, "b.f90": _MAIN, "x.inc": INCLUDED})
+    files = {"a.f90": text, "b.f90": _MAIN, "x.inc": INCLUDED, "q.inc": _QUIET}
+    found = outcome(tmp_path, files)
     assert was_inlined(found)
     assert is_left(found)
     changed = [change.after for change in found.changes if change.path.name == "a.f90"]
@@ -189,6 +192,14 @@ subroutine again(r, n, me, np)
 end subroutine again
 """
 _PASSED = "  call run(exchange, r, n, me, np)\n"
+_INNER = "include 'p.inc'\n"
+_HOST = f"""\
+module hosts
+contains
+{_INNER}subroutine s
+end subroutine s
+end module hosts
+"""
 CALLED = {
     "a generic name": module(_GENERIC) + step("  use exchanges, only: swap\n", "swap"),
     "an actual argument": module() + step(more=_PASSED) + _RUN,
@@ -215,8 +226,22 @@ CALLED = {
     "a statement that an included file includes": module()
     + step()
     + "subroutine s\ninclude 'z.inc'\nend\n",
+    "an OpenMP line that is cut in the name": module()
+    + step(more="  !$ call exch&\n  !$ &ange(r, n, me, np)\n"),
+    "an included procedure of a module": module() + step() + _HOST,
+    "an included procedure at the end of a module": module()
+    + step()
+    + _HOST.replace(_INNER, "").replace("end module", f"{_INNER}end module"),
+    "an included external procedure": module() + step() + _INNER,
+    "an included procedure between others": module() + _INNER + step(),
+    "an included procedure for OpenMP alone": module() + step() + f"!$ {_INNER}",
+    "a procedure for OpenMP alone": module()
+    + step()
+    + "!$ subroutine s\n!$ call exchange\n!$ end subroutine s\n",
+    "an included file that is missing": module() + step() + "include 'missing.inc'\n",
 }
 _CALL = "x = 1\ncall exchange(r, n, me, np)\n"
+_INCLUDED = f"subroutine inner(r, n, me, np)\nuse exchanges\n{_CALL}end subroutine\n"
 
 
 @pytest.mark.parametrize("renamed", ["x => exchange", "only: x => exchange"])
@@ -236,6 +261,7 @@ def test_a_second_use_statement_may_rename_what_the_first_one_gives(
 @pytest.mark.parametrize("text", CALLED.values(), ids=CALLED)
 def test_what_may_be_called_is_looked_at(text: str, tmp_path: Path) -> None:
     files = {"a.f90": text, "b.f90": _MAIN, "y.inc": _CALL, "z.inc": "include 'y.inc'\n"}
+    files["p.inc"] = _INCLUDED
     assert not is_left(outcome(tmp_path, files))
 
 

@@ -78,6 +78,9 @@ class FortranProgram:
     def main_programs(self) -> tuple[Located, ...]:
         return tuple(found for found in self.all if found.unit.kind == "program")
 
+    def included_words(self, path: str, name: str) -> frozenset[str]:
+        return frozenset(re.findall(r"[a-z_]\w*", self.includes.get(name, "").lower()))
+
     def include(self, located: Located, name: str) -> tuple[Node, ...] | None:
         text = self.includes.get(name)
         if text is None:

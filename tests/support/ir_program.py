@@ -55,6 +55,9 @@ class IrProgram:
     def main_programs(self) -> tuple[Located, ...]:
         return ()
 
+    def included_words(self, path: str, name: str) -> frozenset[str]:
+        return frozenset()
+
     def include(self, located: Located, name: str) -> tuple[Node, ...] | None:
         return self.includes.get(name)
 

@@ -159,6 +159,8 @@ class CallSites:
             return f"{name} is mentioned in too many places"
         found: list[CallSite] = []
         for located in mentioned:
+            if located.is_unread:
+                return f"{located.path} holds {name} in text that is not analysed"
             if passed_on(located, name):
                 return f"{located.unit.name} does not only call {name} by its name"
             caller = self.of(located)
@@ -205,6 +207,9 @@ class CallSites:
         mentioned = self.mentions(holder)
         if mentioned is None:
             return f"{holder} is mentioned in too many places"
+        unread = next((located.path for located in mentioned if located.is_unread), None)
+        if unread is not None:
+            return f"{unread} holds {holder} in text that is not analysed"
         found: list[tuple[CallingContext, VariableDefinition]] = []
         for context in self._with_contained(mentioned):
             if "*" in context.defined or symbol.name in context.scope.shadowed:

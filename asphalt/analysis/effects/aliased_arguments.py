@@ -29,6 +29,9 @@ def passed_under_two_names(scope: Scope, located: Located) -> MayMustAnswer:
     name, and the procedure may change it."""
     head = scope.unit.head.what if scope.unit.head is not None else None
     order = head.args if isinstance(head, UnitHead) else ()
+    name = located.unit.name
+    if name and any(caller.is_unread for caller in scope.program.mentions(name)):
+        return unknown(f"text that is not analysed may call {name}")
     for caller, args, span in _calls(located, scope):
         bound = bind(args, order)
         roots = {} if bound is None else {d: r for d, e in bound.items() if (r := _root(e))}

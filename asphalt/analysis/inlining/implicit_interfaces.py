@@ -33,6 +33,9 @@ def check_implicit_interfaces(body: tuple[Node, ...], callee: Scope, caller: Sco
         for unit in caller.program.mentions(call.operation):
             if unit.path != caller.located.path:
                 continue
+            if unit.is_unread:
+                message = f"included text of this file may call {call.procedure.spelled}"
+                raise RefusedError(MEANING, message)
             scope = caller.scopes.of(unit)
             for other in _calls(unit.unit.body, scope):
                 if other.operation == call.operation and _buffers(other, scope) != own:

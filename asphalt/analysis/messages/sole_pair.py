@@ -143,10 +143,14 @@ class SolePair:
         key = located.path, tuple(unit.name for unit in located.chain)
         if key not in self._live:
             self._live[key] = True  # where the question comes back to itself
-            self._live[key] = located.unit.kind != "subroutine" or any(
-                self._is_live(other)
-                for other in self.program.mentions(located.unit.name)
-                if (other.path, tuple(unit.name for unit in other.chain)) != key
+            self._live[key] = (
+                located.unit.kind != "subroutine"
+                or located.is_unread
+                or any(
+                    self._is_live(other)
+                    for other in self.program.mentions(located.unit.name)
+                    if (other.path, tuple(unit.name for unit in other.chain)) != key
+                )
             )
         return self._live[key]
 

@@ -43,11 +43,14 @@ def takes_any_tag(program: Program) -> bool:
 
 
 def _by_number(program: Program, which: int) -> bool:
-    return any(is_wildcard(given[which], scope) for given, scope in _received(program))
+    return any(
+        given is None or is_wildcard(given[which], scope) for given, scope in _received(program)
+    )
 
 
-def _received(program: Program) -> Iterator[tuple[tuple[Expr, Expr], Scope]]:
-    """Source and tag of all receives and probes, with their scopes."""
+def _received(program: Program) -> Iterator[tuple[tuple[Expr, Expr] | None, Scope]]:
+    """Source and tag of all receives and probes, with their scopes; None: text that is not
+    analysed may receive."""
     called = {mention.operation for mention in program.mpi_calls()}
     names = {name: operation for operation in called for name in (operation, f"p{operation}")}
     names |= {name: own.operation for name, own in RUNTIME_CALLS.items()}
@@ -58,6 +61,8 @@ def _received(program: Program) -> Iterator[tuple[tuple[Expr, Expr], Scope]]:
             continue
         for located in program.mentions(name):
             scope = scopes.of(located)
+            if located.is_unread:
+                yield None, scope
             for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
                 call = mpi_call_in(leaf, scope)
                 for given in () if call is None else _given(call):

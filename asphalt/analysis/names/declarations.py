@@ -8,7 +8,7 @@ PARAMETER, SAVE, EQUIVALENCE ... statements (F2018 clause 8).  ``own_names`` gat
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -55,7 +55,9 @@ class _Draft:
 class Declarations:
     """The specification part of one unit.
 
-    ``unclear``: names in statements that are not interpreted.  ``open``: an include file that was
+    ``unclear``: names in statements that are not interpreted, and in the files that INCLUDE lines
+    behind CONTAINS name.  ``included``: the latter alone: they may be names of procedures of the
+    unit.  ``open``: an include file that was
     not read, or a statement that is not interpreted, may declare further names.  ``tiled``: the
     unit includes the header with K and D, which may not exist yet. ``implicit``: the types of the
     letters; None: ``implicit none``; absent letters follow the host or the default.
@@ -64,6 +66,7 @@ class Declarations:
     symbols: dict[str, Symbol] = field(default_factory=dict)
     uses: list[Use] = field(default_factory=list)
     unclear: set[str] = field(default_factory=set)
+    included: frozenset[str] = frozenset()
     open: bool = False
     mpif: bool = False
     tiled: bool = False
@@ -83,6 +86,7 @@ class IncludeReader(Protocol):
 
 
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
+_INCLUDE_LINE = re.compile(r"[\s&]*".join("include") + r"\s*(['\"])(.*)\1", re.IGNORECASE)
 _CPP_INCLUDE = re.compile(r"\s*#\s*include\s*[\"<]([^\">]*)[\">]")
 _ATTRIBUTE_KINDS = words(
     "dimension save external intrinsic pointer target allocatable optional contiguous asynchronous"
@@ -343,6 +347,17 @@ def own_names(unit: Unit, home: NameLookup, include: IncludeReader) -> Declarati
         out.open = True
         return out
     return gatherer.finish(home)
+
+
+def included_behind_contains(unit: Unit) -> Iterator[str]:
+    """The files that INCLUDE lines between the procedures of a unit name: they may hold whole
+    procedures (the lines are part of the text before the next procedure or END)."""
+    heads = (inner.head for inner in unit.contained) if unit.contains is not None else ()
+    for leaf in (*heads, *((unit.end,) if unit.contains is not None else ())):
+        for trivia in leaf.lead if leaf is not None else ():
+            match = _INCLUDE_LINE.match(trivia.text.strip())
+            if match is not None and trivia.kind is TriviaKind.CPP:
+                yield match[2]
 
 
 def _lines_after_spec(unit: Unit) -> Iterable[str]:

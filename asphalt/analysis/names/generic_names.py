@@ -55,7 +55,7 @@ def is_meant(call: Call, procedure: Located, scope: Scope, scopes: Scopes) -> bo
     program, host = scope.program, replace(procedure, chain=procedure.chain[:-1])
     for unit in program.mentions(name):
         elsewhere = (unit.path, _names(unit)) != (host.path, _names(host))
-        if elsewhere and _blocks(name, unit):
+        if unit.is_unread or (elsewhere and _blocks(name, unit)):
             return False
     listed = specifics(name, host)
     if listed is None:

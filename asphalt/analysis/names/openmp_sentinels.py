@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from asphalt.ir.source import Trivia, TriviaKind
+from asphalt.ir.sentinel_lines import joined_lines
+from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import Opaque, What
 from asphalt.ir.tree import Leaf, Unit, leaves
 
@@ -35,7 +36,6 @@ def conditional_statements(unit: Unit) -> Iterator[tuple[Leaf, str]]:
 
 _HIDDEN = "it stands in a line that only some compilations execute"
 _NAME = re.compile(r"[a-z_$][\w$]*", re.IGNORECASE)
-_STRING = re.compile(r"'[^']*'|\"[^\"]*\"")
 # An assignment or a call without labels (not DO, which may be glued to its variable): what it is
 # executed for is what it changes.  Everything else may go anywhere.
 _STAYS = re.compile(
@@ -49,13 +49,21 @@ _HARMLESS = re.compile(r".\$?(?:\$asphalt|dir\$|gcc\$|dec\$|ibm\*|pgi\$)", re.IG
 def hidden_statements(leaf: Leaf) -> Iterator[Opaque]:
     """The statements that lines before a statement may execute: conditional lines and directives.
 
-    Each may define every name in it.
+    Each may define every name in it.  A line that is one of several of a statement has the names of
+    all of it, in free and in fixed form.
     """
-    for trivia in leaf.lead:
-        if trivia.kind is TriviaKind.CONDITIONAL or is_threading(trivia):
-            text = trivia.text.strip()
-            names = _NAME.findall(_STRING.sub("", text[1:].lstrip("$")))
-            yield Opaque(text, _HIDDEN, frozenset(name.lower() for name in names))
+    lines = [
+        trivia.text
+        for trivia in leaf.lead
+        if trivia.kind is TriviaKind.CONDITIONAL or is_threading(trivia)
+    ]
+    names = [set[str]() for _ in lines]
+    for form in Form:
+        for text, positions in joined_lines(lines, form):
+            for position in positions:
+                names[position].update(_NAME.findall(text))
+    for line, found in zip(lines, names, strict=True):
+        yield Opaque(line.strip(), _HIDDEN, frozenset(found))
 
 
 def may_jump(what: What) -> bool:

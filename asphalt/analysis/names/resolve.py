@@ -46,6 +46,8 @@ def _resolved(name: str, scope: Scope) -> Located | None:
         for unit in host.unit.contained:
             if unit.name == name:
                 return program.contained(host, name)
+        if name in scope.scopes.of(host).declared.included:
+            return None
         used = [u for u in scope.scopes.of(host).declared.uses if not u.intrinsic]
         found = [f for use in used for f in _from_module(use, name, scope, 0)]
         if found:
@@ -53,6 +55,8 @@ def _resolved(name: str, scope: Scope) -> Located | None:
             return found[0] if same else None
         if any(scope.scopes.module(u.module) is None and gives(u, name) for u in used):
             return None  # it may come from a module that cannot be seen
+        if any(_may_be_included(use, name, scope, 0) for use in used):
+            return None
     return program.external(name)
 
 
@@ -61,6 +65,17 @@ def gives(use: Use, name: str) -> bool:
     if use.module in ("mpi", "mpi_f08", "iso_fortran_env", "iso_c_binding"):
         return False
     return not use.only or any(item.local == name for item in use.items)
+
+
+def _may_be_included(use: Use, name: str, scope: Scope, depth: int) -> bool:
+    """Whether a name may be that of a procedure in a file that a used module includes."""
+    original = use.original_name(name)
+    module = scope.scopes.module(use.module)
+    if original is None or module is None or depth > 8:
+        return False
+    return original in module.declared.included or any(
+        _may_be_included(inner, original, scope, depth + 1) for inner in module.declared.uses
+    )
 
 
 def _from_module(use: Use, name: str, scope: Scope, depth: int) -> list[Located]:

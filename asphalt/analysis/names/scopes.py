@@ -14,7 +14,7 @@ from enum import Enum
 from asphalt.analysis.names.bound_names import defined_without_list, names_bound_in
 from asphalt.analysis.names.constants import constant as constant
 from asphalt.analysis.names.constants import element_bytes as element_bytes
-from asphalt.analysis.names.declarations import Declarations, own_names
+from asphalt.analysis.names.declarations import Declarations, included_behind_contains, own_names
 from asphalt.analysis.names.intrinsic_modules import (
     MPI_MODULES,
     intrinsic_module_name,
@@ -102,8 +102,19 @@ class Scope:
         # components of derived types, by type and name, with the scopes of their declarations
         self.components: dict[tuple[str, str], tuple[Decl, Entity, Scope] | None] = {}
         self.declared: Declarations = own_names(self.unit, self, self._include)
+        self._include_procedures()
         self._bound: frozenset[str] | None = None
         self._plain: frozenset[str] | None = None
+
+    def _include_procedures(self) -> None:
+        """Note the names in the files that may hold procedures of the unit; of a file that is not
+        found, any."""
+        declared = self.declared
+        for path in included_behind_contains(self.unit):
+            names = self.program.included_words(self.located.path, path)
+            declared.included |= names
+            declared.unclear |= names or set(declared.symbols)
+            declared.open |= not names
 
     def _include(self, path: str) -> Iterable[Node] | None:
         return self.scopes.program.include(self.located, path)

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.ir.source import Form, TriviaKind
+from asphalt.ir.sentinel_lines import joined_lines
+from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import Opaque, Raw
 from asphalt.ir.tree import Leaf, Unit, leaves
 
@@ -58,14 +59,41 @@ def names_in_code(code: str, form: Form) -> Iterator[str]:
                 yield name[keyword.end() :]
 
 
-def compiled_comments(of: Iterable[Leaf]) -> Iterator[tuple[str, int]]:
-    """The directives and conditionally compiled lines (``!$``) before statements, without their
-    sentinel, in lower case, and the line of the statement."""
+def at_the_end(tail: tuple[Trivia, ...]) -> Leaf:
+    """What stands behind the last statement of a file, as the lead of an empty one."""
+    return Leaf(Raw(""), lead=tail)
+
+
+def compiled_comments(of: Iterable[Leaf], form: Form) -> Iterator[tuple[str, int]]:
+    """The directives and conditionally compiled statements (``!$``) before statements, without
+    their sentinel, in lower case, and the line of the statement."""
+    for leaf in of:
+        lines = [
+            trivia.text
+            for trivia in leaf.lead
+            if trivia.kind in (TriviaKind.DIRECTIVE, TriviaKind.CONDITIONAL)
+        ]
+        for text, _ in joined_lines(lines, form):
+            yield text, leaf.line
+
+
+_INCLUDE_LINE = re.compile(r"include\s*(['\"])(.*)\1\s*$", re.I)
+
+
+def included_by(of: Iterable[Leaf]) -> Iterator[NameOccurrence]:
+    """The files that INCLUDE lines name, as spelled, with their lines."""
+    for leaf in of:
+        if match := _INCLUDE_LINE.match(code_of(leaf).strip()):
+            yield NameOccurrence(match[2], leaf.line)
+
+
+def included_for_openmp(of: Iterable[Leaf]) -> Iterator[NameOccurrence]:
+    """The files that INCLUDE lines behind ``!$`` name, with the lines of the next statements."""
     for leaf in of:
         for trivia in leaf.lead:
-            if trivia.kind in (TriviaKind.DIRECTIVE, TriviaKind.CONDITIONAL):
-                text = trivia.text.lstrip().lower()[1:].lstrip("$")
-                yield text, leaf.line
+            text = trivia.text.strip()[2:].lstrip()
+            if trivia.kind is TriviaKind.CONDITIONAL and (match := _INCLUDE_LINE.match(text)):
+                yield NameOccurrence(match[2], leaf.line)
 
 
 def used_in(of: Iterable[Leaf], form: Form) -> Iterator[str]:

@@ -22,7 +22,9 @@ MPI_HEADERS = frozenset({"mpif.h", "mpif-config.h", "mpiof.h"})
 """Their declarations are MPI's own names, which the analysis knows."""
 
 _CPP_INCLUDE = re.compile(rb'^#[ \t]*include[ \t]*["<]([^">\n]*)[">]', re.M)
-_FORTRAN_INCLUDE = re.compile(rb"^[ \t0-9]*include[ \t]*(['\"])([^'\"\n]*)\1", re.M | re.I)
+_FORTRAN_INCLUDE = re.compile(
+    rb"^(?:[ \t]*[!c*]\$)?[ \t0-9]*include[ \t]*(['\"])([^'\"\n]*)\1", re.M | re.I
+)
 
 
 def find_include(including: str, name: str, include_dirs: Sequence[str]) -> str | None:

@@ -83,6 +83,7 @@ class Mentions:
         unread = {path for path in candidates if not self._enter(path)}
         found = self._index.get(name, ())
         unread |= {path for path, number in found if number == _NO_UNIT}
+        unread |= {path for path in paths if self._is_in_included_units(name, path)}
         places = {place for place in found if place[1] != _NO_UNIT}
         places |= set(self._in_includes(name, paths))
         return list(places), [path for path in paths if path in unread]
@@ -97,6 +98,14 @@ class Mentions:
                 self._index.setdefault(name, []).append((path, number))
         self._indexed.add(path)
         return True
+
+    def _is_in_included_units(self, name: str, path: str) -> bool:
+        """Whether text that a file includes outside of the units that are read may hold a name."""
+        reader, outline = self._reader, self._reader.outline(path)
+        if any(not reader.finds(path, i.name) for i in outline.loose_includes):
+            return True  # whatever it holds
+        included = (*outline.loose_includes, *outline.unread_includes)
+        return any(name in reader.included_words(path, i.name) for i in included)
 
     def _in_includes(self, name: str, paths: Iterable[str]) -> Iterator[tuple[str, int]]:
         reader = self._reader

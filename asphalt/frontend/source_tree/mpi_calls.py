@@ -42,6 +42,10 @@ class MpiCalls:
             for include in unit.includes:
                 for operation in self._in_include(path, include.name):
                     yield MpiMention(path, include.line, unit.name, operation)
+        for includes, live in ((outline.loose_includes, True), (outline.unread_includes, False)):
+            for include in includes:
+                for operation in self._in_include(path, include.name):
+                    yield MpiMention(path, include.line, "", operation, live)
         for call, live in _outside_units(outline):
             if operation := self._operation(path, call.name):
                 around = [u.name for u in outline.units if u.first <= call.line <= u.last]
@@ -52,14 +56,15 @@ class MpiCalls:
         """One for each INCLUDE line whose file is not found, or whose file holds MPI calls: these
         are found, but not analysed."""
         for path in self.paths():
-            for unit in self._reader.outline(path).units:
-                for include in unit.includes:
-                    if not self._reader.finds(path, include.name):
-                        message = f"{include.name} is not found: name its directory with -I"
-                        yield InputProblem(path, include.line, message, note=True)
-                    for operation in dict.fromkeys(self._in_include(path, include.name)):
-                        message = f"{operation} in {include.name} is included and not analysed"
-                        yield InputProblem(path, include.line, message)
+            outline = self._reader.outline(path)
+            unread = set(outline.unread_includes)
+            for include in outline.includes:
+                if include not in unread and not self._reader.finds(path, include.name):
+                    message = f"{include.name} is not found: name its directory with -I"
+                    yield InputProblem(path, include.line, message, note=True)
+                for operation in dict.fromkeys(self._in_include(path, include.name)):
+                    message = f"{operation} in {include.name} is included and not analysed"
+                    yield InputProblem(path, include.line, message)
 
     def _operation(self, path: str, called: str) -> str | None:
         """The MPI procedure of a call in a file, or None."""

@@ -14,11 +14,14 @@ from asphalt.frontend.lexical.cpp_facts import CppFacts
 from asphalt.frontend.lexical.preprocess import has_cpp_lines, preprocess
 from asphalt.frontend.lexical.raw_text import (
     NameOccurrence,
+    at_the_end,
     bound_in,
     called_names,
     calls_in,
     code_of,
     compiled_comments,
+    included_by,
+    included_for_openmp,
     own_leaves,
     used_in,
 )
@@ -74,21 +77,31 @@ class Outline:
 
     ``loose_calls`` stand in statements that belong to no unit; if the file could not be read as a
     tree (``broken``), these are all calls.  ``dead_calls`` stand in lines that the preprocessor
-    removes or that only OpenMP compilers read.  ``mpi_renames`` are (local name, MPI name) of USE
-    statements.  ``bound_calls`` are the MPI procedures that binding labels name: their callers by
-    the Fortran name are not searched for.  ``expanded`` is the live text, in lower case, if the
-    preprocessor changes words.
+    removes or that only OpenMP compilers read.  ``loose_includes`` are the INCLUDE lines between
+    program units and behind CONTAINS, which may bring in whole procedures; ``unread_includes``
+    those that only OpenMP compilers read, and all of a broken file.  ``mpi_renames``
+    are (local name, MPI name) of USE statements.  ``bound_calls`` are the MPI procedures that
+    binding labels name: their callers by the Fortran name are not searched for.  ``expanded`` is
+    the live text, in lower case, if the preprocessor changes words.
     """
 
     cpp: bool
     units: tuple[UnitOutline, ...] = ()
     loose_calls: tuple[NameOccurrence, ...] = ()
     dead_calls: tuple[NameOccurrence, ...] = ()
+    loose_includes: tuple[NameOccurrence, ...] = ()
+    unread_includes: tuple[NameOccurrence, ...] = ()
     mpi_renames: tuple[tuple[str, str], ...] = ()
     bound_calls: tuple[NameOccurrence, ...] = ()
     expanded: str | None = None
     broken: bool = False
     problems: tuple[InputProblem, ...] = ()
+
+    @property
+    def includes(self) -> tuple[NameOccurrence, ...]:
+        """All INCLUDE lines of the file."""
+        inside = (include for unit in self.units for include in unit.includes)
+        return (*inside, *self.loose_includes, *self.unread_includes)
 
 
 def outlines(requests: Sequence[Request]) -> bytes:
@@ -104,13 +117,20 @@ def outline(request: Request) -> Outline:
         facts = preprocess(source, request.defines, request.include_dirs)
     except InputError as error:
         raw = split(source)[0]
-        calls = (*calls_in(raw, source.form), *bound_in(raw))
-        return Outline(cpp, loose_calls=calls, broken=True, problems=(problem_of(error),))
+        return Outline(
+            cpp,
+            loose_calls=(*calls_in(raw, source.form), *bound_in(raw)),
+            unread_includes=tuple(included_by(raw)),
+            broken=True,
+            problems=(problem_of(error),),
+        )
     live, tail = split(source, facts)
+    all_lines = (*live, at_the_end(tail))
     partial = Outline(
         cpp,
-        dead_calls=(*_dead_calls(source, facts), *_conditional_calls(live)),
+        dead_calls=(*_dead_calls(source, facts), *_conditional_calls(all_lines, source.form)),
         mpi_renames=tuple(_mpi_renames(live)),
+        unread_includes=tuple(included_for_openmp(all_lines)),
         bound_calls=tuple(bound_in(live)),
         expanded=_expanded(source, facts),
         problems=tuple(_notes(source, facts)),
@@ -122,6 +142,7 @@ def outline(request: Request) -> Outline:
         return replace(
             partial,
             loose_calls=tuple(calls_in(_meant(source, live), source.form)),
+            unread_includes=(*included_by(live), *partial.unread_includes),
             broken=True,
             problems=(problem_of(error), *partial.problems),
         )
@@ -130,7 +151,10 @@ def outline(request: Request) -> Outline:
         message = "statements of no program unit, with MPI calls that are not analysed"
         problem = InputProblem(source.path, loose[0].line, message)
         partial = replace(partial, problems=(problem, *partial.problems))
-    return replace(partial, units=tuple(_unit_outlines(file)), loose_calls=loose)
+    units = tuple(_unit_outlines(file))
+    inside = {include for unit in units for include in unit.includes}
+    between = tuple(include for include in included_by(live) if include not in inside)
+    return replace(partial, units=units, loose_calls=loose, loose_includes=between)
 
 
 def _meant(source: SourceText, live: tuple[Leaf, ...]) -> tuple[Leaf, ...]:
@@ -144,7 +168,6 @@ def _meant(source: SourceText, live: tuple[Leaf, ...]) -> tuple[Leaf, ...]:
 
 _USE = re.compile(r"use\b")
 _RENAME = re.compile(r"(\w+)\s*=>\s*(p?mpi_\w+)")
-_INCLUDE_LINE = re.compile(r"include\s*(['\"])(.*)\1\s*$", re.I)
 
 
 def _unit_outlines(file: File) -> Iterator[UnitOutline]:
@@ -156,11 +179,7 @@ def _unit_outlines(file: File) -> Iterator[UnitOutline]:
         mine = position
         first, last = _lines(unit)
         own = list(own_leaves(unit))
-        includes = tuple(
-            NameOccurrence(match[2], leaf.line)
-            for leaf in own
-            if (match := _INCLUDE_LINE.match(code_of(leaf).strip()))
-        )
+        includes = tuple(included_by(own))
         calls = tuple(calls_in(own, file.form))
         uses = tuple(dict.fromkeys(used_in(own, file.form)))
         yield UnitOutline(unit.kind, unit.name, host, first, last, calls, includes, uses)
@@ -193,8 +212,8 @@ def _dead_calls(source: SourceText, facts: CppFacts | None) -> Iterator[NameOccu
     yield from bound_in(dead)
 
 
-def _conditional_calls(live: Iterable[Leaf]) -> Iterator[NameOccurrence]:
-    for text, line in compiled_comments(live):
+def _conditional_calls(live: Iterable[Leaf], form: Form) -> Iterator[NameOccurrence]:
+    for text, line in compiled_comments(live, form):
         for name in called_names(text, Form.FREE):
             yield NameOccurrence(name, line)
 

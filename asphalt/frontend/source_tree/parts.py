@@ -9,7 +9,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from asphalt.frontend.lexical.preprocess import preprocess
-from asphalt.frontend.lexical.raw_text import code_of, compiled_comments, names_in_code, own_leaves
+from asphalt.frontend.lexical.raw_text import (
+    at_the_end,
+    code_of,
+    compiled_comments,
+    names_in_code,
+    own_leaves,
+)
 from asphalt.frontend.lexical.source_text import check_line_ends, source_text
 from asphalt.frontend.lexical.split import split
 from asphalt.frontend.source_tree.cache import pack
@@ -100,6 +106,8 @@ def _parts(file: File, interpreted_units: tuple[Unit, ...]) -> UnitParts:
     for raw, unit in zip(file.units, interpreted_units, strict=True):
         below(raw, unit)
     loose = {name for leaf in file.stray for name in names_in_code(code_of(leaf), file.form)}
+    for text, _ in compiled_comments((*file.stray, at_the_end(file.tail)), file.form):
+        loose |= set(names_in_code(text, file.form))
     return UnitParts(tuple(packed), tuple(words), _lines(loose))
 
 
@@ -109,7 +117,7 @@ def _own_names(unit: Unit, form: Form) -> Iterator[str]:
             continue
         names = names_in_code(code_of(leaf), form)
         yield from (n for n in names if n != unit.name) if leaf is unit.head else names
-    for text, _ in compiled_comments(own_leaves(unit)):
+    for text, _ in compiled_comments(own_leaves(unit), form):
         yield from names_in_code(text, form)
 
 

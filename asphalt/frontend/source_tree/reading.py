@@ -6,7 +6,6 @@ The steps after the bytes run in worker processes, and their results are cached.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +35,13 @@ from asphalt.frontend.source_tree.parts import (
     unread_parts,
 )
 from asphalt.frontend.source_tree.problems import InputProblem
-from asphalt.frontend.source_tree.scan import has_mpi_name, joined_fixed, joined_free
+from asphalt.frontend.source_tree.scan import (
+    has_mpi_name,
+    joined_fixed,
+    joined_free,
+    sentinels_blanked,
+    words_in,
+)
 from asphalt.frontend.source_tree.workers import Failed, shared_workers
 from asphalt.ir.source import Form
 from asphalt.ir.tree import File, Node, Unit
@@ -46,7 +51,6 @@ TIME_LIMIT = 30.0
 _BATCH = 300_000
 """Bytes of source that are outlined in one piece of work."""
 _FILE, _PARTS = "file", "parts"
-_WORD = re.compile(r"[a-z_$][\w$]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,10 +302,11 @@ class Reader:
             expanded = self.outline(path).expanded
             content = self.contents[path]
             lowered = content.lower() if expanded is None else expanded.encode("latin-1")
-            text = lowered + b"\n" + joined_free(lowered)
-            if self.entries[path].form is Form.FIXED:
-                text += b"\n" + joined_fixed(lowered)
-            self._searched[path] = text.decode("latin-1")
+            join = joined_fixed if self.entries[path].form is Form.FIXED else joined_free
+            texts = [lowered, joined_free(lowered), join(lowered)]
+            if (seen := sentinels_blanked(lowered)) != lowered:
+                texts.append(join(seen))
+            self._searched[path] = b"\n".join(texts).decode("latin-1")
         return self._searched[path]
 
     def declarations(self, path: str, name: str) -> tuple[Node, ...] | None:
@@ -348,8 +353,7 @@ class Reader:
         seen.add(found)
         content = self.included_bytes(path, name)
         if found not in self._included_words:
-            words = _WORD.findall(content.decode("latin-1").lower())
-            self._included_words[found] = frozenset(words)
+            self._included_words[found] = frozenset(words_in(content.lower()))
         yield self._included_words[found]
         for inner in included_names(content):
             yield from self._words_below(found, inner, seen)

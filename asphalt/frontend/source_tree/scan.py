@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from asphalt.frontend.lexical.raw_text import names_in_code
 from asphalt.frontend.source_tree.problems import InputProblem
 from asphalt.ir.source import Form
 
@@ -127,6 +128,28 @@ def has_mpi_name(data: bytes, form: Form) -> bool:
         if b"mpi_" in joined_fixed(b"\n".join(lines[first : number + 1])):
             return True
     return False
+
+
+_SENTINEL_AHEAD = re.compile(rb"^([ \t]*)[!c*]\$(?:[a-z]{3})?(?=[ \t0-9&])", re.M)
+
+
+def sentinels_blanked(lowered: bytes) -> bytes:
+    """Text in which the lines that only OpenMP compilers read are statements as all others."""
+    if b"$" not in lowered:
+        return lowered
+    return _SENTINEL_AHEAD.sub(lambda m: m[1] + b" " * (len(m[0]) - len(m[1])), lowered)
+
+
+_WORD = re.compile(r"[a-z_$][\w$]*")
+
+
+def words_in(lowered: bytes) -> Iterator[str]:
+    """The words of a text in whatever form, with those that blanks or line ends cut."""
+    for text in (lowered, sentinels_blanked(lowered)):
+        yield from _WORD.findall(text.decode("latin-1"))
+        yield from _WORD.findall(joined_free(text).decode("latin-1"))
+        for line in joined_fixed(text).decode("latin-1").split("\n"):
+            yield from names_in_code(line, Form.FIXED)
 
 
 def joined_free(lowered: bytes) -> bytes:

@@ -224,12 +224,24 @@ class Tree:
         return self._reader.declarations(located.path, name)
 
     def mentions(self, name: str) -> tuple[Located, ...]:
-        """Every unit whose own statements contain the identifier."""
+        """Every unit whose own statements contain the identifier, and one for each file that
+        holds it in text that is not analysed."""
         places, unread = self._mentions.of(name)
         self._reader.read_parts([place.path for place in sorted(places)])
+        included = (place.path for place in sorted(places) if self._is_included(name, place))
+        paths = dict.fromkeys((*unread, *included, *self._foreign.mentioning(name)))
         return (
             *(self._located(place) for place in sorted(places)),
-            *(self._unread(path, name) for path in (*unread, *self._foreign.mentioning(name))),
+            *(self._unread(path, name) for path in paths),
+        )
+
+    def _is_included(self, name: str, place: Position) -> bool:
+        """Whether a unit includes a file that holds a name and more than declarations."""
+        includes = self._reader.outline(place.path).units[place.number].includes
+        return any(
+            name in self._reader.included_words(place.path, include.name)
+            and self._reader.declarations(place.path, include.name) is None
+            for include in includes
         )
 
     def mention_count(self, name: str) -> int:

@@ -32,10 +32,7 @@ def tree_digest(reader: Reader, foreign: ForeignFiles) -> TreeDigest:
     """The digest of what ``reader`` reads, and of the files of other languages."""
     reader.read_outlines(list(reader.entries))
     includes = {
-        (path, place.name)
-        for path in reader.entries
-        for unit in reader.outlines[path].units
-        for place in unit.includes
+        (path, place.name) for path in reader.entries for place in reader.outlines[path].includes
     }
     parts: list[str | bytes] = ["tree"]
     for entry in reader.entries.values():

@@ -204,7 +204,60 @@ def test_lines_for_openmp_compilers_count(load: Load) -> None:
 def test_an_included_file_mentions_what_it_includes(load: Load) -> None:
     files = {"a.f90": "subroutine a\ninclude 'outer.inc'\nend\n"}
     files |= {"outer.inc": "x = 1\ninclude 'inner.inc'\n", "inner.inc": "Call Helper\n"}
-    assert [one.unit.name for one in load(dict(files)).mentions("helper")] == ["a"]
+    assert [one.unit.name for one in load(dict(files)).mentions("helper")] == ["a", ""]
+
+
+_INCLUDED = "subroutine inner\ncall he&\n&lper\ncall MPI_Barrier(c)\nend subroutine\n"
+_AROUND = (
+    "module m\nreal :: a\ncontains\ninclude 'p.inc'\nsubroutine b\nend\nend\n",
+    "module m\nreal :: a\ncontains\nsubroutine b\nend\ninclude 'p.inc'\nend\n",
+    "module m\nreal :: a\ncontains\ninclude 'p.inc'\nend\n",
+    "program m\na = 1\ncontains\ninclude 'p.inc'\nend\n",
+    "subroutine b\nend\ninclude 'p.inc'\nsubroutine c\nend\n",
+    "subroutine b\nend\ninclude 'p.inc'\n",
+    "include 'p.inc'\nsubroutine b\nend\n",
+    "include 'p.inc'\n",
+    "subroutine b\n!$ include 'p.inc'\nend\n",
+)
+
+
+@pytest.mark.parametrize("text", _AROUND)
+def test_included_procedures_mention_what_they_call(load: Load, tmp_path: Path, text: str) -> None:
+    tree = load({"a.f90": text, "p.inc": _INCLUDED})
+    (located,) = tree.mentions("helper")
+    assert located.is_unread
+    assert located.path == str(tmp_path / "a.f90")
+    assert tree.mention_count("helper") == 1
+    assert tree.mentions("nowhere") == ()
+    assert [call.operation for call in tree.mpi_calls()] == ["mpi_barrier"]
+    assert [problem.line for problem in tree.problems] == [tree.mpi_calls()[0].line]
+    assert (str(tmp_path / "a.f90"), "p.inc") in tree._digest.includes
+
+
+def test_an_included_procedure_in_a_missing_file_may_mention_any_name(load: Load) -> None:
+    tree = load({"a.f90": _AROUND[0], "b.f90": "subroutine c\ninclude 'p.inc'\nend\n"})
+    assert [located.is_unread for located in tree.mentions("helper")] == [True]
+
+
+def test_included_statements_count_as_text_that_is_not_analysed(load: Load) -> None:
+    tree = load({"a.f90": "subroutine a\ninclude 'b.inc'\nend\n", "b.inc": "call helper\n"})
+    assert [located.is_unread for located in tree.mentions("helper")] == [False, True]
+    tree = load({"b.inc": "external helper\n"})
+    assert [located.is_unread for located in tree.mentions("helper")] == [False]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.f90", "subroutine a\n!$ call hel&\n!$ &per(x)\nend\n"),
+        ("a.f90", "subroutine a\n!$ call hel&\n! comment\n\n!$ &per(x)\nend\n"),
+        ("a.f90", "subroutine a\n!$omp parallel private(hel&\n!$omp&per)\nend\n"),
+        ("a.f", "      subroutine a\n!$    call hel\n!$   &per(x)\n      end\n"),
+        ("a.f", "      subroutine a\nc$    call hel\nc$   1per(x)\n      end\n"),
+    ],
+)
+def test_a_name_that_two_lines_for_openmp_hold_is_one(load: Load, name: str, text: str) -> None:
+    assert names(load({name: text}), "helper") == ["a"]
 
 
 def test_a_file_that_cannot_be_read_mentions_what_it_holds(load: Load, tmp_path: Path) -> None:

@@ -1,0 +1,124 @@
+"""All calls of a procedure, and why they are not known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asphalt.analysis.call_graph.call_sites import CallSites
+from asphalt.analysis.effects.aliased_arguments import passed_under_two_names
+from asphalt.analysis.messages.wildcards import takes_any_source
+from asphalt.analysis.names.resolve import procedure_named
+from asphalt.analysis.names.scopes import Scopes
+from asphalt.config.settings import Settings
+from asphalt.frontend.source_tree.tree import Tree, load_tree
+from asphalt.ir.expr import Ref
+from asphalt.ir.program import Located
+from asphalt.support.may_must import Reply
+
+_HELPER = "subroutine helper(x, y)\nreal :: x(4), y(4)\ny = x\nend subroutine\n"
+_MAIN = "program main\nreal :: u(4), v(4)\ncall helper(u, v)\nend program\n"
+_HOST = "module host\nreal :: a\ncontains\ninclude 'p.inc'\nsubroutine b\nend\nend module\n"
+_CALLS = "subroutine inner\nreal :: w(4)\ncall helper(w, w)\nend subroutine\n"
+
+
+def tree_of(folder: Path, files: dict[str, str]) -> Tree:
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return load_tree([folder], Settings(jobs=1, cache=False))
+
+
+def external(tree: Tree, name: str) -> Located:
+    found = tree.external(name)
+    assert found is not None
+    return found
+
+
+def callers(tree: Tree, name: str) -> list[str] | str:
+    """The names of the units that call an external procedure; a text: why not all are known."""
+    sites = CallSites(Scopes(tree))
+    found = sites.callers(sites.of(external(tree, name)))
+    return found if isinstance(found, str) else [s.context.scope.unit.name for s in found]
+
+
+def test_callers(tmp_path: Path) -> None:
+    assert callers(tree_of(tmp_path, {"a.f90": _HELPER + _MAIN}), "helper") == ["main"]
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        _HOST,
+        "subroutine s\nend\ninclude 'p.inc'\n",
+        "subroutine s\ninclude 'call.inc'\nend\n",
+        "subroutine s\n!$ call hel&\n!$ &per(a, b)\nend\n",
+    ],
+)
+def test_callers_in_text_that_is_not_analysed(host: str, tmp_path: Path) -> None:
+    files = {"a.f90": _HELPER + _MAIN + host, "p.inc": _CALLS, "call.inc": "call helper(q, q)\n"}
+    found = callers(tree_of(tmp_path, files), "helper")
+    assert isinstance(found, str)
+    assert "helper" in found
+
+
+def test_included_text_without_the_name_calls_nothing(tmp_path: Path) -> None:
+    files = {"a.f90": _HELPER + _MAIN + _HOST, "p.inc": _CALLS.replace("helper", "other")}
+    assert callers(tree_of(tmp_path, files), "helper") == ["main"]
+
+
+@pytest.mark.parametrize(("name", "reply"), [("helper", Reply.UNKNOWN), ("other", Reply.NO)])
+def test_an_included_procedure_may_pass_an_array_twice(
+    name: str, reply: Reply, tmp_path: Path
+) -> None:
+    files = {"a.f90": _HELPER + _MAIN + _HOST, "p.inc": _CALLS.replace("helper", name)}
+    tree = tree_of(tmp_path, files)
+    helper = external(tree, "helper")
+    assert passed_under_two_names(Scopes(tree).of(helper), helper).reply is reply
+
+
+_INNER = "subroutine helper(x, y)\nreal :: x, y\nn = 3\nend subroutine\n"
+
+
+@pytest.mark.parametrize("included", [True, False])
+def test_a_call_may_mean_an_included_procedure(included: bool, tmp_path: Path) -> None:
+    text = (
+        "program main\ninteger :: n, k\nn = 1\ncall helper(u, v)\ncontains\ninclude 'p.inc'\nend\n"
+    )
+    files = {
+        "a.f90": text,
+        "b.f90": _HELPER,
+        "p.inc": _INNER if included else _CALLS[:16] + "\nend\n",
+    }
+    tree = tree_of(tmp_path, files)
+    (main,) = tree.main_programs()
+    scope = Scopes(tree).of(main)
+    target = procedure_named(Ref("helper", "helper"), scope)
+    assert (target is None) == included
+    assert (scope.lookup("n") is None) == included  # which the procedure changes
+    assert scope.lookup("k") is not None
+
+
+@pytest.mark.parametrize("included", [True, False])
+def test_a_module_may_include_the_procedure_that_a_call_means(
+    included: bool, tmp_path: Path
+) -> None:
+    text = "program main\nuse host\ncall helper(u, v)\nend program\n"
+    files = {"a.f90": _HELPER + _HOST + text, "p.inc": _INNER if included else "! nothing\n"}
+    tree = tree_of(tmp_path, files)
+    (main,) = tree.main_programs()
+    target = procedure_named(Ref("helper", "helper"), Scopes(tree).of(main))
+    assert (target is None) == included
+
+
+@pytest.mark.parametrize(
+    ("source", "found"), [("0", False), ("MPI_ANY_SOURCE", True), ("-1", True)]
+)
+def test_an_included_procedure_may_receive_from_any_source(
+    source: str, found: bool, tmp_path: Path
+) -> None:
+    receive = f"call MPI_Recv(w, 4, MPI_REAL, {source}, 0, MPI_COMM_WORLD, s, i)\n"
+    files = {"a.f90": _HELPER + _MAIN + receive.join(("subroutine r\nuse mpi\n", "end\n"))}
+    assert takes_any_source(tree_of(tmp_path, files)) is found
+    files = {"a.f90": _HELPER + _MAIN + _HOST, "p.inc": f"subroutine r\nuse mpi\n{receive}end\n"}
+    assert takes_any_source(tree_of(tmp_path, files))
