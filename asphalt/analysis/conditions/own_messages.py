@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from asphalt.analysis.conditions.open_coded import check_alone
 from asphalt.analysis.exchange.site import Exchange, calls_in
 from asphalt.analysis.exchange.tag_clashes import why_others
+from asphalt.analysis.mpi.standard.row import MAKES_INTERCOMMUNICATOR
 from asphalt.analysis.tiling.plan import TAG
 from asphalt.analysis.verdicts.verdict import Code, Holds, Refused
 from asphalt.ir.expr import Ref
@@ -23,7 +24,6 @@ INTER = Code(
 CODES = (INTER,)
 LOOKED_THROUGH = 2_000_000
 """Bytes of source up to which asphalt reads a whole program to avoid the duplicate."""
-_MAKERS = ("mpi_intercomm_create", "mpi_comm_get_parent", "mpi_comm_spawn", "mpi_comm_accept")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def check(exchange: Exchange) -> Own | Refused:
     comm = exchange.call.args["comm"]
     if isinstance(comm, Ref):
         for leaf, call, _, _ in calls_in(exchange.located, exchange.scope):
-            if call.operation in _MAKERS and comm.name in {
+            if MAKES_INTERCOMMUNICATOR in call.procedure.facts and comm.name in {
                 a.name for a in call.defined(exchange.scope) if isinstance(a, Ref)
             }:
                 message = f"{comm.spelled} is an intercommunicator"

@@ -250,10 +250,7 @@ class Independence:
         own = {id(leaf) for node in (first, second) for leaf in leaves(node)}
         between = self._unit_leaves[min(places) : max(places)] if places else self._unit_leaves
         return frozenset(
-            storage
-            for leaf in between
-            if id(leaf) not in own
-            for storage in self._defined_by(leaf)
+            storage for leaf in between if id(leaf) not in own for storage in self._defined_by(leaf)
         )
 
     def _defined_by(self, leaf: Leaf) -> frozenset[str]:

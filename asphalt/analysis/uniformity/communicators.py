@@ -14,7 +14,7 @@ from asphalt.analysis.call_graph.definitions import MAX_PATH, Source, VariableDe
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
 from asphalt.analysis.mpi.datatypes import mpi_constant
 from asphalt.analysis.mpi.procedures import procedure, procedures_with
-from asphalt.analysis.mpi.standard.row import CONNECTS
+from asphalt.analysis.mpi.standard.row import MAKES_INTERCOMMUNICATOR
 from asphalt.analysis.names.derived_types import component_declarations
 from asphalt.analysis.names.scopes import Origin, Symbol
 from asphalt.analysis.uniformity.cartesian_grids import NumberOfRanks, grid_has_all
@@ -284,7 +284,7 @@ class Communicators:
     def _may_have_two_groups(self) -> bool:
         """Whether the program may have an intercommunicator."""
         if self._has_two_groups is None:
-            names = procedures_with(CONNECTS) | {"mpi_intercomm_create"}
+            names = procedures_with(MAKES_INTERCOMMUNICATOR)
             mentioned = {m.operation for m in self.sites.scopes.program.mpi_calls()}
             folded = {found.name for one in mentioned if (found := procedure(one)) is not None}
             self._has_two_groups = bool((folded | mentioned) & names)

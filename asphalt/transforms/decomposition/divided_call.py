@@ -65,7 +65,11 @@ OPERATIONS: Mapping[str, tuple[_Cut | None, _Cut | None]] = {
     "mpi_scatterv": (_Cut(_SEND, "sendcounts", "sendtype", "displs"), None),
     "mpi_bcast": (_SAME, _SAME),
 }
-"""The buffers that a loop may fill, and use, block by block."""
+"""The buffers that a loop may fill, and use, block by block.
+
+This is no fact of the procedures, but what this transformation can do with them: which of their
+buffers it cuts, and whether into the blocks of the ranks or into planes.
+"""
 
 
 @dataclass(frozen=True, slots=True)

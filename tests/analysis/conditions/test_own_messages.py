@@ -18,9 +18,34 @@ call MPI_Comm_split(MPI_COMM_WORLD, mod(me,2), 0, half, ierr)
 call MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - mod(me,2), 1, comm, ierr)
 """
 INTRA = INTER.replace("1, comm, ierr", "1, other, ierr") + "comm = half\n"
+NAMES = "character(9) :: names(1), port\ninteger :: errors(1)\n"
 DECLARE = "integer :: half, comm, other\n"
 
+CONNECTED = {
+    "a-spawned-program": "call MPI_Comm_spawn('a', MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, "
+    "MPI_COMM_WORLD, comm, errors, ierr)\n",
+    "spawned-programs": "call MPI_Comm_spawn_multiple(1, names, names, errors, errors, 0, "
+    "MPI_COMM_WORLD, comm, errors, ierr)\n",
+    "the-parent": "call MPI_Comm_get_parent(comm, ierr)\n",
+    "a-client": "call MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, comm, ierr)\n",
+    "a-server": "call MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, comm, ierr)\n",
+    "a-socket": "call MPI_Comm_join(half, comm, ierr)\n",
+}
 CASES = (
+    *(
+        Case(
+            "ASP1101",
+            f"connected-with-{what}",
+            program(declare=f"{DECLARE}{NAMES}", before=before, call=COMM),
+            program(
+                declare=f"{DECLARE}{NAMES}",
+                before=before.replace(" comm,", " other,").replace("(comm", "(other")
+                + "comm = MPI_COMM_WORLD\n",
+                call=COMM,
+            ),
+        )
+        for what, before in CONNECTED.items()
+    ),
     Case(
         "ASP1101",
         "between-two-groups",

@@ -50,6 +50,9 @@ Fact = NewType("Fact", str)
 COLLECTIVE = Fact("all processes of the group of the communicator, window or file call it (2.4)")
 LOCAL = Fact("it returns without any other process having to do anything (2.4)")
 CONNECTS = Fact("processes of another program may take part (7.4, 7.6, 11.8-11.10)")
+MAKES_INTERCOMMUNICATOR = Fact(
+    "the new communicator has a local and a remote group (7.6, 11.8-11.10)"
+)
 RANK_DEPENDENT = Fact("it gives different values to different ranks")
 FUNCTIONAL = Fact("its results follow from its arguments alone")
 BROADCASTS = Fact("all ranks get what one rank has: their own values before the call do not matter")
