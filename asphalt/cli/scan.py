@@ -7,8 +7,16 @@ from pathlib import Path
 import click
 
 from asphalt.cli.command import Command
+from asphalt.cli.kept_answers import Answer, KeptAnswer, answer_of
 from asphalt.cli.options import CommonOptions, assume_option, common_options, paths_argument
-from asphalt.cli.session import open_project, print_report, reports_before
+from asphalt.cli.session import (
+    print_report,
+    read_project,
+    reports_before,
+    settings_of,
+    warn_of,
+)
+from asphalt.config.settings import Settings
 from asphalt.diagnostics.model import FINDING
 
 FOUND = frozenset({"refused", "assumed", FINDING})
@@ -44,13 +52,31 @@ def scan(
     scan lists each transfer, too, with what it would overlap or why it is not transformed.  asphalt
     takes all PATHs together for the whole program.
     """
-    project = open_project(paths, common, assume)
+    settings = settings_of(paths, common, assume)
+    kept = KeptAnswer(paths, settings, "scan --all" if everything else "scan")
+    answer = kept.find()
+    if answer is None:
+        answer = _scanned(paths, settings, everything, kept)
+    else:
+        warn_of(answer.warnings)
+        warn_of(answer.remarks)
+    print_report(common, answer, answer.sites)
+    failed = bool(answer.internal_errors)
+    return int(check and (failed or any(site.verdict in FOUND for site in answer.sites)))
+
+
+def _scanned(
+    paths: tuple[Path, ...], settings: Settings, everything: bool, kept: KeptAnswer
+) -> Answer:
+    """What a scan finds, which is kept."""
+    project = read_project(paths, settings)
+    warnings = project.problems
     sites = reports_before(project)
     listed = sites
     if everything:
         known = {(found.file, found.line) for found in sites}
         others = [one for one in project.transfers() if (one.file, one.line) not in known]
         listed = (*sites, *others)
-    print_report(common, project, sorted(listed, key=lambda site: (site.file, site.line)))
-    failed = bool(project.internal_errors)
-    return int(check and (failed or any(site.verdict in FOUND for site in sites)))
+    answer = answer_of(project, sorted(listed, key=lambda site: (site.file, site.line)), warnings)
+    kept.keep(answer, project)
+    return answer

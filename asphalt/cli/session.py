@@ -6,6 +6,7 @@ import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from rich.console import Console
 from rich.text import Text
@@ -14,6 +15,7 @@ from asphalt.cli.options import CommonOptions
 from asphalt.cli.unchanged import missing_passes
 from asphalt.config.errors import InputError, UsageError
 from asphalt.config.passes import TRANSFERS
+from asphalt.config.settings import Settings
 from asphalt.diagnostics.model import ProblemReport, SiteReport
 from asphalt.project import Outcome, Project
 from asphalt.report.drawing import BOXES, PLAIN, Strokes
@@ -33,13 +35,51 @@ class PipeConsole(Console):
         raise BrokenPipeError
 
 
+class Reported(Protocol):
+    """What reports ask of a project beside its sites."""
+
+    @property
+    def settings(self) -> Settings:
+        """How it was read."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All Fortran files, sorted."""
+
+    @property
+    def problems(self) -> tuple[ProblemReport, ...]:
+        """What is wrong with the input."""
+
+    @property
+    def internal_errors(self) -> tuple[ProblemReport, ...]:
+        """The units in which asphalt itself has failed."""
+
+    @property
+    def has_messages(self) -> bool:
+        """Whether there are messages between two ranks; of meaning where there is no site."""
+
+    def missing_modules(self, file: str) -> tuple[str, ...]:
+        """The modules that a file with a site uses and that are not there."""
+
+    def content(self, file: str) -> bytes | None:
+        """The bytes of a file; None for a file that is not of the project."""
+
+
 def open_project(
     paths: Sequence[Path], common: CommonOptions, assume: Iterable[str] = ()
 ) -> Project:
-    """Read the given files and trees.
+    """Read the given files and trees, with the settings of ``settings_of``: see
+    ``read_project``."""
+    return read_project(paths, settings_of(paths, common, assume))
 
-    Raises ``InputError`` for a path that does not exist, for a named file that cannot be used, and
-    if no file at all can be used.  Other problems are reported on stderr.
+
+def settings_of(
+    paths: Sequence[Path], common: CommonOptions, assume: Iterable[str] = ()
+) -> Settings:
+    """The settings for given files and trees.
+
+    Raises ``InputError`` for a path that does not exist, and ``UsageError`` for a directory of
+    included files that does not.
     """
     for path in paths:
         if not path.exists():
@@ -49,6 +89,15 @@ def open_project(
     for directory in settings.include_dirs:
         if not Path(directory).is_dir():
             raise UsageError(f"-I {directory}: no such directory; check the path")
+    return settings
+
+
+def read_project(paths: Sequence[Path], settings: Settings) -> Project:
+    """Read the given files and trees.
+
+    Raises ``InputError`` for a named file that cannot be used, and if no file at all can be used.
+    Other problems are reported on stderr.
+    """
     with Console(stderr=True).status("reading the source"):
         project = Project(*paths, settings=settings)
         problems = project.problems
@@ -148,7 +197,7 @@ def show(lines: Iterable[Text | str]) -> None:
 
 def print_report(
     common: CommonOptions,
-    project: Project,
+    project: Reported,
     sites: Sequence[SiteReport],
     changed: Collection[str] = (),
     notes: Sequence[ProblemReport] = (),
@@ -182,7 +231,7 @@ def print_report(
                 note("to include calls in #if branches, give the -D and -I options of your build")
 
 
-def _how_to_list_messages(project: Project) -> str:
+def _how_to_list_messages(project: Reported) -> str:
     """Which option or command reports messages between two ranks."""
     chosen = project.settings.passes
     if (missing := missing_passes(chosen)) is not None:
@@ -192,7 +241,7 @@ def _how_to_list_messages(project: Project) -> str:
     return "scan --all lists them, --passes transfers says what they would overlap with"
 
 
-def _note_missing(project: Project, sites: Sequence[SiteReport]) -> None:
+def _note_missing(project: Reported, sites: Sequence[SiteReport]) -> None:
     """Note that refusals may be due to modules whose source is not among the files."""
     files = sorted({site.file for site in sites if site.verdict == "refused"})
     missing = sorted({name for file in files for name in project.missing_modules(file)})
@@ -202,7 +251,7 @@ def _note_missing(project: Project, sites: Sequence[SiteReport]) -> None:
         note(f"these modules are not among the files, which may cause refusals: {names}")
 
 
-def sources_of(project: Project, sites: Sequence[SiteReport]) -> dict[str, bytes]:
+def sources_of(project: Reported, sites: Sequence[SiteReport]) -> dict[str, bytes]:
     """The bytes of every file that a mark of these sites lies in."""
     files = {mark.file for site in sites for mark in site.marks}
     return {file: content for file in files if (content := project.content(file)) is not None}
@@ -220,7 +269,7 @@ def strokes() -> Strokes:
 
 
 def report_of(
-    project: Project,
+    project: Reported,
     sites: Sequence[SiteReport],
     changed: Collection[str] = (),
     notes: Sequence[ProblemReport] = (),

@@ -26,6 +26,10 @@ _FORTRAN_INCLUDE = re.compile(
     rb"^(?:[ \t]*[!c*]\$)?[ \t0-9]*include[ \t]*(['\"])([^'\"\n]*)\1", re.M | re.I
 )
 
+_SPLIT_INCLUDE = re.compile(
+    rb"[\s&]*".join([*map(bytes, zip(b"include")), rb"(['\"])([^'\"\n]*)\1"]), re.I
+)
+
 
 def find_include(including: str, name: str, include_dirs: Sequence[str]) -> str | None:
     """The path of an included file: beside the including one, else in ``include_dirs``."""
@@ -61,6 +65,10 @@ class Headers:
             for name in lowered_names
         )
 
+    def content(self, path: str) -> bytes:
+        """The bytes of an included file; empty where it cannot be read."""
+        return self._read(path)
+
     def _below(
         self, path: str, content: bytes, seen: set[str]
     ) -> Iterator[tuple[str, str | None, bytes]]:
@@ -88,6 +96,25 @@ class Headers:
 def included_names(content: bytes) -> Iterator[str]:
     """The names of the INCLUDE lines in a file (an over-approximation)."""
     return (os.fsdecode(match[2]) for match in _FORTRAN_INCLUDE.finditer(content))
+
+
+def names_in_includes(content: bytes) -> Iterator[str]:
+    """The names in all lines that may include a file, the preprocessor's or Fortran's."""
+    yield from included_names(content)
+    if b"#" in content:
+        yield from (os.fsdecode(match[1]) for match in _CPP_INCLUDE.finditer(content))
+
+
+def names_in_included(content: bytes) -> Iterator[str]:
+    """The same for a file that is included itself, and may be of either form."""
+    yield from names_in_includes(content)
+    yield from split_included_names(content)
+
+
+def split_included_names(content: bytes) -> Iterator[str]:
+    """The names of INCLUDE lines, however blanks and continuations divide these (an
+    over-approximation)."""
+    return (os.fsdecode(match[2]) for match in _SPLIT_INCLUDE.finditer(content))
 
 
 def is_mpi_header(name: str) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from asphalt.frontend.lexical.raw_text import names_in_code
@@ -61,13 +61,24 @@ def _files_below(root: Path, problems: list[InputProblem]) -> Iterator[Path]:
 
 
 def _walk(root: Path, suffixes: frozenset[str], problems: list[InputProblem]) -> Iterator[Path]:
-    seen: set[tuple[int, int]] = set()
-
     def unreadable(error: OSError) -> None:
         problems.append(
             InputProblem(str(error.filename), None, f"cannot be read: {error.strerror}")
         )
 
+    for directory, names in directories_below(root, unreadable):
+        for name in names:
+            if os.path.splitext(name)[1].lower() in suffixes and not name.startswith("."):
+                yield Path(directory, name)
+
+
+def directories_below(
+    root: Path, unreadable: Callable[[OSError], None]
+) -> Iterator[tuple[str, list[str]]]:
+    """A directory and those below it, each once, in a fixed order, with the names of the files in
+    it; hidden ones and those of tools are passed over.  ``unreadable`` is told of those that cannot
+    be read."""
+    seen: set[tuple[int, int]] = set()
     for directory, subdirectories, names in os.walk(root, onerror=unreadable, followlinks=True):
         status = os.stat(directory)
         if (status.st_dev, status.st_ino) in seen:
@@ -77,9 +88,7 @@ def _walk(root: Path, suffixes: frozenset[str], problems: list[InputProblem]) ->
         subdirectories[:] = sorted(
             name for name in subdirectories if not name.startswith(".") and name not in _PRUNED
         )
-        for name in names:
-            if os.path.splitext(name)[1].lower() in suffixes and not name.startswith("."):
-                yield Path(directory, name)
+        yield directory, names
 
 
 # A continuation in free form, with the blank, comment and preprocessor lines inside it.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -34,6 +35,19 @@ def source_digest(*roots: str) -> bytes:
         data = path.read_bytes()
         digest.update(f"{path.relative_to(_ROOT).as_posix()} {len(data)} ".encode())
         digest.update(data)
+    return digest.digest()
+
+
+@functools.cache
+def package_digest() -> bytes:
+    """A digest of all files of asphalt, and of Python."""
+    digest = hashlib.blake2b(sys.version.encode())
+    for directory, subdirectories, names in os.walk(_ROOT):
+        subdirectories[:] = sorted(set(subdirectories) - {"__pycache__"})
+        for path in (Path(directory, name) for name in sorted(names)):
+            data = path.read_bytes()
+            digest.update(f"{path.relative_to(_ROOT).as_posix()} {len(data)} ".encode())
+            digest.update(data)
     return digest.digest()
 
 

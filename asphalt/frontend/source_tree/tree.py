@@ -25,6 +25,7 @@ from asphalt.frontend.source_tree.outline import Outline
 from asphalt.frontend.source_tree.problems import InputProblem, merged
 from asphalt.frontend.source_tree.reading import FileEntry, Reader
 from asphalt.frontend.source_tree.scan import find_sources
+from asphalt.frontend.source_tree.snapshot import looked_for
 from asphalt.frontend.source_tree.tree_digest import TreeDigest, tree_digest
 from asphalt.ir.program import Located, MpiMention
 from asphalt.ir.source import Form
@@ -95,10 +96,20 @@ class Tree:
         besides the tree; None: nothing."""
         return self._reader.kept(key_of(self.digest, *parts))
 
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether another run on the same files comes to the same answers: nothing failed for want
+        of time, say, and no file was included that INCLUDE lines do not show."""
+        return not self._reader.failed and self._reader.included <= self._digest.includes
+
+    def files_looked_for(self) -> tuple[str, ...]:
+        """The files that the tree includes, and where one was looked for in vain before."""
+        return looked_for(self._reader)
+
     def keep(self, value: object, *parts: str | bytes) -> None:
         """Keep conclusions from this tree for other runs, unless a file could not be read that
         another run may read."""
-        if not self._reader.failed and self._reader.included <= self._digest.includes:
+        if self.is_repeatable:
             self._reader.keep(key_of(self.digest, *parts), value)
 
     @property

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.frontend.source_tree.cache import key_of
 from asphalt.frontend.source_tree.foreign import ForeignFiles
-from asphalt.frontend.source_tree.includes import find_include, is_mpi_header
-from asphalt.frontend.source_tree.reading import Reader
-
-_INCLUDE = re.compile(
-    rb"[\s&]*".join([*map(bytes, zip(b"include")), rb"(['\"])([^'\"\n]*)\1"]), re.I
+from asphalt.frontend.source_tree.includes import (
+    find_include,
+    is_mpi_header,
+    split_included_names,
 )
+from asphalt.frontend.source_tree.reading import Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +61,7 @@ def _included(
         content = b"" if found is None else _content(found)
         yield name, found, content
         if found is not None:
-            inner = (os.fsdecode(match[2]) for match in _INCLUDE.finditer(content))
-            pending += [(found, other) for other in inner]
+            pending += [(found, other) for other in split_included_names(content)]
 
 
 def _content(path: str) -> bytes:
