@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from textwrap import dedent
+from textwrap import dedent, fill
 
 from asphalt.config.passes import DEFAULT, GROUPS, PASSES, Pass
 from asphalt.optimiser.phases import PHASES, TRANSFORMATIONS
@@ -19,14 +19,14 @@ from asphalt.transforms.loops import rotation
 from asphalt.transforms.prepush.prepush import prepush
 from asphalt.transforms.rewriting.step import Phase, Transformation
 
+WIDTH = 100
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "passes.md"
 
 _INTRODUCTION = """\
 # Passes
 
 `--passes NAME,...` and the setting `passes` choose among the passes of this page; without them,
-asphalt applies `{default}` alone.  {groups}.
-The order in which you name passes does not matter.
+asphalt applies `{default}` alone.  {groups}.  The order in which you name passes does not matter.
 
 `prepush` is applied first, to the all-to-all exchanges of the program.  All other passes are for
 messages between two ranks and for collective operations.  A pass stands for one transformation or
@@ -42,11 +42,17 @@ and documents.
 def page() -> str:
     """The text of the page."""
     groups = (f"`{name}` stands for {_meaning(names)}" for name, names in GROUPS.items())
-    head = _INTRODUCTION.format(default=", ".join(DEFAULT), groups=", and ".join(groups))
+    text = _INTRODUCTION.format(default=", ".join(DEFAULT), groups=", and ".join(groups))
+    head = "\n\n".join(map(_wrapped, text.split("\n\n"))) + "\n"
     rows = [f"| [`{one}`](#{one}) | {one.summary} |" for one in PASSES]
     sections = [text for one in PASSES for text in _section(one)]
     parts = [head, "| pass | what it does |\n| --- | --- |", *rows, "", *_phases(), *sections]
     return "\n".join(parts)
+
+
+def _wrapped(paragraph: str) -> str:
+    """A paragraph in lines of at most 100 characters."""
+    return fill(paragraph, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _meaning(names: tuple[Pass, ...]) -> str:
@@ -69,12 +75,13 @@ def _link(one: Transformation) -> str:
 
 def _section(one: Pass) -> Iterator[str]:
     roles = "".join(f"  It {role.value}." for role in sorted(one.roles, key=lambda r: r.value))
-    yield f"## {one}\n\n{one.summary}{roles}\n"
+    yield f"## {one}\n\n{_wrapped(one.summary + roles)}\n"
     if one is Pass.PREPUSH:
         yield _documented(prepush)
     for transformation in (t for t in TRANSFORMATIONS if t.requested_by is one):
         yield f"### {transformation.title}\n"
-        yield f"*Phase {transformation.phase.value}.*  {transformation.summary}\n"
+        summary = f"*Phase {transformation.phase.value}.*  {transformation.summary}"
+        yield f"{_wrapped(summary)}\n"
         if transformation is not rotation.BEFORE_TAKES:  # documented with the other rotation
             yield _documented(transformation.check)
 

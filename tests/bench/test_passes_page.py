@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from asphalt.config.passes import PASSES, TRANSFERS
-from bench.passes import PAGE, page
+from asphalt.config.passes import PASSES, TRANSFERS, Pass
+from bench.passes import PAGE, WIDTH, page
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 
@@ -26,7 +26,15 @@ def test_every_link_leads_somewhere() -> None:
     assert set(re.findall(r"\]\(#(.*?)\)", page())) <= headings
 
 
-def test_the_readme_lists_all_passes_for_messages() -> None:
+def test_its_prose_has_lines_of_at_most_100_characters() -> None:
+    prose = [line for line in page().splitlines() if not line.startswith("|")]
+    assert [line for line in prose if len(line) > WIDTH] == []
+
+
+def test_the_readme_lists_all_passes() -> None:
     text = " ".join(README.read_text(encoding="utf-8").split())
     (names,) = re.findall(r"The passes for messages, in their order, are (.*?);", text)
-    assert tuple(re.findall(r"`(\w+)`", names)) == TRANSFERS
+    listed = re.findall(r"`(\w+)`", names)
+    assert tuple(listed) == TRANSFERS
+    assert "`all` stands for these and `prepush`" in text
+    assert [Pass.PREPUSH, *listed] == list(PASSES) == list(Pass)

@@ -70,7 +70,6 @@ class Rules:
         """Why a call remains blocking; or the operations to start instead, the evidence, and the
         assumptions."""
         facts = self.facts
-        where = f"line {line_of(leaf)}: {call.procedure.spelled}"
         skipped = self.said.skipped(leaf)
         if skipped is not None:
             return Refused(SKIP, f"skipped by the directive in line {skipped.line}", leaf.span)
@@ -87,44 +86,40 @@ class Rules:
             return Refused(STAYS, stays, leaf.span)
         function = _function_for(call, facts)
         if function is not None:
-            return Refused(STAYS, f"{where}: an argument is a result of {function}", leaf.span)
+            return Refused(STAYS, f"an argument is a result of {function}", leaf.span)
         evidence: list[str] = []
         for side in sides:
             for buffer in (*side.buffers, *side.arrays):
                 reason = _is_one_variable(_given(buffer), facts)
                 if reason is None:
-                    return Refused(NO_VARIABLE, f"{where}: the buffer may be a copy", leaf.span)
+                    return Refused(NO_VARIABLE, "the buffer may be a copy", leaf.span)
                 evidence.append(reason)
             if any(may_be_array(_given(argument), facts.scope) for argument in side.scalars):
-                return Refused(STAYS, f"{where}: an array where MPI has a scalar", leaf.span)
+                return Refused(STAYS, "an array where MPI has a scalar", leaf.span)
             handles = handle_arrays(call)
             others = (a for a in (*side.scalars, *side.arrays) if a not in handles)
             if not all(is_default_integer(argument, facts.scope) for argument in others):
-                return Refused(STAYS, f"{where}: an argument is not a default integer", leaf.span)
+                return Refused(STAYS, "an argument is not a default integer", leaf.span)
             changed = next((a for a in side.arrays if _may_change_later(a, leaf, facts)), None)
             if isinstance(changed, Ref):
-                return Refused(STAYS, f"{where}: {changed.spelled} is changed later", leaf.span)
+                return Refused(STAYS, f"{changed.spelled} is changed later", leaf.span)
         if len(sides) == 2 and sides[0].buffers == sides[1].buffers:
-            return Refused(STAYS, f"{where}: one buffer for both messages", leaf.span)
+            return Refused(STAYS, "one buffer for both messages", leaf.span)
         if call.error is not None and is_read(call.error, leaf, facts):
             why = facts.once(ErrorCodes).why_not(call)
             if why is not None:
-                message = f"{where}: its error code is read later; {why}"
+                message = f"its error code is read later; {why}"
                 return Refused(ERROR_READ, message, leaf.span)
             evidence.append("errors are fatal, so that its error code is MPI_SUCCESS")
         status = call.args.get("status")
         if status is not None and is_read(status, leaf, facts):
             if is_f08(call) and not is_typed_status(status, facts):
-                message = f"{where}: its status is not known to be a variable without pointers"
+                message = "its status is not known to be a variable without pointers"
                 return Refused(STATUS_READ, message, leaf.span)
             if not is_f08(call) and not is_status_array(status, facts):
-                return Refused(
-                    STAYS, f"{where}: its status is not an array of MPI_STATUS_SIZE", leaf.span
-                )
+                return Refused(STAYS, "its status is not an array of MPI_STATUS_SIZE", leaf.span)
             if may_be_another(status, leaf, call, self.order):
-                return Refused(
-                    STAYS, f"{where}: it may change which variable its status is", leaf.span
-                )
+                return Refused(STAYS, "it may change which variable its status is", leaf.span)
             sides = (replace(sides[0], status=status), *sides[1:])
         if not call.procedure.collective:
             return sides, tuple(evidence), ()
@@ -132,7 +127,6 @@ class Rules:
 
     def never(self, leaf: Leaf, call: MpiCall) -> Refused:
         """Why asphalt does not use the non-blocking form of a collective operation."""
-        where = f"line {line_of(leaf)}: {call.procedure.spelled}"
         skipped = self.said.skipped(leaf)
         if skipped is not None:
             return Refused(SKIP, f"skipped by the directive in line {skipped.line}", leaf.span)
@@ -142,7 +136,7 @@ class Rules:
                 "where two neighbours are the same rank, its non-blocking form may pair the blocks "
                 "in another order"
             )
-        return Refused(STAYS, f"{where}: {why}", leaf.span)
+        return Refused(STAYS, why, leaf.span)
 
     def _condition_changes(self, leaf: Leaf, call: MpiCall) -> str | None:
         """Why the condition of a one-line IF may not be evaluated twice."""
@@ -151,22 +145,21 @@ class Rules:
             return None
         condition = facts.footprint(replace(leaf, what=ArmHead("if", (what.condition,))))
         if condition.effects or any(access.writes for access in condition.accesses):
-            return f"line {line_of(leaf)}: the condition calls a procedure"
+            return "the condition of its one-line IF calls a procedure"
         done = facts.footprint(replace(leaf, what=what.action)).accesses
         done += self.order.messages.buffers(leaf, call) or ()
         if any(a.writes and a.meets(b) for a in done for b in condition.accesses):
-            return f"line {line_of(leaf)}: the call changes its own condition"
+            return "the call changes the condition of its one-line IF"
         return None
 
     def _collective(
         self, leaf: Leaf, call: MpiCall, sides: tuple[Side, ...], evidence: list[str]
     ) -> Refused | tuple[tuple[Side, ...], tuple[str, ...], tuple[str, ...]]:
-        where = f"line {line_of(leaf)}: {call.procedure.spelled}"
         assumed: tuple[str, ...] = ()
         digits = why_other_digits(self.facts, call)
         if digits is not None:
             if not is_predefined_reduction(self.facts, call):
-                return Refused(DIGITS, f"{where}: {digits}", leaf.span)
+                return Refused(DIGITS, digits, leaf.span)
             if not is_accepted_at(BITS, leaf, self.facts):
                 message = f"{COULD}, where {digits},"
                 return Refused(DIGITS, message, leaf.span, lifted_by=BITS.word)
@@ -175,7 +168,7 @@ class Rules:
             self._together[call.operation] = why_not_together(self.facts, call)
         reason = self._together[call.operation]
         if reason is not None:
-            return Refused(ELSEWHERE, f"{where}: {reason}", leaf.span)
+            return Refused(ELSEWHERE, reason, leaf.span)
         evidence.append(f"all ranks reach each {call.procedure.spelled} of the program together")
         return sides, tuple(evidence), assumed
 
@@ -260,7 +253,7 @@ def _unclear_include(facts: UnitFacts) -> str | None:
         for leaf in leaves(node):
             what = leaf.what
             if isinstance(what, Include) and program.include(facts.located, what.path) is None:
-                return f"line {line_of(leaf)}: include file with more than declarations"
+                return f"line {line_of(leaf)} includes more than declarations"
     return None
 
 
