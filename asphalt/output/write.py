@@ -7,22 +7,26 @@ written before the sources that need them.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from asphalt.analysis.mpi.runtime_module import STATUSES
 from asphalt.config.errors import InputError, UsageError
 from asphalt.config.limits import HEADER
-from asphalt.config.resources import RUNTIME
+from asphalt.config.resources import RUNTIME, RUNTIME_F08, shipped
 from asphalt.diagnostics.model import ProblemReport
 from asphalt.output.atomic import link_atomically, write_atomically
 from asphalt.output.ledger import add_to_ledger, fingerprint, read_ledger
 from asphalt.output.mirror import Mirror, MirroredFile, absolute, base_of, plan_mirror
-from asphalt.output.runtime import is_runtime, runtime_entry
 from asphalt.unparse.params import HeaderEntry, kept_values, merge_header, update_header
+
+_MODULE = re.compile(rb"^\s*module\s+asphalt_rt\b", re.IGNORECASE | re.MULTILINE)
+_STATUSES = re.compile(rf"^\s*(?:use|module)\s+{STATUSES}\b".encode(), re.IGNORECASE | re.MULTILINE)
 
 
 class TransformedFile(Protocol):
@@ -90,7 +94,7 @@ def write_tree(
     if parameters:
         texts = [change.after for change in transformed.values()]
         texts += [entry.content() for entry in entries if entry.destination.name == RUNTIME]
-        runtime = runtime_entry(mirror.output, list(parameters), texts)
+        runtime = _runtime_entry(mirror.output, list(parameters), texts)
         entries = [entry for entry in entries if entry.destination != runtime.destination]
         entries.append(runtime)
     _refuse_foreign(mirror.output, entries, force)
@@ -139,9 +143,9 @@ def write_in_place(
     if not entries:
         return Written((), (), (), (), None, tuple(problems))
     texts = [entry.content() for entry in entries]
-    runtime = runtime_entry(Path(os.path.realpath(base_of(paths))), list(parameters), texts)
+    runtime = _runtime_entry(Path(os.path.realpath(base_of(paths))), list(parameters), texts)
     place = runtime.destination
-    if place.exists() and not force and not is_runtime(place):
+    if place.exists() and not force and not _is_runtime(place):
         raise UsageError(f"{place}: was not written by asphalt; move it away or use --force")
     _refuse_bad_headers(parameters)
     sources = tuple(entry.destination for entry in entries)
@@ -188,7 +192,7 @@ def _refuse_foreign(output: Path, entries: Sequence[MirroredFile], force: bool) 
             continue
         known = ledger.get(str(path.relative_to(output)), frozenset())
         if not ({_fingerprint_on_disk(path)} & {*known, _fingerprint(entry)}) and not (
-            path.name == RUNTIME and is_runtime(path)
+            path.name == RUNTIME and _is_runtime(path)
         ):
             raise UsageError(
                 f"{path}: was not written by asphalt, or edited since; move it away or use --force"
@@ -245,3 +249,35 @@ def _write_all(
         entry.destination for entry in entries if entry.data is not None and _write(entry)
     ]
     return tuple(dict.fromkeys(rewritten))
+
+
+def _runtime_entry(
+    top: Path, directories: Sequence[Path], sources: Iterable[bytes]
+) -> MirroredFile:
+    """The runtime, with its place and content.
+
+    Its place is where a runtime is already, at or above the transformed files but not above
+    ``top``; else the deepest directory that holds all transformed files.  It includes the module
+    for statuses of ``mpi_f08``, which not every MPI has, if one of the ``sources`` uses it, or if
+    the existing runtime includes it, since other files may use it then.
+    """
+    deepest = Path(os.path.commonpath(directories))
+    place = deepest
+    for directory in (deepest, *deepest.parents):
+        if not directory.is_relative_to(top):
+            break
+        if (directory / RUNTIME).is_file():
+            place = directory
+            break
+    source = shipped(RUNTIME)
+    data = source.read_bytes()
+    there = place / RUNTIME
+    before = [there.read_bytes()] if there.is_file() else []
+    if any(_STATUSES.search(text) for text in (*before, *sources)):
+        data += shipped(RUNTIME_F08).read_bytes()
+    return MirroredFile(there, source, 0o644, data)
+
+
+def _is_runtime(path: Path) -> bool:
+    """Whether a file contains the runtime."""
+    return _MODULE.search(path.read_bytes()) is not None

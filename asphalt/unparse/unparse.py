@@ -1,12 +1,122 @@
-"""A file's text: untouched statements verbatim, new ones in the file's own style."""
+"""A file's text: untouched statements verbatim, new ones as source lines in the form, letter case
+and line limit of their file."""
 
 from __future__ import annotations
 
-from asphalt.ir.tree import File
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from asphalt.ir.source import Form
+from asphalt.ir.stmt import ArmHead, Include, Plain, What
+from asphalt.ir.tree import File, Leaf, leaves
 from asphalt.unparse.reprint import text_of
-from asphalt.unparse.writer import printer, style_of
+from asphalt.unparse.statement_text import statement_text
+from asphalt.unparse.wrap import wrap_fixed, wrap_free
+
+_STATEMENT_FIELD = 6  # columns before it in fixed form
+# arms that repeat the name of their construct at their end, as END statements do
+_LATER_ARMS = frozenset(
+    (
+        *("else", "else_if", "elsewhere", "case", "case_default", "rank", "rank_default"),
+        *("type_is", "class_is", "class_default"),
+    )
+)
+# words that are hardly ever names; in fixed form they are often written together
+_KEYWORDS = frozenset(
+    (
+        *("allocatable", "allocate", "call", "character", "common", "complex", "contains"),
+        *("continue", "cycle", "data", "deallocate", "dimension", "do", "double", "else"),
+        *("elseif", "end", "enddo", "endif", "exit", "external", "function", "go", "goto", "if"),
+        *("implicit", "integer", "intent", "interface", "intrinsic", "logical", "module", "none"),
+        *("only", "parameter", "pointer", "precision", "private", "program", "public", "real"),
+        *("return", "save", "select", "stop", "subroutine", "then", "type", "use", "while"),
+    )
+)
+_WORD = re.compile(r"(?<![\w.])[a-z]\w*", re.IGNORECASE)
+_NO_CODE = re.compile(r"""'(?:[^'\n]|'')*'|"(?:[^"\n]|"")*"|!.*""")
 
 
 def unparse(file: File) -> str:
     """The text of a file (latin-1: one character a byte)."""
     return text_of(file, printer(style_of(file)))
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a file writes its statements; ``width``: the line limit in columns, 0 for none.
+
+    ``upper``, ``upper_names``: keywords and names are in upper case.
+    """
+
+    form: Form
+    width: int
+    upper: bool
+    eol: str
+    upper_names: bool = False
+
+
+def style_of(file: File) -> Style:
+    """The style of a file: keywords, and names, are in upper case if most of the file's are.
+
+    The names of MPI do not count: files of either letter case write them alike.
+    """
+    upper: list[bool] = []
+    upper_names: list[bool] = []
+    for leaf in leaves(file):
+        for word in _WORD.findall(_NO_CODE.sub(" ", leaf.body or "")):
+            if word.lower() in _KEYWORDS:
+                upper.append(word.isupper())
+            elif not word.lower().startswith("mpi_"):
+                upper_names.append(word.isupper())
+    return Style(file.form, file.width, _most(upper), file.eol, _most(upper_names))
+
+
+def _most(found: list[bool]) -> bool:
+    return 2 * sum(found) > len(found)
+
+
+def printer(style: Style) -> Callable[[Leaf, int], str]:
+    """A function that prints a leaf anew: ``(leaf, columns before the statement) -> lines``."""
+
+    def lines_of_leaf(leaf: Leaf, indent: int) -> str:
+        return lines_of(leaf.what, style, indent, leaf.label, leaf.name)
+
+    return lines_of_leaf
+
+
+def lines_of(
+    what: What, style: Style, indent: int, label: int | None = None, name: str | None = None
+) -> str:
+    """A statement as whole lines, line endings included.
+
+    ``indent``: columns before the statement; in fixed form at least 6.  ``name``: that of the
+    construct.
+
+    Raises:
+        ValueError: the statement cannot be printed from its meaning (see ``statement_text``).
+    """
+    code = statement_text(what, style.upper, style.upper_names)
+    if name is not None:
+        later = isinstance(what, Plain) or (isinstance(what, ArmHead) and what.kind in _LATER_ARMS)
+        code = f"{code} {name}" if later else f"{name}: {code}"
+    fixed = style.form is Form.FIXED
+    numbered = "" if label is None else f"{label} "
+    start = max(indent, len(numbered), _STATEMENT_FIELD if fixed else 0)
+    if isinstance(what, Include):  # an INCLUDE line cannot be continued
+        lines = [code]
+    elif fixed:
+        lines = wrap_fixed(code, start, style.width)
+    else:
+        lines = wrap_free(code, start, style.width)
+    lines[0] = numbered.ljust(start) + lines[0]
+    return "".join(line + style.eol for line in lines)
+
+
+def comment_of(text: str, style: Style, indent: int) -> str:
+    """A comment line, line ending included; in fixed form it begins in column 1.
+
+    It is never broken: a comment may be longer than the line limit.
+    """
+    start = "" if style.form is Form.FIXED else " " * indent
+    return f"{start}! {text}{style.eol}"

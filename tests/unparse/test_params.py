@@ -15,7 +15,7 @@ from asphalt.config.limits import HEADER
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Raw
 from asphalt.unparse.params import HeaderEntry, merge_header, update_header
-from asphalt.unparse.writer import Style, lines_of
+from asphalt.unparse.unparse import Style, lines_of
 
 
 def entry(site: str, tile: int = 0, depth: int = 2, line: int = 20) -> HeaderEntry:

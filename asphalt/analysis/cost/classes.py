@@ -50,7 +50,7 @@ and logical operations.  ``convert``: integer to real or back.  ``load``, ``stor
 next to that of the iteration before; ``_far``: with a larger stride; ``_indexed``: with an unknown
 one.  ``line``: a line that is not in the core's own caches any more (``cache_lines``).
 ``conflict``: one that the first cache has evicted because all lines of a loop are in few sets
-(``cache_sets``).  ``page``: the first access to 4096 bytes of memory.  ``loop``: an iteration;
+(``cache_lines``).  ``page``: the first access to 4096 bytes of memory.  ``loop``: an iteration;
 ``loop_entry``: start and end of a loop.  ``branch``: a branch; ``branch_on_data``: one that depends
 on the values of arrays.  ``call``: of a procedure.
 """

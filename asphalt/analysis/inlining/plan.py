@@ -12,9 +12,8 @@ from asphalt.analysis.exchange.site import StatementPosition
 from asphalt.analysis.inlining.arguments import InlinedArguments, Passed
 from asphalt.analysis.inlining.call_context import CallContext
 from asphalt.analysis.inlining.codes import ARGUMENT, MEANING, TEXT, RefusedError
-from asphalt.analysis.inlining.implicit_interfaces import check_implicit_interfaces
+from asphalt.analysis.inlining.meaning import check_implicit_interfaces, check_operations
 from asphalt.analysis.inlining.names import InlinedNames, Needed
-from asphalt.analysis.inlining.operations import check_operations
 from asphalt.analysis.inlining.procedure import movable_body
 from asphalt.analysis.inlining.replacement import Present, Replacement
 from asphalt.analysis.inlining.runtime_names import clashing_name

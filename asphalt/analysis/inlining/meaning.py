@@ -1,23 +1,65 @@
-"""Whether compilers still accept a file after inlining.
+"""Whether statements mean in the caller what they mean in the procedure, and are accepted there.
 
-Compilers compare the calls without an interface of a procedure within a file, and reject arguments
-of different types (gfortran from version 10 on).  A body from another file may contain the first
-call of MPI_SEND with another type.
+Operations: the interfaces that are accessible in a unit define its operations on derived types, its
+defined operators, and its assignments between types (F2018 10.1.6, 10.2.1.4).
+
+Calls without an interface: compilers compare those of one procedure within a file, and reject
+arguments of different types (gfortran from version 10 on).  A body from another file may contain
+the first call of MPI_SEND with another type.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from asphalt.analysis.call_graph.defined_operations import may_be_derived
+from asphalt.analysis.call_graph.operators import definitions_visible, type_class
 from asphalt.analysis.inlining.codes import MEANING, RefusedError
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.mpi.datatypes import mpi_constant
-from asphalt.analysis.names.references import actions
+from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.names.type_equality import TypeKey, expression_key, symbol_key
-from asphalt.ir.expr import Expr, Ref
-from asphalt.ir.stmt import Call
+from asphalt.ir.expr import Arg, Expr, Op, OpaqueExpr, Ref, walk
+from asphalt.ir.stmt import Assign, Call
 from asphalt.ir.tree import Node, leaves
+
+_INTRINSIC = (".and.", ".or.", ".not.", ".eqv.", ".neqv.")
+
+
+def check_operations(body: tuple[Node, ...], callee: Scope, caller: Scope) -> None:
+    """Check the operators and the assignments of some statements of ``callee``.
+
+    Raises:
+        RefusedError: one of them may be a procedure, in one of the two units.
+    """
+    if not definitions_visible(callee) and not definitions_visible(caller):
+        return
+    for operation, operands in _operations(body):
+        classes = {type_class(operand, callee) for operand in operands} - {None}
+        own = operation.startswith(".") and operation not in _INTRINSIC
+        derived = any(
+            isinstance(operand, OpaqueExpr)
+            or (type_class(operand, callee) is None and may_be_derived(operand, callee))
+            for operand in operands
+        )
+        if own or derived or len(classes) > 1:
+            raise RefusedError(MEANING, f"{operation} may be a procedure in one of the two units")
+
+
+def _operations(body: tuple[Node, ...]) -> Iterator[tuple[str, tuple[Arg, ...]]]:
+    """All operations and assignments, each with its operands."""
+    for node in body:
+        for leaf in leaves(node):
+            for what in actions(leaf.what):
+                if isinstance(what, Assign) and not what.pointer:
+                    yield "=", (what.target, what.value)
+                for expr in expressions_of(what):
+                    for part in walk(expr):
+                        if isinstance(part, Op) and part.op != "()":
+                            yield part.op, part.operands
+                        elif isinstance(part, OpaqueExpr):
+                            yield part.text, (part,)
 
 
 def check_implicit_interfaces(body: tuple[Node, ...], callee: Scope, caller: Scope) -> None:

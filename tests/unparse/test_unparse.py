@@ -1,4 +1,4 @@
-"""asphalt.unparse.writer: statements print as what they mean, in both source forms."""
+"""asphalt.unparse.unparse: statements print as what they mean, in both source forms."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ from asphalt.ir.stmt import (
     UseItem,
     What,
 )
-from asphalt.unparse.writer import Style, comment_of, expr_text, lines_of, statement_text, style_of
+from asphalt.unparse.expr_text import expr_text
+from asphalt.unparse.statement_text import statement_text
+from asphalt.unparse.unparse import Style, comment_of, lines_of, style_of
 
 FREE = Style(Form.FREE, 132, False, "\n")
 FIXED = Style(Form.FIXED, 72, True, "\n", upper_names=True)
