@@ -14,7 +14,7 @@ from asphalt.analysis.cost.scalar_replacement import expressions
 from asphalt.ir.expr import Arg, Ref, names_in, walk
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import ArmHead, Call, Decl, DoHead, Opaque, UnitHead
-from asphalt.ir.tree import Block, Do, Leaf, Node, Unit, leaves
+from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
 
 _PREFIXES = re.compile(r"\b(pure|elemental)\b", re.IGNORECASE)
 _KEYWORD = re.compile(r"\b(subroutine|function|procedure)\b", re.IGNORECASE)
@@ -112,9 +112,12 @@ def _in_statements(nodes: Iterable[Node]) -> Iterator[str]:
                 continue
         for leaf in leaves(node):
             yield from _in_statement(leaf)
-        yield from _in_statements(getattr(node, "body", ()))
-        for arm in getattr(node, "arms", ()):
-            yield from _in_statements(arm.body)
+        match node:
+            case Do(body=body) | Block(body=body):
+                yield from _in_statements(body)
+            case Branch(arms=arms):
+                for arm in arms:
+                    yield from _in_statements(arm.body)
 
 
 def _in_statement(leaf: Leaf) -> Iterator[str]:
