@@ -9,6 +9,6 @@ ROOT = TESTS.parent
 KERNELS = ROOT / "kernels"
 RUNTIME = ROOT / "fortran_runtime"
 RESULTS = ROOT / "bench" / "results"
-GOLDEN = TESTS / "end_to_end" / "golden"
+GOLDEN = TESTS / "transforms" / "prepush" / "golden"
 RUNTIME_PROGRAMS = TESTS / "runtime" / "programs"
 TRANSFORMED = TESTS / "end_to_end" / "transformed"

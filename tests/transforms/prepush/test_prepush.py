@@ -3,7 +3,7 @@
 ``golden/NAME.before.f90`` is the input and ``golden/NAME.after.f90`` what is expected (``.f`` for
 fixed form).  After a change that is meant, the expected files are written anew by
 
-    PYTHONPATH=.:tests python tests/end_to_end/test_prepush_golden.py
+    PYTHONPATH=.:tests python tests/transforms/prepush/test_prepush.py
 
 and the difference is to be read before it is committed.
 """

@@ -1,0 +1,97 @@
+"""Which MPI calls keep their order whatever data they access (MPI-4.0 3.5)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asphalt.analysis.messages.messages import Messages
+from asphalt.analysis.messages.non_overtaking import MessageOrder
+from support.stepping import Stepped
+
+_UNIT = """\
+subroutine unit(a, b, r, q, comm, dup)
+  use mpi
+  implicit none
+  real(8) :: a(9), b(9)
+  integer :: r, q, comm, dup, ierr
+  {first}
+  {second}
+end subroutine unit
+{more}"""
+_SEND = "call MPI_Isend({0}, 9, MPI_REAL8, {1}, {2}, {3}, {4}, ierr)"
+_RECEIVE = _SEND.replace("Isend", "Irecv")
+_ANY = """\
+subroutine other
+  use mpi
+  call MPI_Recv(w, 1, MPI_REAL, {}, {}, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+end subroutine other
+"""
+
+
+def why_not(folder: Path, first: str, second: str, more: str = "") -> str | None:
+    """Why two statements keep their order."""
+    text = _UNIT.format(first=first, second=second, more=more)
+    (facts, *_) = Stepped.of(folder, {"a.f90": text}).facts()
+    assert facts.unit.name == "unit"
+    one, other = facts.unit.body
+    return MessageOrder(facts, Messages(facts)).why_not(one, other)
+
+
+def start(text: str, buffer: str, rank: object, tag: object, comm: str = "comm") -> str:
+    return text.format(buffer, rank, tag, comm, "r" if buffer == "a" else "q")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kept"),
+    [
+        (start(_SEND, "a", 1, 5), start(_SEND, "b", 1, 5), "the same rank, tag"),
+        (start(_SEND, "a", 1, 5), start(_SEND, "b", 1, 5, "dup"), "the same rank, tag"),
+        (start(_SEND, "a", 1, 5), start(_SEND, "b", 2, 5), None),
+        (start(_SEND, "a", 1, 5), start(_SEND, "b", 1, 6), None),
+        (start(_SEND, "a", 1, 5), start(_RECEIVE, "b", 1, 5), None),
+        (start(_RECEIVE, "a", 1, 5), start(_RECEIVE, "b", 1, 6), None),
+        (start(_RECEIVE, "a", 1, 5), start(_RECEIVE, "b", 1, "MPI_ANY_TAG"), "the same rank, tag"),
+        (start(_RECEIVE, "a", 1, 5), start(_RECEIVE, "b", "MPI_ANY_SOURCE", 6), None),
+        (start(_SEND, "a", 1, 5), "call MPI_Wait(q, MPI_STATUS_IGNORE, ierr)", "before a start"),
+        ("call MPI_Wait(q, MPI_STATUS_IGNORE, ierr)", start(_SEND, "a", 1, 5), None),
+        ("call MPI_Barrier(comm, ierr)", "call MPI_Ibarrier(dup, r, ierr)", "MPI_Ibarrier"),
+        ("call MPI_Comm_rank(comm, r, ierr)", start(_SEND, "b", 1, 5), None),
+    ],
+)
+def test_order(first: str, second: str, kept: str | None, tmp_path: Path) -> None:
+    reason = why_not(tmp_path, first, second)
+    assert (reason is None) is (kept is None)
+    assert kept is None or kept in str(reason)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "source", "tag", "kept"),
+    [
+        # a receive of any tag takes the message that was sent first
+        (start(_SEND, "a", 1, 5), start(_SEND, "b", 1, 6), "0", "MPI_ANY_TAG", "the same rank"),
+        (start(_SEND, "a", 1, 5), start(_SEND, "b", 2, 6), "0", "MPI_ANY_TAG", None),
+        (
+            "call MPI_Wait(q, MPI_STATUS_IGNORE, ierr)",
+            start(_SEND, "a", 1, 5),
+            "MPI_ANY_SOURCE",
+            "0",
+            "MPI_ANY_SOURCE",
+        ),
+        ("call MPI_Wait(q, MPI_STATUS_IGNORE, ierr)", start(_SEND, "a", 1, 5), "0", "0", None),
+    ],
+)
+def test_order_beside_receives_of_other_units(
+    first: str, second: str, source: str, tag: str, kept: str | None, tmp_path: Path
+) -> None:
+    reason = why_not(tmp_path, first, second, _ANY.format(source, tag))
+    assert (reason is None) is (kept is None)
+    assert kept is None or kept in str(reason)
+
+
+def test_receives_do_not_pass_starts_in_a_program_with_ready_sends(tmp_path: Path) -> None:
+    more = _ANY.format(0, 0).replace("MPI_Recv", "MPI_Rsend").replace("MPI_STATUS_IGNORE, ", "")
+    first, second = start(_RECEIVE, "a", 1, 5), start(_SEND, "b", 2, 6)
+    assert why_not(tmp_path, first, second) is None
+    assert "needs its receive to be posted" in str(why_not(tmp_path, first, second, more))
