@@ -67,7 +67,7 @@ class Project:
 
     @property
     def problems(self) -> tuple[ProblemReport, ...]:
-        """What is wrong with the input, or has failed so far."""
+        """The problems of the input, and what has failed so far."""
         found = (*self._tree.problems, *self._tree.notes)
         read = (ProblemReport(p.file, p.line, p.message, p.note) for p in found)
         return (*read, *self.internal_errors)
@@ -128,7 +128,7 @@ class Project:
         return self._sites
 
     def transfers(self) -> tuple[SiteReport, ...]:
-        """What is known about transfers between two ranks, and about requests: they are not
+        """The reports on transfers between two ranks, and on requests: they are not
         transformed, and no sites."""
         effects, _ = self._analyses.of()
         found = transfers(self._tree, effects, self._analyses.errors)
@@ -197,7 +197,7 @@ class Project:
 
     @cached_property
     def remarks(self) -> tuple[ProblemReport, ...]:
-        """What keeps exchanges from being seen: directives that stand where they belong to none,
+        """The reasons why exchanges are not seen: directives that stand where they belong to none,
         modules that are defined more than once, statements that are not understood: notes."""
         used = {
             (directive.file, directive.line)
@@ -255,7 +255,7 @@ class Project:
         depth: int | None = None,
         trial: bool = False,
     ) -> tuple[Change, ...]:
-        """What becomes of every file that has a site to transform: the changes of ``outcome``."""
+        """The transformed files: the changes of ``outcome``."""
         return self.outcome(tile, depth, trial).changes
 
     def outcome(
@@ -266,7 +266,7 @@ class Project:
         judges: Judges | None = None,
         in_place: bool = False,
     ) -> Outcome:
-        """What becomes of every file that has a site to transform, and what was tried for that.
+        """The result for every file that has a site to transform, and what was tried for that.
 
         ``tile``: iterations a tile, 0: chosen on entry; ``depth``: tiles in flight.  A directive of
         the site takes precedence (not for a ``trial``); None: what the settings say, else the

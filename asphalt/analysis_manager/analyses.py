@@ -37,7 +37,7 @@ _ANY: frozenset[Text] = frozenset()
 
 
 class Analyses:
-    """What is known of a tree.
+    """The analyses of a tree, made on demand and kept.
 
     ``pure``: procedures that are assumed to be pure.  ``any_sizes``: without the values of named
     constants, except those in ``asked``, so that conclusions hold for all values of the others.
@@ -103,7 +103,7 @@ class Analyses:
         any_sizes: bool = False,
         asked: frozenset[Text] = frozenset(),
     ) -> tuple[Effects, Uniformity]:
-        """What calls do, and which values all ranks have in common."""
+        """The effects of calls, and the values that all ranks have in common."""
         key = (pure, asked if any_sizes else None)
         if key not in self._made:
             scopes = self._scopes_for(key[1])

@@ -36,7 +36,7 @@ class InternalErrors:
         return tuple(self._found.values())
 
     def why(self, path: str, unit: str) -> str | None:
-        """What happened in a unit, by its file and name; None: nothing."""
+        """The internal error in a unit, by its file and name; None: there was none."""
         found = self._found.get((path, unit))
         return None if found is None else found.message
 

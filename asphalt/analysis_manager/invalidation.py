@@ -29,7 +29,7 @@ class UsedNames:
     )
 
     def among(self, names: frozenset[str]) -> dict[tuple[str, int], frozenset[str]]:
-        """What is known where units have these names: by the key of a file and the number."""
+        """The known uses where units have these names: by the key of a file and the number."""
         return self._found.setdefault(names, {})
 
 

@@ -21,8 +21,8 @@ _DEPENDENCIES = ("islpy", "pympistandard")
 
 
 class Remembered:
-    """What the calls of a tree do while ``pure`` procedures are assumed to be so, with what other
-    runs have found."""
+    """The effects of the calls of a tree while ``pure`` procedures are assumed to be so, with what
+    other runs have found."""
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from asphalt.config.errors import UsageError
 
 
 class Role(Enum):
-    """What a pass does for others, or without them."""
+    """The role of a pass: what it does for others, or without them."""
 
     STARTS = "makes starts and waits of blocking calls"
     GAINS = "can shorten a program by its own steps"

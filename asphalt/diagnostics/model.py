@@ -52,7 +52,7 @@ class PriceReport:
 
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """One step by which a procedure was transformed.
+    """A step by which a procedure was transformed.
 
     ``transformation``: as ``--passes`` names it.  ``does``: what was done, in a clause; its lines
     are those of the source as it was given.  ``because``: why it was allowed.
@@ -70,7 +70,7 @@ class StepReport:
 
 @dataclass(frozen=True, slots=True)
 class DroppedReport:
-    """One step, or several that belong together, that was tried for a procedure and dropped.
+    """A step, or several that belong together, that was tried for a procedure and dropped.
 
     ``transformation``: by name, or several.  ``does``, ``file`` and ``line`` as those of a step.
     ``why`` it was dropped.  ``prices``: the prices of the cost model; (): it was not

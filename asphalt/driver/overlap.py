@@ -34,7 +34,7 @@ from asphalt.unparse.params import HeaderEntry
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What becomes of a tree: its changed files, and what was tried for each procedure with
+    """The result for a tree: its changed files, and what was tried for each procedure with
     transfers between ranks.
 
     ``own``: the reports on operations that the program starts itself and that overlap with no more
@@ -106,7 +106,7 @@ _USUAL = TileValues()
 
 @dataclass(frozen=True, slots=True)
 class OverlapRequest:
-    """What is asked of the optimisation of a tree.
+    """A request to optimise a tree.
 
     ``options``: for each unit.  ``values``: K and D of nests that are executed in tiles.
     ``judges``: what decides about steps; None: the cost model with the usual networks.  ``units``:

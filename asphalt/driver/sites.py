@@ -33,7 +33,7 @@ MANY_ASSUMPTIONS = 5
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """One exchange site with its judgement."""
+    """An exchange site with its judgement."""
 
     name: str
     exchange: Exchange

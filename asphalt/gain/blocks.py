@@ -19,7 +19,7 @@ _START = "_blocks"
 
 
 class BlockStep(Enum):
-    """What a call does."""
+    """The role of a call."""
 
     START = "starts it"
     SEND = "sends a block"
@@ -38,8 +38,9 @@ _STEPS = {
 
 @dataclass(frozen=True, slots=True)
 class BlockCall:
-    """One of these calls.  ``variable``: of the operation.  For a start, ``count`` and ``datatype``
-    of a block, None where ranks have different ones, and whether blocks are filled ``later``."""
+    """A call for a decomposed operation.  ``variable``: of the operation.  For a start, ``count``
+    and ``datatype`` of a block, None where ranks have different ones, and whether blocks are filled
+    ``later``."""
 
     step: BlockStep
     variable: str
@@ -49,7 +50,7 @@ class BlockCall:
 
 
 def block_call(leaf: Leaf) -> BlockCall | None:
-    """What a statement does for an operation that was decomposed; None: nothing."""
+    """The call of a statement for an operation that was decomposed; None: it has none."""
     call = leaf.call
     if call is None or not isinstance(call.procedure, Ref):
         return None

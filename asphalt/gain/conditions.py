@@ -32,7 +32,7 @@ Decided = Mapping[AtomicCondition, bool]
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """What is not known of some ranks.  ``condition``: the first one that would have to be."""
+    """An unknown about some ranks.  ``condition``: the first one that would have to be."""
 
     condition: AtomicCondition | None
 

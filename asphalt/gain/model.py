@@ -76,7 +76,7 @@ class Judge(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the seconds of a price belong to, in their order: networks, for example."""
+        """The owners of the seconds of a price, in their order: networks, for example."""
 
     @property
     def executes(self) -> bool:
@@ -84,7 +84,7 @@ class Judge(Protocol):
         the same statements in the same order."""
 
     def price(self, tree: Tree, located: Located) -> Price:
-        """What a unit of a tree costs."""
+        """The cost of a unit of a tree."""
 
 
 @dataclass

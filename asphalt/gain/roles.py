@@ -27,7 +27,7 @@ class MessageInFlight:
 
 @dataclass(eq=False)
 class RankRole:
-    """What has happened up to ``now``, in seconds.
+    """The state of a role at ``now``, in seconds.
 
     ``name``: the decisions that made it, the first one first; ``decided``: what holds for its
     ranks.  ``link``: until when the last message comes in; ``sent``: by tag, when messages left,

@@ -21,7 +21,7 @@ WHOLE_VECTORS = 16
 
 @dataclass(frozen=True, slots=True)
 class SegmentedMessage:
-    """One message, its sizes those of one iteration of the nests around it.
+    """A message, its sizes those of one iteration of the nests around it.
 
     ``tile``: iterations of a segment; ``depth``: segments in flight, where a segment waits for
     earlier ones.  ``filling``, ``using``: seconds of an iteration of the nests that are executed in

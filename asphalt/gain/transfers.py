@@ -25,7 +25,7 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class PricedTransfer:
-    """What a call does.
+    """The role of a call.
 
     ``leaf``: the identity of its statement; ``size``: bytes of a message; ``queue``: where its
     messages wait; ``copied``: the run-time module copies what is sent; ``one_buffer``: a message
@@ -59,7 +59,7 @@ class Transfers:
     _blocks: dict[int, tuple[Leaf, BlockCall | None]] = field(default_factory=dict)
 
     def of(self, leaf: Leaf, facts: UnitFacts) -> PricedTransfer | None:
-        """What the MPI call in a statement of a unit does; None: there is none."""
+        """The transfer of the MPI call in a statement of a unit; None: there is none."""
         found = self._transfers.get(id(leaf))
         if found is None:
             call = facts.once(Messages).call(leaf)
@@ -68,7 +68,7 @@ class Transfers:
         return found[1]
 
     def block(self, leaf: Leaf) -> BlockCall | None:
-        """What a statement does for an operation that was decomposed; None: nothing."""
+        """The call of a statement for an operation that was decomposed; None: it has none."""
         found = self._blocks.get(id(leaf))
         if found is None:
             found = self._blocks[id(leaf)] = leaf, block_call(leaf)

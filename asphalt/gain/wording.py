@@ -23,7 +23,7 @@ def change_text(network: str, before: float, after: float) -> str:
 
 
 def gain_text(network: str, seconds: float) -> str:
-    """What is saved on a network, e.g. ``saves 12.5 us on ib-hdr``."""
+    """The gain on a network, e.g. ``saves 12.5 us on ib-hdr``."""
     seconds = round(seconds, 9)  # what is less comes of the last digits of sums
     does, what = ("costs" if seconds < 0 else "saves"), time_text(abs(seconds))
     return f"{does} {what if seconds else 'nothing'} on {network}"
@@ -35,7 +35,7 @@ def changes_text(before: Mapping[str, float], after: Mapping[str, float]) -> str
 
 
 def less_text(names: Iterable[str], saved: Iterable[float], before: Iterable[float]) -> str:
-    """What is saved and what would be saved anyway, e.g. ``saves 3 us, and saves 4 us without it,
+    """The gain, and the gain without the step, e.g. ``saves 3 us, and saves 4 us without it,
     on ib-hdr``."""
     return ", ".join(
         f"{_amount(one)}, and {_amount(other)} without it, on {name}"

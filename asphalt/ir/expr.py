@@ -98,7 +98,7 @@ Arg = Expr | Section | Keyword | AltReturn
 
 
 def argument_value(arg: Arg) -> Expr | Section | AltReturn:
-    """What is passed by an actual argument, with or without its keyword."""
+    """The value that an actual argument passes, with or without its keyword."""
     return arg.value if isinstance(arg, Keyword) else arg
 
 

@@ -25,7 +25,7 @@ class Span:
 
 
 class TriviaKind(Enum):
-    """What a physical line that belongs to no statement is."""
+    """The kind of a physical line that belongs to no statement."""
 
     BLANK = "blank"
     COMMENT = "comment"
@@ -37,7 +37,7 @@ class TriviaKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Trivia:
-    """One physical line, line ending included, that is not part of a statement."""
+    """A physical line, line ending included, that is not part of a statement."""
 
     kind: TriviaKind
     text: str

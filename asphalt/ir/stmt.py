@@ -162,7 +162,7 @@ class TypeSpec:
 
 @dataclass(frozen=True, slots=True)
 class Dim:
-    """One declared dimension.
+    """A declared dimension.
 
     ``kind``: ``explicit`` (``upper``, and ``lower`` or 1), ``assumed_shape`` (dummy ``:`` or
     ``lower:``), ``deferred`` (``:`` of an allocatable or pointer), ``assumed_size`` (``*``),
@@ -177,7 +177,7 @@ class Dim:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """One declared name: its own dimensions, character length and initial value."""
+    """A declared name: its own dimensions, character length and initial value."""
 
     name: str
     spelled: str
@@ -214,7 +214,7 @@ class Decl:
 
 @dataclass(frozen=True, slots=True)
 class UseItem:
-    """One item of an only list or rename list: ``local => name`` (equal when not renamed)."""
+    """An item of an only list or rename list: ``local => name`` (equal when not renamed)."""
 
     local: str
     name: str
@@ -241,7 +241,8 @@ class Use:
         return None if self.only or renamed else local
 
     def with_items_of(self, other: Use) -> Use:
-        """What this statement and another one of the same module make accessible together.
+        """The USE statement that makes accessible what this one and another one of the same module
+        do.
 
         A name that one of them renames is accessible itself only where an ONLY list has it.
         """

@@ -18,7 +18,7 @@ from asphalt.ir.stmt import Call, Guarded, Plain, What
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One statement with the text around it.
+    """A statement with the text around it.
 
     ``span`` is that of the body; None for a statement that asphalt made.  ``joined``: it follows a
     ``;`` on the same line.  ``shift``: how many columns a moved leaf is to be indented further.
@@ -47,7 +47,7 @@ class Leaf:
 
     @property
     def action(self) -> What:
-        """What the statement does: that of a one-line IF, WHERE or FORALL is its action."""
+        """The action of the statement: of a one-line IF, WHERE or FORALL, the statement in it."""
         return self.what.action if isinstance(self.what, Guarded) else self.what
 
     @property
@@ -80,7 +80,7 @@ class Do(_Inner):
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One arm of a branch: its head (``if``, ``else if``, ``case`` ...) and its statements.
+    """An arm of a branch: its head (``if``, ``else if``, ``case`` ...) and its statements.
 
     The head of a SELECT construct is an arm of its own, with an empty body (or only trivia).
     """

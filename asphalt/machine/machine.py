@@ -27,7 +27,7 @@ LATENCIES = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """One core of a machine, with a compiler and its flags.
+    """A core of a machine, with a compiler and its flags.
 
     ``seconds``: the cost of an operation of each class among others that do not wait for it.
     ``latency``: the time until an operation that needs its result can begin.  ``window``: seconds

@@ -22,7 +22,7 @@ SKIPPED = frozenset({".git", ".hg", ".svn", FOLDER, ".asphalt-cache"})
 
 @dataclass(frozen=True, slots=True)
 class MirroredFile:
-    """One file of the mirrored tree.
+    """A file of the mirrored tree.
 
     ``destination`` and ``source`` are absolute.  ``data``: the transformed content, None for a copy
     of the source; ``link``: the target, if the mirrored file is a symbolic link.

@@ -81,14 +81,14 @@ def site_details(site: SiteReport) -> list[Text]:
 
 
 def code_summary(code: Code) -> list[Text]:
-    """What a code means and what you can do, without its programs."""
+    """The meaning of a code and what you can do, without its programs."""
     title = Text.assemble((code.id, "bold"), f"  {code.title}")
     lines = [title, Text(), Text(code.meaning), Text()]
     return [*lines, Text("What you can do", style="bold"), Text(code.advice)]
 
 
 def code_details(code: Code) -> list[Text]:
-    """What a code means and what you can do, with a refused program and a corrected one."""
+    """The meaning of a code and what you can do, with a refused program and a corrected one."""
     lines = code_summary(code)
     examples = examples_of(code.id)
     for heading, path in (

@@ -32,7 +32,7 @@ _NO_NAME = "making communicators and the like"
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a program: its name, and a run of it."""
+    """A version of a program: its name, and a run of it."""
 
     name: str
     timeline: Timeline

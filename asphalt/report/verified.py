@@ -60,7 +60,7 @@ def verified_table(rows: Sequence[ComparisonRow]) -> Table:
 
 
 def verified_lines(rows: Sequence[ComparisonRow]) -> Iterator[str]:
-    """What differs in each comparison, with the stacks of hanging ranks, and notes."""
+    """The differences of each comparison, with the stacks of hanging ranks, and notes."""
     for row in rows:
         if row.difference is not None:
             yield f"{_name(row)}: {row.difference.message}"

@@ -109,7 +109,8 @@ class Simulator:
     def run(
         self, program: BuiltProgram, ranks: int, part: TimedPart, trace: bool = False
     ) -> Simulation:
-        """One run; ``trace``: with its timeline.  Raises ``SimulationError`` if it fails."""
+        """Run a program once; ``trace``: with its timeline.  Raises ``SimulationError`` if it
+        fails."""
         platform = self.platform.free() if part is TimedPart.COMPUTATION else self.platform
         text = platform.xml(ranks, self.speed, at_once=part is TimedPart.COMMUNICATION)
         settings = platform.settings()

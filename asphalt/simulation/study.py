@@ -87,7 +87,7 @@ class Builder:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """One program on one platform and number of ranks; all times in simulated seconds.
+    """A program on one platform and number of ranks; all times in simulated seconds.
 
     ``transformed`` None: nothing was transformed.  ``computation`` and ``communication`` are those
     of the original, each alone.  ``difference``: how the outputs of both versions differ;

@@ -30,7 +30,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class TimedCall:
-    """One call of an MPI procedure, from entry to return."""
+    """A call of an MPI procedure, from entry to return."""
 
     name: str
     start: float
@@ -39,7 +39,7 @@ class TimedCall:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One rank: its activities in order, and its calls that may wait for other ranks.
+    """A rank: its activities in order, and its calls that may wait for other ranks.
 
     ``underway``: the bytes that it has sent and other ranks have not yet received, as pairs of
     time and bytes, each valid until the next.

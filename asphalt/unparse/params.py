@@ -50,7 +50,7 @@ _WRITTEN = re.compile(r"written as: (\d+)")
 
 @dataclass(frozen=True, slots=True)
 class HeaderEntry:
-    """What the header says about one site; ``source`` is ``file:line``, ``loop`` what is tiled.
+    """The header's entry for one site; ``source`` is ``file:line``, ``loop`` what is tiled.
 
     ``asked``: the origin of the values, by ``k`` and ``d`` (``--tile``, say), where a user gave
     them.

@@ -39,7 +39,7 @@ _WATCHED = "results differ if buffers of pending receives are poisoned, or by ti
 
 @dataclass(frozen=True, slots=True)
 class ComparisonSetup:
-    """What to compare under every setup: the program and its commands, numbers of ranks, (K, D).
+    """The comparison under every setup: the program and its commands, numbers of ranks, (K, D).
 
     D None in a choice: the D of the settings.  ``keep``: keep the builds.  ``race``: repeat all
     runs with checks.

@@ -41,7 +41,7 @@ _PASSED = frozenset({ResultKind.EQUAL, ResultKind.NOT_TILED, ResultKind.CLEAN, R
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRow:
-    """One comparison.
+    """A comparison.
 
     ``tile`` None: the original alone.  ``depth`` None: the D of the settings.  ``ranks`` None: a
     build.  ``difference`` None: equal.  ``findings``: errors in the run of the transformed program.

@@ -31,7 +31,7 @@ class CannotError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """One way to build and run all versions of a program.
+    """A way to build and run all versions of a program.
 
     ``mpi`` None: the one that the commands start.  ``places``: the values of ``{fc}`` and other
     placeholders.  ``environment``: the variables of every run.  ``link``: additions wherever

@@ -43,7 +43,7 @@ NO_STACKS = "gdb cannot inspect the ranks: {reason}"
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """One call stack of some ranks: the innermost procedure first, with file and line.
+    """A call stack of some ranks: the innermost procedure first, with file and line.
 
     A rank is None if its number is unknown.
     """

@@ -54,7 +54,7 @@ class CallingContext:
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """One call of a procedure; ``args``: actual arguments by dummy name."""
+    """A call of a procedure; ``args``: actual arguments by dummy name."""
 
     context: CallingContext
     statement: ConditionedStatement

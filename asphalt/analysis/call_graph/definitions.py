@@ -61,7 +61,7 @@ class Source(Enum):
 
 @dataclass(frozen=True, slots=True)
 class VariableDefinition:
-    """One statement that may define a variable.
+    """A statement that may define a variable.
 
     ``whole``: it is a scalar, and certainly defined when the statement is executed.  ``broadcast``:
     by MPI_BCAST.  ``old_communicator``: it is a communicator with the same group as that one;

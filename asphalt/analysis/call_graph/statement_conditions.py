@@ -40,7 +40,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class ConditionedStatement:
-    """One executable statement.
+    """An executable statement.
 
     ``what``: what it does; for a one-line IF its action, whose condition is among ``conditions``.
     ``top``: index of the node of the unit's body that contains it; ``plain``: it is that node, and

@@ -35,7 +35,7 @@ def reversed_postorder(successors: Successors, root: int) -> list[int]:
 
 
 def predecessors_of(successors: Successors) -> tuple[tuple[int, ...], ...]:
-    """The same edges backwards."""
+    """Reverse the edges."""
     before: list[list[int]] = [[] for _ in successors]
     for node, targets in enumerate(successors):
         for target in targets:

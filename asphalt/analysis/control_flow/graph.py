@@ -50,7 +50,7 @@ class PointRole(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One node of the graph.
+    """A node of the graph.
 
     ``what`` is the statement that it executes (the action itself where ``role`` is ACTION).
     ``masked``: it stands in a WHERE or FORALL construct, and is executed for some elements.

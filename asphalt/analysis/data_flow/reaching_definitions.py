@@ -57,7 +57,7 @@ class ReachingDefinitions:
         self._reach: dict[str, tuple[tuple[Definition, ...], list[int]]] = {}
 
     def on(self, graph: ControlFlow) -> ReachingDefinitions:
-        """The same unit on a graph with the same points."""
+        """Return the analysis of the same unit on another graph with the same points."""
         found = ReachingDefinitions(self.scope, self._effects)
         found.graph, found.accesses = graph, self.accesses
         return found

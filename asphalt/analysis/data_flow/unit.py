@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class UnitFacts:
-    """One unit of a program with its analyses, each made on demand.
+    """A unit of a program with its analyses, each made on demand.
 
     ``eol``: the line ending of its file.  The facts hold for this version of the unit: the result
     of a transformation has facts of its own.  ``uniformity``: what all ranks have in common; None:

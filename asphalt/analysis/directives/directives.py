@@ -71,7 +71,7 @@ Clause = Skip | Tile | Depth | Match | Assume
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """One clause of a directive; ``leaf`` None: it belongs to all of its unit."""
+    """A clause of a directive; ``leaf`` None: it belongs to all of its unit."""
 
     clause: Clause
     file: str
@@ -156,7 +156,7 @@ def refuse_in_front_of(leaf: Leaf) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What stands behind the sentinel in one line."""
+    """The text behind the sentinel in one line."""
 
     text: str
     file: str

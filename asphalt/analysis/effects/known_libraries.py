@@ -54,7 +54,7 @@ _ONE = Poly.constant(1)
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument of a library procedure: its declaration, whether it is read and written, and the
+    """An argument of a library procedure: its declaration, whether it is read and written, and the
     elements that are accessed; ``defined``: all of these are defined."""
 
     symbol: Symbol

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProducerPhase:
-    """One nest: its position among the siblings of the call, and its loops from the outermost to
-    the one that is tiled (perfectly nested)."""
+    """A nest of the producer: its position among the siblings of the call, and its loops from the
+    outermost to the one that is tiled (perfectly nested)."""
 
     position: int
     loops: tuple[Do, ...]

@@ -54,7 +54,7 @@ class StatementPosition:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One exchange site: the call, where it stands, and what is known about its unit.
+    """An exchange site: the call, where it stands, and what is known about its unit.
 
     Where the statement calls a procedure that wraps the exchange (``wrappers``), ``call`` is the
     exchange in this unit's terms, ``wrapper`` the name that is called, ``through`` the procedures
@@ -93,7 +93,7 @@ class Exchange:
 
     @property
     def key(self) -> int:
-        """What identifies the site, whatever is assumed."""
+        """A key of the site, whatever is assumed."""
         return id(self.leaf if self.open_coded is None else self.open_coded.anchor)
 
     @property
@@ -120,7 +120,7 @@ class Exchange:
         return self.call.procedure.spelled if coded is None else coded.operation
 
     def under(self, effects: Effects) -> Exchange:
-        """The same exchange with other effects of calls."""
+        """Return the exchange with other effects of calls."""
         if effects is self.effects:
             return self
         names = effects.names(self.scope)

@@ -50,7 +50,7 @@ class Passed:
     _before: list[tuple[str, Expr]] = field(default_factory=list)
 
     def found(self) -> InlinedArguments:
-        """What stands for the dummies.
+        """The replacements of the dummies.
 
         Raises:
             RefusedError: an argument is not simply its dummy.

@@ -30,7 +30,7 @@ class ArrayArgument:
     shape: Shape
 
     def found(self) -> Replacement:
-        """What stands for the dummy.
+        """The replacement of the dummy.
 
         Raises:
             RefusedError: it is not simply a part of the array.

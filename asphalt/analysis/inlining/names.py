@@ -47,7 +47,7 @@ _PLAIN = frozenset({"asynchronous", "target", "allocatable", "implicit", "dimens
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """What the caller's specification part lacks.
+    """The declarations that the caller's specification part lacks.
 
     ``variables``: symbols of the procedure, each with its new name; ``constants`` likewise, in
     order of dependence; ``commons``: the members of COMMON blocks, by block.

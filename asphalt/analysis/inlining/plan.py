@@ -64,7 +64,7 @@ class Inlining:
     labels: Mapping[int, int]
 
     def change(self, ref: Ref) -> Expr | None:
-        """What replaces a reference in the procedure."""
+        """The replacement of a reference in the procedure."""
         found = self.names.get(ref.name)
         return None if found is None else found.of(ref)
 
@@ -77,7 +77,7 @@ def planned(
     callee: Located,
     sites: CallSites,
 ) -> Inlining | Refused:
-    """What replaces a call of a procedure of the tree, or why nothing can."""
+    """Plan what replaces a call of a procedure of the tree, or say why nothing can."""
     try:
         _check_place(facts, leaf, place)
         return _plan(facts, leaf, place, call, callee, sites)

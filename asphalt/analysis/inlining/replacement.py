@@ -18,7 +18,7 @@ class Renamed:
     spelled: str
 
     def of(self, ref: Ref) -> Expr:
-        """What replaces a reference."""
+        """The replacement of a reference."""
         return replace(ref, name=self.spelled.lower(), spelled=self.spelled)
 
 
@@ -29,7 +29,7 @@ class Standing:
     expr: Expr
 
     def of(self, ref: Ref) -> Expr:
-        """What replaces a reference."""
+        """The replacement of a reference."""
         if ref.args is not None:
             raise RefusedError(ARGUMENT, f"{ref.spelled} has a list of arguments")
         return self.expr
@@ -43,7 +43,7 @@ class Present:
     given: frozenset[Expr]
 
     def of(self, ref: Ref) -> Expr | None:
-        """What replaces a reference."""
+        """The replacement of a reference."""
         match ref.args:
             case (actual,) if folded(actual) in self.given:
                 return Lit("logical", ".true.")
@@ -60,7 +60,7 @@ class Shifted:
     tail: tuple[Expr, ...]
 
     def of(self, ref: Ref) -> Expr:
-        """What replaces a reference."""
+        """The replacement of a reference."""
         if ref.args is None:
             return self.bare
         if len(ref.args) != len(self.shifts):

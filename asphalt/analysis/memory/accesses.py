@@ -51,7 +51,7 @@ class CalledRegions(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One access.  ``subscripts`` None: the whole object, or an unknown part of it.
+    """An access.  ``subscripts`` None: the whole object, or an unknown part of it.
 
     ``part``: for an access of a called procedure, which elements it accesses; ``subscripts``
     include these.  ``loops``: the DO loops around it inside the examined nodes, outermost first.
@@ -197,7 +197,7 @@ class Footprint:
 
 
 class NameKind(Enum):
-    """What a name with or without a parenthesised list stands for."""
+    """The meaning of a name with or without a parenthesised list."""
 
     VARIABLE = "variable"
     CONSTANT = "constant"
@@ -219,21 +219,21 @@ class CalledAccess:
 
 @dataclass(frozen=True, slots=True)
 class CallEffect:
-    """What a call does, in terms of the caller: accesses to storages, and other effects."""
+    """The effect of a call in terms of the caller: accesses to storages, and other effects."""
 
     accesses: tuple[CalledAccess, ...]
     effects: tuple[tuple[EffectKind, str], ...]
 
 
 class NameSemantics(Protocol):
-    """What the names, operators and calls of one unit mean: what ``examine`` asks about them.
+    """The meanings of names, operators and calls of one unit, for which ``examine`` asks.
 
     ``effects.unit_names.UnitNames`` answers from the declarations and from the effects of the
     called procedures.
     """
 
     def kind(self, name: str, listed: bool) -> NameKind:
-        """What a name stands for.  ``listed``: a parenthesised list follows it, or may follow."""
+        """The meaning of a name.  ``listed``: a parenthesised list follows it, or may follow."""
 
     def storage(self, name: str) -> str:
         """The storage behind a variable; ``ALIASED`` if it may have a second name."""
@@ -251,7 +251,7 @@ class NameSemantics(Protocol):
         """
 
     def call(self, call: Call) -> CallEffect:
-        """What a CALL statement or a function reference does."""
+        """The effect of a CALL statement or a function reference."""
 
     def is_intrinsic_operation(self, op: Op) -> bool:
         """Whether an operation is intrinsic (F2018 10.1.5): it calls no procedure."""
@@ -269,7 +269,7 @@ class NameSemantics(Protocol):
         """Whether an assignment may give an object another shape or length."""
 
     def effective_statement(self, what: What, leaf: Leaf) -> What:
-        """What the statement ``leaf``, or the action of a one-line IF, is known to do.
+        """The known effect of the statement ``leaf``, or of the action of a one-line IF.
 
         It may do less than ``what``, which stands there.
         """

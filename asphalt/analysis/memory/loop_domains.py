@@ -30,7 +30,7 @@ def iterations(loop: Do, here: Standpoint, affine: Affine) -> tuple[list[str], i
 
 
 def around(here: Standpoint, affine: Affine) -> list[str]:
-    """What is known of the variables of the loops around a statement."""
+    """The known constraints on the variables of the loops around a statement."""
     found: list[str] = []
     for depth, loop in enumerate(here.loops):
         before = Standpoint(here.frame, here.at, here.loops[:depth])

@@ -147,7 +147,7 @@ def _is_whole(access: Access) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ListLevel:
-    """One of the nested statement lists from a unit's body to a statement.
+    """A statement list among the nested ones from a unit's body to a statement.
 
     ``position`` is that of the statement, or of the construct that contains it; ``repeated``: a
     loop of the unit encloses the list.

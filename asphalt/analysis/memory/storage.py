@@ -14,7 +14,7 @@ from asphalt.ir.mapped import mapped
 
 
 def name_kind(name: str, listed: bool, scope: Scope) -> NameKind:
-    """What a name stands for where a unit uses it.
+    """The meaning of a name where a unit uses it.
 
     A name that a construct associates with something else may be another name of any variable.
     """

@@ -27,7 +27,7 @@ _VARIES = "depends on a variable that the loop changes"
 
 @dataclass(frozen=True, slots=True)
 class LoopMessage:
-    """One message of an iteration.
+    """A message of an iteration.
 
     ``buffer``, ``count``, ``datatype``, ``request``, the ``envelope`` and the ``conditions`` of the
     message are expressions in the loop's variable.  ``counter``: the variable that was incremented

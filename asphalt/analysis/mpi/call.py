@@ -27,7 +27,7 @@ from asphalt.ir.tree import Leaf, leaves
 
 @dataclass(frozen=True, slots=True)
 class MpiCall:
-    """One call of an MPI procedure.
+    """A call of an MPI procedure.
 
     ``args`` are the actual arguments by the standard's folded dummy names, with the error code.
     ``error``: the variable for the error code, if there is one.  ``binding``: ``mpif.h`` (also if

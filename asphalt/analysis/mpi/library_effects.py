@@ -65,7 +65,7 @@ class LibraryAccess:
 
 @dataclass(frozen=True, slots=True)
 class BufferEffect:
-    """What the library does with the elements of a buffer argument, and until when."""
+    """The library's accesses to the elements of a buffer argument, and their end."""
 
     argument: str
     reads: bool

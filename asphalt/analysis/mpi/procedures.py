@@ -29,7 +29,7 @@ from asphalt.analysis.mpi.standard.rows import rows
 
 
 class Direction(Enum):
-    """What a call does to an argument."""
+    """Whether a call reads an argument, defines it, or both."""
 
     IN = "in"
     OUT = "out"
@@ -38,7 +38,7 @@ class Direction(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One dummy argument in Fortran.
+    """A dummy argument in Fortran.
 
     ``kind`` is that of apis.json: ``BUFFER``, ``DATATYPE``, ``COMMUNICATOR``, ``RANK``, ``TAG``,
     ``REQUEST``, ``STATUS``, ``ERROR_CODE``, ``POLYXFER_NUM_ELEM_NNI`` (a count) ...
@@ -71,7 +71,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class MpiProcedure:
-    """One MPI procedure; ``name`` is folded.
+    """An MPI procedure; ``name`` is folded.
 
     ``function``: Fortran calls it as a function, not by CALL.  ``row``: what ``mpi.standard`` says
     of it.

@@ -131,7 +131,8 @@ def designator(name: str) -> Ref | Component:
 
 
 def way_to(component: Component) -> tuple[Arg, tuple[Component, ...]]:
-    """What a component is part of, and the components on the way to it, which is the last."""
+    """The variable that a component is part of, and the components on the way to it, which is the
+    last."""
     way = [component]
     while isinstance(way[0].base, Component):
         way.insert(0, way[0].base)

@@ -69,7 +69,7 @@ def is_intrinsic_module(name: str) -> bool:
 
 
 def intrinsic_module_name(module: str, name: str) -> Symbol | None:
-    """What ``name`` is in an intrinsic module; None: the module has no such name."""
+    """The symbol of ``name`` in an intrinsic module; None: the module has no such name."""
     kind = KINDS.get(module, {}).get(name)
     if kind is not None:
         return Symbol(

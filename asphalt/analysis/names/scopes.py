@@ -155,7 +155,7 @@ class Scope:
         return self.declared.symbols
 
     def lookup(self, name: str) -> Symbol | None:
-        """What a folded name means in the unit; None: not known."""
+        """The symbol of a folded name in the unit; None: not known."""
         answer = self.resolve(name)
         return answer if isinstance(answer, Symbol) and name not in self.shadowed else None
 
@@ -178,7 +178,7 @@ class Scope:
         return self._implicit(name)
 
     def visible(self, name: str) -> Answer:
-        """What declarations say about a name: the unit's own, its modules' and its hosts'."""
+        """The answer of declarations about a name: the unit's own, its modules' and its hosts'."""
         if name in self.declared.unclear:
             return Absence.UNKNOWN
         own = self.declared.symbols.get(name)
@@ -202,7 +202,7 @@ class Scope:
         return _seen_from_inside(found, host) if isinstance(found, Symbol) else found
 
     def used(self, name: str, visiting: frozenset[str]) -> Answer:
-        """What the unit's USE statements make accessible under a name."""
+        """The symbol that the unit's USE statements make accessible under a name."""
         answers = [self._through(use, name, visiting) for use in self.declared.uses]
         symbols = [answer for answer in answers if isinstance(answer, Symbol)]
         if symbols:
@@ -226,7 +226,7 @@ class Scope:
         return Absence.UNKNOWN
 
     def exported(self, name: str, visiting: frozenset[str] = frozenset()) -> Answer:
-        """What a module makes accessible to units that use it."""
+        """The symbol that a module makes accessible to units that use it."""
         if self.unit.name in visiting:
             return Absence.ABSENT
         declared = self.declared

@@ -63,12 +63,12 @@ class NameLookup(Protocol):
         """The named constants whose values are known even so."""
 
     def lookup(self, name: str) -> Symbol | None:
-        """What a folded name means; None: not known."""
+        """The symbol of a folded name; None: not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """One name, as its declaring unit sees it.
+    """A name, as its declaring unit sees it.
 
     ``name`` is its folded name where it is declared (a renamed ``use`` may give it another one).
     ``owner`` is the unit that declares it, folded.  ``attrs``: folded attributes; ``save`` also

@@ -26,7 +26,7 @@ _NUMERIC = ("integer", "real", "complex")
 
 
 def type_key(spec: TypeSpec | None, home: Scope) -> TypeKey | None:
-    """What identifies a declared type; None: not known well enough."""
+    """A key that equal declared types have in common; None: not known well enough."""
     if spec is None or spec.base == "class":
         return None
     if spec.base == "type":

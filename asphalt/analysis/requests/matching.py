@@ -127,7 +127,7 @@ class _Matcher:
         self.unseen = next((text for _, text in conditional_statements(scope.unit)), None)
 
     def all(self) -> Iterator[Match]:
-        """One answer for each statement that has one."""
+        """All answers, one for each statement that has one."""
         by_point = {o.point: o for o in self.found}
         for point in self.graph.points:
             if point.number in self.graph.dead:

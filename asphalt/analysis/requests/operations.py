@@ -21,7 +21,7 @@ from asphalt.ir.tree import Do, Leaf
 
 
 class Does(Enum):
-    """What a call does with its request."""
+    """The effect of a call on its request."""
 
     START = "starts"  # a new operation, with a new request
     PREPARE = "prepares"  # a persistent operation
@@ -32,7 +32,7 @@ class Does(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One call, with its requests.
+    """A call with its requests.
 
     ``storage``: of the variable that holds them (with the path of a component); None: it may have
     other names.  ``first``: the subscript of the first request in an array of rank one; None: a

@@ -65,7 +65,7 @@ class ProtocolError:
 
 
 class Moves(Protocol):
-    """What an exchange moves between ranks, and when it may."""
+    """The elements that an exchange moves between ranks, and when it may."""
 
     def trips_of(self, rank: int) -> int:
         """The trip count of the producer on a rank."""
@@ -80,7 +80,7 @@ class Moves(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Alltoall:
-    """What MPI_ALLTOALL moves: ``count`` elements from each rank to each rank.
+    """The elements that MPI_ALLTOALL moves: ``count`` elements from each rank to each rank.
 
     ``iterations``: trip count of the producer on each rank; ``final``: the iteration that makes an
     element of the array that is sent from final (-1: final before the loop).  ``source``: where

@@ -30,7 +30,7 @@ class PackedRank(ScheduledBlocks):
 
 @dataclass(frozen=True, slots=True)
 class PackedSizes:
-    """One execution of a site: ``tile`` is K, 0 where the run decides not to tile; ``depth`` D."""
+    """An execution of a site: ``tile`` is K, 0 where the run decides not to tile; ``depth`` D."""
 
     ranks: tuple[PackedRank, ...]
     tile: int
@@ -67,7 +67,8 @@ def packed_schedule(rank: int, sizes: PackedSizes) -> RankProgram:
 
 @dataclass(frozen=True, slots=True)
 class PackedExchange:
-    """What MPI_ALLTOALLV moves (MPI-4.0 section 6.8), with blocks that all iterations fill."""
+    """The elements that MPI_ALLTOALLV moves (MPI-4.0 section 6.8), with blocks that all iterations
+    fill."""
 
     sizes: PackedSizes
 

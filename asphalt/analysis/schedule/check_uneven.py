@@ -14,7 +14,8 @@ from asphalt.analysis.schedule.uneven import RankSizes, UnevenSizes, origins_in,
 
 @dataclass(frozen=True, slots=True)
 class Alltoallv:
-    """What MPI_ALLTOALLV moves (MPI-4.0 section 6.8), and how the producer fills the blocks."""
+    """The elements that MPI_ALLTOALLV moves (MPI-4.0 section 6.8), and how the producer fills the
+    blocks."""
 
     shape: TileShape
     sizes: UnevenSizes

@@ -33,7 +33,7 @@ class Compute:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One side of a message: its request goes to ``slot``.
+    """A side of a message: its request goes to ``slot``.
 
     ``dims``: extents and strides of its ``length`` elements where they are not contiguous.
     """
@@ -81,7 +81,7 @@ RankProgram = tuple[Event, ...]
 
 
 class TileShape(Enum):
-    """What a tile of K iterations sends."""
+    """The elements that a tile of K iterations sends."""
 
     EVERY_BLOCK = "every block"  # the same stretch of each rank's block: a message to every rank
     STRIDED = "strided"  # every block, but the stretch is a set of equally strided runs

@@ -51,7 +51,7 @@ class RankSizes(ScheduledBlocks):
 
 @dataclass(frozen=True, slots=True)
 class UnevenSizes:
-    """One execution of a site.  ``pieces``: the elements of a message of each rank, 0 on one that
+    """An execution of a site.  ``pieces``: the elements of a message of each rank, 0 on one that
     cannot tile; ``depth``: D, the tiles whose sends are in flight."""
 
     ranks: tuple[RankSizes, ...]

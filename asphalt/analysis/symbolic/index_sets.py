@@ -87,7 +87,7 @@ class Elements:
         return Elements(self.rank if rank is None else rank, text, parameters, exact)
 
     def restricted(self, constraints: Iterable[str], affine: Affine) -> Elements:
-        """Those elements for which constraints over indices and parameters hold, too."""
+        """The elements for which constraints over indices and parameters hold, too."""
         return self.intersection(Elements.where(self.rank, constraints, affine))
 
     def project(self, monomials: Iterable[Monomial]) -> Elements:

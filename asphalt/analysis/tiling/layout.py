@@ -110,7 +110,7 @@ class Layout:
 
     @property
     def needed(self) -> tuple[Expr, ...]:
-        """What the run evaluates at the entry, besides the sizes."""
+        """The expressions that the run evaluates at the entry, besides the sizes."""
         if self.packed is None:
             return ()
         counter = self.packed.counter

@@ -131,7 +131,7 @@ def _begin(
 def iteration_rank(
     loop: Do, blocks: RankBlocks, accesses: Iterable[Access], facts: UnitFacts
 ) -> int | None:
-    """What has to be added to the variable of a loop to get the rank whose block is the only one
+    """The number to be added to the variable of a loop to get the rank whose block is the only one
     that an iteration accesses; None: there is no such number.
 
     ``accesses``: those of the loop to the buffer.

@@ -30,7 +30,7 @@ _ZEROS = re.compile(r"(\(/|\[)\s*0(\s*,\s*0)*\s*(/\)|\])")
 
 
 class NumberOfRanks(ABC):
-    """What is known of communicators, and of the variables that have their sizes."""
+    """The known communicators, and the variables that have their sizes."""
 
     @abstractmethod
     def group(self, communicator: Expr, context: CallingContext) -> object:

@@ -60,7 +60,7 @@ Node = Variable | Reachability | Control
 
 @dataclass(slots=True)
 class Facts:
-    """What one node depends on.
+    """The nodes and facts that one node depends on.
 
     ``cap``: its level is at most this.  ``assumed``: the assumptions that this needs.
     """

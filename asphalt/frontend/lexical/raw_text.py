@@ -60,7 +60,7 @@ def names_in_code(code: str, form: Form) -> Iterator[str]:
 
 
 def at_the_end(tail: tuple[Trivia, ...]) -> Leaf:
-    """What stands behind the last statement of a file, as the lead of an empty one."""
+    """The lines behind the last statement of a file, as the lead of an empty one."""
     return Leaf(Raw(""), lead=tail)
 
 

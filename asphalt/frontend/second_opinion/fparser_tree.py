@@ -142,7 +142,7 @@ def arguments(node: Tree) -> tuple[Arg, ...]:
 
 
 def argument(node: Tree) -> Arg:
-    """One subscript, triplet, keyword argument, alternate return or expression."""
+    """A subscript, triplet, keyword argument, alternate return or expression."""
     kind = class_of(node)
     if kind in _TRIPLETS:
         ends = [optional(item) for item in node.items]

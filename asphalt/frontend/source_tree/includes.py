@@ -106,7 +106,8 @@ def names_in_includes(content: bytes) -> Iterator[str]:
 
 
 def names_in_included(content: bytes) -> Iterator[str]:
-    """The same for a file that is included itself, and may be of either form."""
+    """The names of the INCLUDE lines in a file that is included itself, and may be of either
+    form."""
     yield from names_in_includes(content)
     yield from split_included_names(content)
 
@@ -133,7 +134,8 @@ class IncludeRequest:
 
 
 def declared(request: IncludeRequest) -> bytes:
-    """What ``IncludeFiles.declarations`` gives, packed: a tuple that holds it, or () for None."""
+    """The result of ``IncludeFiles.declarations``, packed: a tuple that holds it, or () for
+    None."""
     files = IncludeFiles(request.include_dirs)
     nodes = files.declarations(request.including, request.name, request.form)
     return pack(() if nodes is None else (nodes,))

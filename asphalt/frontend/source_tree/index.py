@@ -60,7 +60,8 @@ class UnitEntry:
 
 @dataclass(frozen=True, slots=True)
 class FileIndex:
-    """What one file defines and calls (``called`` may hold more names than are called)."""
+    """The names that one file defines and calls (``called`` may hold more names than are
+    called)."""
 
     units: tuple[UnitEntry, ...]
     called: frozenset[str]

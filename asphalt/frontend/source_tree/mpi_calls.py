@@ -53,8 +53,8 @@ class MpiCalls:
                 yield MpiMention(path, call.line, name, operation, live)
 
     def problems(self) -> Iterator[InputProblem]:
-        """One for each INCLUDE line whose file is not found, or whose file holds MPI calls: these
-        are found, but not analysed."""
+        """The problems: one for each INCLUDE line whose file is not found, or whose file holds MPI
+        calls: these are found, but not analysed."""
         for path in self.paths():
             outline = self._reader.outline(path)
             unread = set(outline.unread_includes)

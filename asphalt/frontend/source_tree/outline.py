@@ -73,7 +73,7 @@ class UnitOutline:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What a file holds.
+    """The outline of a file.
 
     ``loose_calls`` stand in statements that belong to no unit; if the file could not be read as a
     tree (``broken``), these are all calls.  ``dead_calls`` stand in lines that the preprocessor

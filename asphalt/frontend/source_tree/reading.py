@@ -178,7 +178,7 @@ class Reader:
         return self._unpacked([path], result)[0]
 
     def kept(self, key: str) -> object | None:
-        """What ``keep`` was given under ``key``; None where it was nothing."""
+        """The value that ``keep`` was given under ``key``; None where there was none."""
         return self._cache.get(key)
 
     def keep(self, key: str, value: object) -> None:

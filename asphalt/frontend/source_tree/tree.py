@@ -92,8 +92,8 @@ class Tree:
         return tree_digest(self._reader, self._foreign)
 
     def kept(self, *parts: str | bytes) -> object | None:
-        """What a run on the same tree kept under ``parts``, which name it and what it depends on
-        besides the tree; None: nothing."""
+        """The value that a run on the same tree kept under ``parts``, which name it and what it
+        depends on besides the tree; None: nothing."""
         return self._reader.kept(key_of(self.digest, *parts))
 
     @property
@@ -120,7 +120,7 @@ class Tree:
 
     @property
     def notes(self) -> tuple[InputProblem, ...]:
-        """What the analysis did without (a missing header, say), sorted; it prevented
+        """The inputs that the analysis did without (a missing header, say), sorted; it prevented
         no analysis."""
         return tuple(problem for problem in self._all_problems() if problem.note)
 
@@ -146,7 +146,7 @@ class Tree:
         return self._reader.outline(path)
 
     def index(self, path: str) -> FileIndex:
-        """What fortls knows of a file: interfaces, use association, arguments."""
+        """The symbol index of a file by fortls: interfaces, use association, arguments."""
         return self._reader.index(path)
 
     def content(self, path: str) -> bytes:
@@ -164,7 +164,7 @@ class Tree:
         return None if parts is None else parts.words
 
     def loose_words(self, path: str) -> str | None:
-        """The same for statements of no unit."""
+        """The names in statements of no unit, one a line."""
         parts = self._reader.parts(path)
         return None if parts is None else parts.loose
 

@@ -140,7 +140,7 @@ def type_declaration(cursor: Cursor) -> Decl:
 
 
 def attribute(cursor: Cursor) -> str:
-    """One attribute, folded, without blanks: ``intent(inout)``, ``bind(c)``."""
+    """An attribute, folded, without blanks: ``intent(inout)``, ``bind(c)``."""
     first = cursor.at
     cursor.name()
     if cursor.low in ("(", "["):
@@ -149,7 +149,7 @@ def attribute(cursor: Cursor) -> str:
 
 
 def entity_list(cursor: Cursor) -> tuple[Entity, ...]:
-    """One or more entities with commas between them."""
+    """A list of entities with commas between them."""
     entities = [entity(cursor)]
     while cursor.accept(","):
         entities.append(entity(cursor))

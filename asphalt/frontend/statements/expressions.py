@@ -195,7 +195,7 @@ def arguments(cursor: Cursor) -> tuple[Arg, ...]:
 
 
 def argument(cursor: Cursor) -> Arg:
-    """One subscript, triplet, keyword argument, alternate return or expression."""
+    """A subscript, triplet, keyword argument, alternate return or expression."""
     token = cursor.here
     if token.kind == "name" and cursor.after().low == "=":
         cursor.at += 2

@@ -39,7 +39,7 @@ class IoNames:
 
 
 def io_names(spec: Iterable[Node]) -> IoNames:
-    """What an interpreted specification part declares."""
+    """The names that an interpreted specification part declares."""
     found = IoNames()
     for node in spec:
         match node:

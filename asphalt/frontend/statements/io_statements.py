@@ -15,7 +15,8 @@ _INQUIRE_INPUTS = frozenset(("unit", "file", "id"))
 
 
 class IoEffects:
-    """What an I/O statement has been found to read, to define and to branch to so far."""
+    """The effects of an I/O statement that were found so far: what it reads, defines and branches
+    to."""
 
     def __init__(self) -> None:
         self.reads: list[Arg] = []

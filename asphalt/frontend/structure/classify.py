@@ -15,7 +15,7 @@ from asphalt.ir.source import Form
 
 
 class NestingRole(Enum):
-    """What a statement does to the nesting of units and constructs."""
+    """The role of a statement in the nesting of units and constructs."""
 
     UNIT = "unit"  # opens a program unit or procedure
     DO = "do"
@@ -72,7 +72,7 @@ def after_parenthesis(code: str, pos: int) -> int:
 
 
 def classify(code: str, form: Form, opening: bool) -> NestingStatement | None:
-    """What a logical line does to the nesting; None for a statement that does nothing to it.
+    """Classify a logical line by its role in the nesting; None for a statement without one.
 
     ``opening``: a program unit or procedure may begin here.
     """

@@ -128,7 +128,7 @@ class _Buffers:
         self.messages = facts.once(Messages)
 
     def names(self, limit: int) -> tuple[str, ...]:
-        """Those that can be expanded, in the order of their transfers."""
+        """The arrays that can be expanded, in the order of their transfers."""
         order = self.facts.once(Independence.of)
         if has_own_indices(self.loop) or any(map(_has_block, self.loop.body)):
             return ()

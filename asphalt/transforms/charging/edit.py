@@ -38,8 +38,8 @@ class Charge:
 
 
 def together(charges: Iterable[Charge]) -> tuple[Charge, ...]:
-    """What is done equally often as one charge each, since operations overlap: what is done a known
-    number of times counts as so many operations."""
+    """The charges of statements that are executed equally often, one each, since operations
+    overlap: what is done a known number of times counts as so many operations."""
     found: dict[tuple[TripCount, ...], list[Charge]] = {}
     for charge in charges:
         times = 1

@@ -82,7 +82,7 @@ class Charger(ChargerState):
         return insert_behind(unit, last_declaration(unit), (new,))
 
     def estimate(self, nodes: tuple[Node, ...]) -> tuple[Charge, ...]:
-        """What statements cost in all, as far as it can be told before them: all arms of a branch
+        """The cost of statements in all, as far as it is known before them: all arms of a branch
         are taken equally often."""
         self.estimating = True
         found = self._block(nodes).due

@@ -322,7 +322,7 @@ class _Declarations:
                 yield Allocation("allocate", (Ref(new.lower(), new, tuple(map(_bounds, dims))),))
 
     def deallocations(self, nodes: tuple[Node, ...]) -> Iterator[What]:
-        """What would be deallocated on return."""
+        """The statements that deallocate what would be deallocated on return."""
         for new, symbol in self.plan.needed.variables:
             if self._is_allocated(symbol):
                 yield Allocation("deallocate", (var(new),))

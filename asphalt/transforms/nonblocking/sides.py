@@ -17,7 +17,7 @@ _HANDLES = ("DATATYPE", "COMMUNICATOR", "OPERATION")
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One operation: the procedure of the run-time module that starts it, its arguments up to the
+    """An operation: the procedure of the run-time module that starts it, its arguments up to the
     communicator, and the status if it is read.
 
     ``buffers``: the arguments that MPI accesses until the wait; ``arrays``: those that it may read

@@ -72,7 +72,7 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
 
 
 def refusals(facts: UnitFacts) -> tuple[Refused, ...]:
-    """What keeps messages with a nest in between from being cut, for each receive."""
+    """The reasons why messages with a nest in between are not cut, for each receive."""
     return tuple(found for found in facts.once(check) if isinstance(found, Refused))
 
 

@@ -58,8 +58,8 @@ class OwnStarts:
         self._judged: dict[int, tuple[Leaf, str | None]] = {}
 
     def messages_of(self, siblings: tuple[Node, ...]) -> Iterator[MessageSpan]:
-        """Those that statements of a list start, each up to its wait; with the reason if asphalt
-        cannot replace their calls."""
+        """The messages that statements of a list start, each up to its wait; with the reason if
+        asphalt cannot replace their calls."""
         for window in windows_of(siblings, self.messages):
             if self._is_own(window.call) and self.why_not(window.start, window.call) is None:
                 (end,) = self.messages.completion(window.start) or ()

@@ -23,7 +23,7 @@ from asphalt.transforms.tiling.message_tiles import Emission, MessageSpan, comme
 
 @dataclass(frozen=True, slots=True)
 class SegmentEnd:
-    """One end of a message: the statement list that ``path`` leads to, and what is executed there
+    """An end of a message: the statement list that ``path`` leads to, and what is executed there
     in tiles.
 
     ``groups``: the nests and the start of a send, or the wait of a receive and the nests; (): no

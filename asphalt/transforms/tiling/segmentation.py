@@ -80,7 +80,7 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
 
 
 def refusals(facts: UnitFacts) -> tuple[Refused, ...]:
-    """What keeps a message with a nest beside its send or receive from being cut, blocking ones
+    """The reasons why a message with a nest beside its send or receive is not cut, blocking ones
     included: one refusal for each of the two calls."""
     if not takes_tiles(facts):
         return ()

@@ -46,7 +46,7 @@ _STARTING = 60.0  # seconds that a job may take besides its calls
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRequest:
-    """What to compare: a procedure of the file ``path``, calls before it, fixed values, draws.
+    """A request to compare: a procedure of the file ``path``, calls before it, fixed values, draws.
 
     ``limit``: seconds for one call; ``keep``: keep the logs of the ranks.
     """

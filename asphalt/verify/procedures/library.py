@@ -35,7 +35,7 @@ class Bound:
 
 
 class LoadedProcedure:
-    """One procedure of a loaded library.
+    """A procedure of a loaded library.
 
     Raises ``UsageError`` for kinds without a type in NumPy.
     """

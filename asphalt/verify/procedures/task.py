@@ -60,7 +60,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line of a rank's log.
+    """A line of a rank's log.
 
     ``kind``: ``begin`` (a call of a version begins), ``thrown`` (the draw is discarded; ``text``:
     why), ``differs`` (``text``: how), ``unstable`` (two calls of the original differ), ``tiled``

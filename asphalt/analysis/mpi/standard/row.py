@@ -107,7 +107,7 @@ class DataMovement:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What the standard says of one procedure.
+    """The facts of one procedure in the standard.
 
     ``name``: as in the standard.  ``section``: of MPI-4.0, unless it names another version.
     ``completes``: how many of the operations of its requests.
