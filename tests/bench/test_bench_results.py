@@ -59,7 +59,7 @@ def test_the_schema_refuses_what_is_no_measurement(wrong: dict[str, object]) -> 
 
 
 @pytest.mark.parametrize("text", ["{}", '[{"kernel": "k"}]', "[1]"])
-def test_a_file_without_rows_is_told(text: str) -> None:
+def test_a_file_without_rows_is_reported(text: str) -> None:
     with pytest.raises(ValueError, match="row"):
         from_json(text)
 
@@ -92,7 +92,7 @@ def test_the_non_blocking_version_gives_the_same(name: str) -> None:
     assert run_smpi(recipe, 3).output == run_smpi(replace(recipe, version="original"), 3).output
 
 
-def test_an_exchange_under_a_one_line_if_is_told() -> None:
+def test_an_exchange_under_a_one_line_if_is_reported() -> None:
     program = (
         "program p\n  use mpi\n  integer :: s(4), r(4), e\n"
         "  if (e > 0) call MPI_Alltoall(s, 1, MPI_INTEGER, r, 1, MPI_INTEGER, MPI_COMM_WORLD, e)\n"
@@ -272,7 +272,7 @@ def test_the_first_exchanges_have_a_target_of_their_own() -> None:
     assert found[f"K = 0 at most 3% slower than the original: {early}"] is False
 
 
-def test_changes_are_told_from_noise() -> None:
+def test_changes_are_distinguished_from_noise() -> None:
     now = (ROW, rows_of(ranks=24), rows_of(ranks=48), rows_of(ranks=64))
     before = (
         rows_of(seconds=0.495),
@@ -319,7 +319,7 @@ def test_every_version_stands_in_the_terminal() -> None:
         assert shown in captured.get()
 
 
-def test_the_page_of_targets_tells_where_hand_is_faster() -> None:
+def test_the_page_of_targets_shows_where_hand_is_faster() -> None:
     def row(kernel: str, version: str, seconds: float) -> Row:
         return Row(kernel, version, "SMPI 10 Gb/s", 4, 1, 2, seconds, seconds, None)
 

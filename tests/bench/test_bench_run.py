@@ -28,12 +28,12 @@ def test_what_a_launcher_says_when_it_is_asked_to_end_is_no_result(tmp_path: Pat
     assert (run.output, run.seconds, run.ended) == (b"result\n", 1.5, False)
 
 
-def test_a_run_that_never_told_its_time_does_not_count(tmp_path: Path) -> None:
+def test_a_run_that_printed_no_time_does_not_count(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="no end after"):
         run_program(["bash", "-c", "sleep 30"], tmp_path, 0.5, time_is_enough=True)
 
 
-def test_other_results_are_told_with_their_first_line_also_of_a_run_that_did_not_end() -> None:
+def test_other_results_are_reported_with_their_first_line_also_of_a_run_that_did_not_end() -> None:
     expected = Run(b"one\ntwo\n", 1.0)
     same_output(expected, Run(b"one\ntwo\n", 2.0, ended=False), "a run")
     for output, line in ((b"one\nten\n", "line 2"), (b"", "line 1"), (b"one\ntwo", "line 2")):

@@ -115,7 +115,7 @@ def test_counted_costs_stand_where_the_work_is() -> None:
     assert b"subroutine asphalt_charge(" in after[next(iter(after))]
 
 
-def test_computation_without_a_known_cost_is_told() -> None:
+def test_computation_without_a_known_cost_is_reported() -> None:
     text = (
         b"program p\n  integer :: i\n  integer :: a(9) = [(i, i=1,9)]\n  a = [(a(i), i=1,9)]\nend\n"
     )
@@ -213,7 +213,7 @@ def test_over_the_link_both_hosts_are_used() -> None:
     assert "UCX_TLS=tcp,self" in command  # else the ranks share memory behind the link's back
 
 
-def test_an_mpi_that_cannot_use_the_link_is_told() -> None:
+def test_an_mpi_that_cannot_use_the_link_is_reported() -> None:
     with pytest.raises(LabError, match="SMPI"):
         LinkLab(("a", "b"), Path("agent")).command(Path("prog"), SMPI)
 

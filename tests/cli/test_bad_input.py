@@ -246,7 +246,7 @@ def test_the_command_itself(here: Path) -> None:
     assert not (here / "out").exists()
 
 
-def test_a_statement_with_an_exchange_that_is_not_understood_is_told(
+def test_a_statement_with_an_exchange_that_is_not_understood_is_reported(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = here / "src/broken.f90"
@@ -264,7 +264,9 @@ def test_the_root_of_the_file_system_is_no_output(
     assert "is the root of the file system" in capsys.readouterr().err
 
 
-def test_files_with_old_line_ends_are_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_with_old_line_ends_are_reported(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """No compiler reads a file whose lines end with CR alone; the rest of the tree is done."""
     old = here / "src/old.f90"
     old.write_bytes(b"subroutine other\r  print *, 1\rend subroutine other\r")

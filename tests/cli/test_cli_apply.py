@@ -126,7 +126,7 @@ def test_values_that_a_person_set_are_kept(here: Path) -> None:
     assert depth not in header.read_text()
 
 
-def test_a_bad_header_is_told_and_nothing_written(
+def test_a_bad_header_is_reported_and_nothing_written(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert asphalt("apply", "src", "--output", "out") == 0
@@ -236,7 +236,9 @@ def test_an_include_directory_that_is_not_there(
     assert "-I nowhere: no such directory" in capsys.readouterr().err
 
 
-def test_what_a_build_needs_is_told_once(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_needs_of_a_build_are_reported_once(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """In place, too; not again where nothing of it is new, nor beside a fragment for make."""
     assert asphalt("apply", "src", "--in-place") == 0
     assert capsys.readouterr().err.count("to build:") == 2

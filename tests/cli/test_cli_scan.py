@@ -123,7 +123,7 @@ def test_an_empty_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "src/empty.f90: the file is empty" in err
 
 
-def test_an_unusable_file_in_a_tree_is_told_and_the_rest_done(
+def test_an_unusable_file_in_a_tree_is_reported_and_the_rest_done(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (here / "src" / "binary.f90").write_bytes(b"module m\n\0\1\2\nend module\n")
@@ -143,7 +143,7 @@ def test_an_unusable_file_that_is_named_is_an_error(
     assert err.count("\n") == 1
 
 
-def test_nesting_that_does_not_close_is_told_with_its_line(
+def test_nesting_that_does_not_close_is_reported_with_its_line(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (here / "odd.f90").write_text(

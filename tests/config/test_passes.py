@@ -25,6 +25,6 @@ def test_a_group_stands_for_its_passes() -> None:
         ([], "no name; there are prepush, .*, all"),
     ],
 )
-def test_a_name_that_is_none(names: list[str], message: str) -> None:
+def test_an_unknown_name(names: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         in_order(names)

@@ -317,7 +317,7 @@ def test_nothing_becomes_of_what_was_transformed(name: str, tmp_path: Path) -> N
     assert is_left(stays(tmp_path, {"a.f90": LEFT[name].encode(), "b.f90": _MAIN.encode()}))
 
 
-def test_a_report_tells_of_it_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_is_reported_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, out, report = tmp_path / "src", tmp_path / "out", tmp_path / "r.json"
     source.mkdir()
     (source / "a.f90").write_text(module() + step())

@@ -215,7 +215,7 @@ def applied(folder: Path, text: str, n: int, nz: int) -> str:
 
 
 @pytest.mark.parametrize("text", [ANY, CLONED], ids=["direct", "cloned"])
-def test_a_proof_for_any_sizes_asks_for_none(text: str, tmp_path: Path) -> None:
+def test_a_proof_for_any_sizes_needs_no_assumption(text: str, tmp_path: Path) -> None:
     emitted = applied(tmp_path, text, 3, 8)
     assert "with other sizes" not in emitted
     assert "== 8" not in emitted
@@ -246,7 +246,7 @@ def test_constants_of_called_procedures_are_asked_for(text: str, tmp_path: Path)
     ],
     ids=["local", "another include", "deep", "dummy"],
 )
-def test_a_proof_for_values_that_nobody_can_ask_for_is_none(
+def test_a_proof_for_values_that_no_setting_gives_does_not_hold(
     text: str, told: str, tmp_path: Path
 ) -> None:
     (site,) = project(tmp_path, text).sites()

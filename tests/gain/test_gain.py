@@ -177,7 +177,7 @@ def test_copies_of_faces_cost_more_than_a_fast_network_hides(tmp_path: Path) -> 
     assert fast.content is None
 
 
-def test_steps_tell_what_they_gained(tmp_path: Path) -> None:
+def test_steps_report_their_gain(tmp_path: Path) -> None:
     body = "  " + _RECV.format("n", 0, 7) + _LINE + "  w(1) = a(1)\n"
     found = _optimised(tmp_path, body)
     assert [step.transformation for step in found.steps] == ["nonblocking", "motion"]
@@ -245,9 +245,7 @@ def test_a_procedure_takes_what_it_does_for_the_sizes_that_are_passed(tmp_path: 
 
 
 @pytest.mark.parametrize("turns", [2, 4, 9])
-def test_what_only_begins_a_further_turn_is_left_out_of_the_last(
-    turns: int, tmp_path: Path
-) -> None:
+def test_starts_of_the_next_iteration_are_left_out_of_the_last(turns: int, tmp_path: Path) -> None:
     """Work that goes from the begin of each turn to the end of the one before costs the same."""
     work = "    do i = 1, n\n      w(i) = w(i) + 0.5d0*i\n    end do\n"
     message = "    " + _SEND.format(100, 0, 7) + "    " + _RECV.format(100, 0, 7)

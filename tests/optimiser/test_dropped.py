@@ -78,7 +78,7 @@ def _optimised(folder: Path, text: str, *networks: Network) -> Optimised:
     )
 
 
-def test_a_clone_that_costs_more_than_it_hides_is_told(tmp_path: Path) -> None:
+def test_a_clone_that_costs_more_than_it_hides_is_reported(tmp_path: Path) -> None:
     """The harm of cloning in a smoother, with what the copy would have cost."""
     (dropped,) = _optimised(tmp_path / "fast", FACES, INFINIBAND_HDR).dropped
     assert (dropped.transformation, dropped.why) == ("expansion", SLOWER)
@@ -159,7 +159,7 @@ def test_the_harmful_clone_is_rejected_in_all_of_the_smoother(tmp_path: Path) ->
     assert found.content is not None
 
 
-def test_copies_that_lose_are_told_where_another_one_is_the_last_step(
+def test_copies_that_lose_are_reported_where_another_one_is_the_last_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first send gains nothing by a copy; behind that of the second, no more steps are made."""
@@ -180,7 +180,7 @@ def test_copies_that_lose_are_told_where_another_one_is_the_last_step(
     assert [one.does for one in found.dropped] == ["MPI_Send of line 11 leaves from a copy"]
 
 
-def test_each_procedure_is_told_what_was_tried_for_it() -> None:
+def test_each_procedure_has_its_own_tried_steps() -> None:
     """Those of one name may stand in one file: in two hosts, say."""
     lost = DroppedReport("renaming", "x is renamed", "a.f90", 3, "no gain")
     here = ProcedureReport("a.f90", "swap", False, (), (), "one", 2, 9)
@@ -190,7 +190,7 @@ def test_each_procedure_is_told_what_was_tried_for_it() -> None:
     assert (told.dropped, told.ended) == ((lost,), "two")
 
 
-def test_steps_are_told_once_and_only_if_nothing_comes_of_them() -> None:
+def test_steps_are_reported_once_and_only_if_none_is_kept() -> None:
     place = SourceLine("a.f90", 3)
     first = Dropped("renaming", "x is renamed", place, IDLE)
     last = Dropped("renaming", "x is renamed", place, SLOWER)
@@ -200,7 +200,7 @@ def test_steps_are_told_once_and_only_if_nothing_comes_of_them() -> None:
     assert distinct((first, other, last), (done,)) == (other,)
 
 
-def test_what_is_told_to_people() -> None:
+def test_text_for_people() -> None:
     prices = (PriceReport("fast", 10e-6, 10.3e-6), PriceReport("slow", 2e-6, 1e-6))
     told = DroppedReport("renaming", "x is renamed", "a.f90", 3, "no gain", prices)
     assert dropped_text(told) == (
@@ -222,11 +222,11 @@ def test_prices_have_the_unit_that_their_length_asks_for() -> None:
     assert step_text(step) == f"motion: it goes: costs 12.5 ms on fast, {judged}"
 
 
-def test_no_steps_at_all_are_not_told() -> None:
+def test_no_steps_at_all_are_not_reported() -> None:
     assert together_not_kept(cast("Workshop", None), ()) == ()
 
 
-def test_what_a_step_gained_is_told_to_the_nanosecond() -> None:
+def test_gains_are_reported_to_the_nanosecond() -> None:
     gained = (GainReport("fast", 12.5e-6), GainReport("slow", -7e-19), GainReport("far", 4e-18))
     step = StepReport("motion", "the wait goes down", ("it may",), "a.f90", 3, gained)
     assert step_text(step) == (
@@ -253,7 +253,7 @@ _LOST = "not kept: expansion: the receives of the loop of line 8 are posted befo
 
 
 @pytest.mark.usefixtures("here")
-def test_commands_tell_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_report_them(capsys: pytest.CaptureFixture[str]) -> None:
     """Where nothing comes of a procedure, too; and not where the step is kept."""
     diff = _told(capsys, "diff", "long.f90")
     assert f"asphalt: long.f90:8: gather: {_LOST}: execution would take longer: +" in diff

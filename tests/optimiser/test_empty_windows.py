@@ -71,7 +71,7 @@ _NEEDED = _work("a") + "  print *, a(1), c(1)"
     ],
     ids=["timer", "output", "barrier", "data", "sent-data", "before", "arm", "else"],
 )  # fmt: skip
-def test_what_stands_between_is_told(tmp_path: Path, body: str, line: int, why: str) -> None:
+def test_statements_in_between_are_reported(tmp_path: Path, body: str, line: int, why: str) -> None:
     (report,) = _told(tmp_path, _UNIT.format(body=body))
     assert report.code == "ASP026"
     assert why in report.message
@@ -80,7 +80,7 @@ def test_what_stands_between_is_told(tmp_path: Path, body: str, line: int, why: 
     assert any(mark.line >= _FIRST and mark.role == "offending" for mark in report.marks)
 
 
-def test_nothing_is_told_where_there_is_nothing(tmp_path: Path) -> None:
+def test_nothing_is_reported_where_there_is_nothing(tmp_path: Path) -> None:
     (report,) = _told(tmp_path, _UNIT.format(body=_RECEIVE + "  print *, a(1)"))
     assert report.message.endswith("that is worth it")
 

@@ -149,7 +149,7 @@ def test_sends_keep_their_order_where_a_receive_takes_any_tag(tmp_path: Path, ta
 
 
 @pytest.mark.parametrize("mode", ["Rsend", "Send"])
-def test_a_receive_stays_before_what_tells_a_ready_send(tmp_path: Path, mode: str) -> None:
+def test_a_receive_stays_before_what_triggers_a_ready_send(tmp_path: Path, mode: str) -> None:
     other = "subroutine give(x, n)\n  use mpi\n  integer :: n, e\n  real(8) :: x(n)\n"
     other += f"  call MPI_{mode}(x, n, {_KIND}, 0, 1, MPI_COMM_WORLD, e)\nend subroutine give\n"
     send = f"  call MPI_Send(b, n, {_KIND}, right, 1, comm, ierr)\n"

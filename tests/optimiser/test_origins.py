@@ -82,7 +82,7 @@ def _does(folder: Path, files: dict[str, str], passes: tuple[str, ...]) -> list[
     return [step.does for step in change.sites[-1].steps]
 
 
-def test_steps_tell_the_lines_that_the_user_wrote(tmp_path: Path) -> None:
+def test_steps_name_the_lines_of_the_source(tmp_path: Path) -> None:
     """Each is found in a text that those before it have left, with other lines; the starts and
     waits that one makes are told by the call that they are of."""
     files = {"halo.f90": HALO, "main.f90": MAIN.format(more="")}

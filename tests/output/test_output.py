@@ -190,7 +190,7 @@ def test_symbolic_links(tree: Path) -> None:
     assert entries["dangling"].link == "nowhere/at/all"
 
 
-def test_what_is_no_file_is_told(tree: Path) -> None:
+def test_a_path_that_is_no_file_is_reported(tree: Path) -> None:
     os.mkfifo(tree / "src" / "pipe")
     mirror = plan_mirror([tree / "src"], {}, tree / "out")
     assert "pipe" not in names(mirror)

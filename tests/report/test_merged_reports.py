@@ -22,7 +22,7 @@ def test_calls_of_one_kind_stay_in_order() -> None:
     assert merged_reports([_SITE], [_OTHER], ("prepush", "motion")) == (_OTHER, _SITE)
 
 
-def test_what_was_done_is_told() -> None:
+def test_steps_are_reported() -> None:
     assert merged_reports([_SITE], [_DONE], ("motion",)) == (_DONE,)
 
 
@@ -58,7 +58,7 @@ end program exchange
 _QUIET = ["--no-cache", "--jobs", "1", "--passes", "transfers"]
 
 
-def test_explain_tells_what_apply_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_says_what_apply_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "exchange.f90"
     path.write_text(_PROGRAM)
     assert main(["apply", str(path), "--output", str(tmp_path / "out"), *_QUIET]) == 0
@@ -86,7 +86,7 @@ end subroutine total_of
 """
 
 
-def test_a_call_that_is_inlined_is_told_once(
+def test_a_call_that_is_inlined_is_reported_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By the procedure and the line where it stood, as an option names it."""

@@ -74,7 +74,7 @@ def _procedure(*gains: float) -> ProcedureReport:
     return ProcedureReport("a.f90", "work", True, steps, (), "that is all", 1, 9)
 
 
-def test_a_loss_is_told_as_part_of_a_gain() -> None:
+def test_a_loss_is_reported_as_part_of_a_gain() -> None:
     assert list(procedure_lines([_procedure(-3e-6, 10e-6)])) == [
         "a.f90:1: work: motion: step 1: costs 3 us on slow, by itself: it is judged together "
         "with the steps around it",
@@ -95,7 +95,7 @@ def test_stores_are_no_sites() -> None:
     assert summary([store, store]) == "no exchange found; 2 stores: 2 refused"
 
 
-def test_a_store_is_told_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_store_is_reported_as_a_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     body = "b = me\n" + _FIRST + _SECOND + _RECEIVE.replace("n, MPI", "n - 1, MPI") + _SEND + _WAITS
     out = _told(capsys, "scan", _program(tmp_path, body))
     (line,) = (line for line in out.splitlines() if "ring.f90:10" in line)
@@ -113,7 +113,7 @@ def test_a_loop_like_another_comes_beside_a_receive(
     assert "2 sites: 1 proved, 1 refused" in out
 
 
-def test_who_has_asked_is_not_told_to_ask(
+def test_requested_passes_are_not_recommended(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = _program(tmp_path, "a(1) = me\n" + _RECEIVE + _SEND + _WAITS)
@@ -209,7 +209,7 @@ end subroutine heat
 """
 
 
-def test_what_keeps_a_nest_whole_is_told_of_blocking_calls(
+def test_reasons_against_tiling_are_reported_for_blocking_calls(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "heat.f90"
@@ -247,7 +247,7 @@ def test_a_procedure_says_why_its_caller_has_no_work_for_it(
         ("prepush", "--passes transfers says what they would overlap with"),
     ],
 )  # fmt: skip
-def test_who_finds_no_exchange_is_told_of_messages(
+def test_a_tree_without_exchanges_leads_to_the_passes_for_messages(
     passes: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "ring.f90"
@@ -277,7 +277,7 @@ _PASSES = {
 
 @pytest.mark.parametrize("command", ["diff", "apply"])
 @pytest.mark.parametrize("passes", _PASSES)
-def test_it_is_told_why_nothing_changes(
+def test_the_report_says_why_nothing_changes(
     passes: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ended, missing = _PASSES[passes]
@@ -295,7 +295,7 @@ def test_no_pass_is_missing_where_all_or_none_for_transfers_are_chosen() -> None
     assert missing_passes(PASSES) is missing_passes(["prepush"]) is None
 
 
-def test_procedures_that_stay_are_told_together() -> None:
+def test_unchanged_procedures_are_reported_together() -> None:
     stays = ProcedureReport("a.f90", "", False, (), (), "that is all", 1, 9)
     dropped = DroppedReport("waits", "step", "a.f90", 1, "too little", ())
     assert why_unchanged([stays], ["prepush"]) == "a.f90: main is not transformed: that is all"

@@ -57,6 +57,6 @@ collect2: error: ld returned 1 exit status
         ("echo errors\nmake: *** [Makefile:2: all] Error 3\n", "echo errors"),
     ],
 )
-def test_the_compilers_error_is_told_and_no_line_that_it_quotes(output: str, told: str) -> None:
+def test_the_compilers_error_is_found_and_no_line_that_it_quotes(output: str, told: str) -> None:
     """Arguments named ierror, warnings and make's last words are no errors."""
     assert essence(output) == told

@@ -142,7 +142,7 @@ def test_nothing_is_timed_for_a_file_that_cannot_be_written(
         assert "timing" not in told
 
 
-def test_progress_is_told(calibrated: tuple[Path, str]) -> None:
+def test_progress_is_reported(calibrated: tuple[Path, str]) -> None:
     _, told = calibrated
     assert "asphalt: timing small loops, 1 times each" in told
     assert f"/{steps(1)}" in told  # the bar

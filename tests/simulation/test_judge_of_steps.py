@@ -65,7 +65,7 @@ def _judged(folder: Path, judge: Judge) -> Optimised:
     return optimise(stepped.tree, facts.located, context=Context(judge))
 
 
-def test_the_judge_decides_and_what_it_said_is_told(tmp_path: Path) -> None:
+def test_the_judge_decides_and_its_answer_is_reported(tmp_path: Path) -> None:
     """The model would keep the steps, by which the program only gets longer."""
     assert _judged(tmp_path / "model", Model((ETHERNET_1,))).content is not None
     longer = _judged(tmp_path / "longer", Opinion(lambda text: float(len(text))))
@@ -179,7 +179,7 @@ def test_a_simulation_sees_that_clones_cost_more_than_they_hide(
 
 
 @needs_smpi
-def test_what_does_not_build_is_told_and_nothing_is_written(
+def test_a_failed_build_is_reported_and_nothing_is_written(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = (*QUIET, "--output", "out", "--judge", "simulation", *WHERE)
@@ -206,7 +206,7 @@ def test_flags_may_be_none(
 
 
 @needs_smpi
-def test_what_does_not_run_is_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_run_is_reported(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "src" / "main.f90").write_text(PROGRAM.replace("  u = me\n", "  stop 3\n"))
     assert main(["diff", *QUIET, "--judge", "simulation", *WHERE]) == 2
     assert "the original program on 2 ranks: " in capsys.readouterr().err

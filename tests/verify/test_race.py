@@ -383,7 +383,7 @@ def rows_of(project: Project, folder: Path, *, ranks: Sequence[int]) -> list[Com
 
 @pytest.mark.wide
 @pytest.mark.skipif(bool(OPENMPI.missing()), reason="needs Open MPI")
-def test_what_the_transformation_breaks_is_told_beside_the_programs_own_faults(
+def test_new_faults_are_reported_beside_the_programs_own(
     libraries: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built = libraries[OPENMPI.name]
@@ -445,7 +445,7 @@ def test_no_compiler_for_the_library(tmp_path: Path) -> None:
 # the log
 
 
-def test_findings_of_several_ranks_are_told_once(tmp_path: Path) -> None:
+def test_findings_of_several_ranks_are_reported_once(tmp_path: Path) -> None:
     record = {
         "kind": "send-changed", "rank": 0, "call": "MPI_Isend", "buffer": "0x1", "bytes": 80,
         "peer": "1", "tag": "3", "communicator": "MPI_COMM_WORLD", "detail": "byte 8 of 80",

@@ -50,7 +50,7 @@ def test_equal_runs() -> None:
     assert difference(printed("a\n"), printed("a\n", errors="noise")) is None
 
 
-def test_the_first_differing_line_is_told() -> None:
+def test_the_first_differing_line_is_reported() -> None:
     found = difference(printed("a\nb 1\nc\n"), printed("a\nb 2\nd\n"))
     assert found is not None
     assert found.message == "line 2: 'b 1' became 'b 2'"

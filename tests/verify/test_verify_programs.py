@@ -597,7 +597,7 @@ end program final
 """
 
 
-def test_the_line_of_a_call_that_the_compiler_gives_none(tmp_path: Path) -> None:
+def test_the_line_of_a_call_without_debug_information(tmp_path: Path) -> None:
     """gfortran: line 1 for MPI_Init and MPI_Finalize of Open MPI's module."""
     path = tmp_path / "final.f90"
     path.write_text(FINAL)
@@ -676,7 +676,7 @@ def test_simulated_ranks_are_threads(tmp_path: Path) -> None:
 
 
 @needs_mpi
-def test_what_was_not_tiled_is_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_untiled_nests_are_reported(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """K = 0 makes the original call for data as small as these."""
     compiled = ("--compile", "mpif90 {sources} -o {exe}", "--np", "2")
     assert verify(*compiled, "--tile", "0,2", "--format", "json") == 0

@@ -109,7 +109,7 @@ def test_what_is_written_in_place_keeps_its_messages_apart(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("number", [1, "2 + 3"])
-def test_messages_with_other_tags_meet_none(number: object, tmp_path: Path) -> None:
+def test_messages_with_other_tags_match_nothing(number: object, tmp_path: Path) -> None:
     more = SEND.format(to="mod(me+1,np)", tag=number) + RECEIVE.format(tag=number)
     assert _alone(transformed(tmp_path, program(declare=OTHER, before=more)))
 

@@ -28,7 +28,7 @@ OTHERS = {"ASP024": ("refused", "MPI_Bcast", 2), "ASP025": ("assumed", "MPI_Allr
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_the_reason_is_told_and_nothing_changes(case: Case, tmp_path: Path) -> None:
+def test_the_reason_is_reported_and_nothing_changes(case: Case, tmp_path: Path) -> None:
     path = tmp_path / "shift.f90"
     path.write_text(case.refused)
     found = Project(path, settings=replace(SETTINGS, passes=TRANSFERS))
@@ -39,7 +39,7 @@ def test_the_reason_is_told_and_nothing_changes(case: Case, tmp_path: Path) -> N
     assert found.transform() == ()
 
 
-def test_without_the_pass_nothing_is_told(tmp_path: Path) -> None:
+def test_without_the_pass_nothing_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "shift.f90"
     path.write_text(CASES[0].refused)
     assert Project(path, settings=SETTINGS).kept_blocking() == ()
@@ -66,7 +66,7 @@ def test_what_is_not_declared(lines: str, code: str, why: str, tmp_path: Path) -
     assert any(mark.line in (1, 2, 3) for mark in report.marks)
 
 
-def test_what_is_not_given_is_told_only_where_it_is_the_reason(tmp_path: Path) -> None:
+def test_missing_inputs_are_reported_only_where_they_are_the_reason(tmp_path: Path) -> None:
     """A module may be called like a word of the reason."""
     call = "10 call MPI_Send(a, 8, MPI_REAL8, right, 1, MPI_COMM_WORLD, ierr)\n"
     uses = "  use mpi\n  use line, only: right\n  implicit none\n"

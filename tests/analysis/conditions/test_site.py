@@ -224,9 +224,7 @@ def test_the_message_names_the_operation_as_it_is_spelled(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("module", ["sizes", "e"])  # any message has an "e"
-def test_a_module_that_is_not_given_is_told_with_what_it_may_cause(
-    module: str, tmp_path: Path
-) -> None:
+def test_a_missing_module_is_reported_with_its_consequences(module: str, tmp_path: Path) -> None:
     text = program().replace("  use mpi\n", f"  use mpi\n  use {module}, only: n, nz\n")
     text = text.replace("  integer, parameter :: n = 3, nz = 8\n", "")
     report = site(tmp_path, text).report

@@ -195,6 +195,6 @@ def test_silent(name: str, tmp_path: Path) -> None:
     assert project(tmp_path, SILENT[name]).findings == ()
 
 
-def test_what_was_written_has_none() -> None:
+def test_given_statements_have_none() -> None:
     """A receive from a queue names neither its source nor its communicator."""
     assert Project(RUNTIME_PROGRAMS, settings=SETTINGS).findings == ()

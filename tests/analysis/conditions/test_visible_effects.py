@@ -305,7 +305,7 @@ def test_why_a_procedure_is_not_known(
     )
 
 
-def test_a_module_that_is_defined_twice_is_told(tmp_path: Path) -> None:
+def test_a_module_that_is_defined_twice_is_reported(tmp_path: Path) -> None:
     text = program(beside=2 * "module tools\nend module tools\n")
     found = project(tmp_path, text.replace("  implicit none\n", USES_TOOLS, 1))
     (told,) = found.remarks

@@ -67,7 +67,7 @@ def takes_turns(graph: ControlFlow, first: int, second: int) -> bool:
 
 
 @given(graphs(8), st.integers(0, 7), st.integers(0, 7))
-def test_taking_turns(graph: Graph, one: int, two: int) -> None:
+def test_alternating_ranks(graph: Graph, one: int, two: int) -> None:
     made = unit_graph(graph)
     first, second = one % len(graph) + 3, two % len(graph) + 3
     dominance = Dominance(made)
@@ -83,7 +83,7 @@ def test_taking_turns(graph: Graph, one: int, two: int) -> None:
         assert dominance.post_dominators.dominates(second, first)
 
 
-def test_control_equivalence_does_not_make_them_take_turns() -> None:
+def test_control_equivalence_does_not_make_them_alternate() -> None:
     graph = flow("10 a = 1\nif (l) goto 10\na = 2\nif (n > 1) goto 10\n")
     first, second = 3, 6
     assert Dominance(graph).control_equivalent(first, second)

@@ -67,7 +67,7 @@ def test_a_transposition_loses_the_lines_of_what_it_crosses(tmp_path: Path) -> N
     assert _charges(tmp_path, TRANSPOSED) == [f"1.0e-9_8*{N}*{_lost(M)}"]
 
 
-def test_all_loops_between_two_turns_count(tmp_path: Path) -> None:
+def test_all_loops_between_two_iterations_count(tmp_path: Path) -> None:
     body = """\
         do k = 1, n
           do j = 1, m
@@ -120,7 +120,7 @@ def test_what_is_not_crossed_loses_nothing(body: str, tmp_path: Path) -> None:
     assert _charges(tmp_path, body) == []
 
 
-def test_bounds_that_change_with_the_loop_are_asked_in_each_turn(tmp_path: Path) -> None:
+def test_bounds_that_change_with_the_loop_are_evaluated_in_each_iteration(tmp_path: Path) -> None:
     body = TRANSPOSED.replace("j = 1, m", "j = i, m")
     (charged,) = _charges(tmp_path, body)
     assert charged == f"1.0e-9_8*{_lost(TIMES.format('m+1-i'))}"
@@ -160,7 +160,7 @@ def test_a_large_number_does_not_overflow(tmp_path: Path) -> None:
     assert float(done.stdout) == pytest.approx(2 * 60000.0**2 * 1e-9)
 
 
-def test_few_are_none() -> None:
+def test_one_iteration_is_not_few() -> None:
     assert [TripCount(Lit("integer", str(n)), 5).value for n in (-1, 4, 5, 6)] == [0, 0, 5, 6]
 
 

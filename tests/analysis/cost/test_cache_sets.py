@@ -101,7 +101,7 @@ def test_steps_are_products_of_extents(tmp_path: Path) -> None:
     assert _value(amount, {"c": (65, 4, 100)}, n=1, m=100) == 0
 
 
-def test_loops_of_few_turns_are_part_of_those_around(tmp_path: Path) -> None:
+def test_loops_of_few_iterations_are_part_of_those_around(tmp_path: Path) -> None:
     body = """\
         do k = 1, n
           do i = 1, m

@@ -362,7 +362,7 @@ def test_they_keep_their_order(name: str, tmp_path: Path) -> None:
     assert "fatal" not in found
 
 
-def test_it_is_told_why(tmp_path: Path) -> None:
+def test_the_reason_is_given(tmp_path: Path) -> None:
     found = why_not(tmp_path / "handler", main=_HANDLER)
     assert found is not None
     assert found.endswith(

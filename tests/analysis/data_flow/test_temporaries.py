@@ -60,7 +60,7 @@ def why_not(
     return order.why_not(first, second)
 
 
-def test_nobody_looks_at_what_both_write(tmp_path: Path) -> None:
+def test_values_that_both_write_are_never_read(tmp_path: Path) -> None:
     assert why_not(tmp_path) is None
 
 
@@ -122,7 +122,7 @@ def test_they_keep_their_order(name: str, tmp_path: Path) -> None:
     assert why_not(tmp_path, **READ[name]) is not None
 
 
-def test_statuses_that_nobody_reads(tmp_path: Path) -> None:
+def test_statuses_that_are_never_read(tmp_path: Path) -> None:
     """An array as well: the wait for the second operation has the same status."""
     text = _UNIT.format(
         declared="  integer :: ierr",

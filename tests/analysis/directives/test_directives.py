@@ -135,7 +135,7 @@ c$asphalt                 m)
         ("skip &", "ends with '&'"),
     ],
 )
-def test_what_is_not_in_the_grammar_is_told_with_its_line(directive: str, message: str) -> None:
+def test_unparsable_statements_are_reported_with_their_line(directive: str, message: str) -> None:
     with pytest.raises(InputError) as complaint:
         directives(unit(f"subroutine f\nx = 1\n!$asphalt {directive}\nx = 2\nend\n"))
     assert complaint.value.line == 3
@@ -154,7 +154,7 @@ def test_what_is_not_in_the_grammar_is_told_with_its_line(directive: str, messag
         ("subroutine f\n!$asphalt tile( &\n!$omp parallel\nx = 1\nend\n", 2),
     ],
 )
-def test_what_belongs_to_nothing_is_told(text: str, line: int) -> None:
+def test_directives_that_belong_to_nothing_are_reported(text: str, line: int) -> None:
     with pytest.raises(InputError) as complaint:
         directives(unit(text))
     assert complaint.value.line == line

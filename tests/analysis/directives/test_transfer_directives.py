@@ -214,7 +214,7 @@ def test_declarations_are_about_the_calls_that_stand_below_them(tmp_path: Path, 
     assert reports["shift.f90"].accepted == (() if by == "called" else ("bits",))
 
 
-def test_stores_before_a_skipped_receive_are_not_told(tmp_path: Path) -> None:
+def test_stores_before_a_skipped_receive_are_not_reported(tmp_path: Path) -> None:
     stored = "  a = 0\n"
     receive = _RECEIVE.replace("left", "MPI_PROC_NULL")
     (told,) = _project(tmp_path / "shift.f90", stored + receive).kept_stores()

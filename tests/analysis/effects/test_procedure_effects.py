@@ -120,7 +120,7 @@ def test_module_variables_may_be_read() -> None:
     assert "reads state::shared" in accesses(found)
 
 
-def test_locals_that_are_allocated_and_freed_are_nobodys_business() -> None:
+def test_allocations_of_locals_are_no_effect() -> None:
     found = called(
         "call work(x)",
         "work(a)\nreal :: a\nreal, allocatable :: t(:)\nallocate(t(3))\nt = a\ndeallocate(t)\n",

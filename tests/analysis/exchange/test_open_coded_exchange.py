@@ -314,7 +314,7 @@ def test_sends_that_are_no_receives_are_left_to_the_program(
 
 
 @pytest.mark.wide
-def test_many_ranks_tell_each_its_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_ranks_report_each_its_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASPHALT_TILED", str(tmp_path / "tiled"))
     few = RUNTIME.read_text()
     assert "few_ranks = 64\n" in few

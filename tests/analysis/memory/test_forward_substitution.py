@@ -85,7 +85,7 @@ def test_a_later_definition_counts_too(after: str) -> None:
     assert value("blk", "blk = n", after) == poly(e("blk"))
 
 
-def test_a_variable_with_a_value_of_its_own_is_no_constant() -> None:
+def test_an_initialised_variable_is_no_constant() -> None:
     """It has another one before its only definition."""
     text = """
     subroutine unit(yes, a)

@@ -201,7 +201,7 @@ def test_a_rank_that_does_not_tile(shape: TileShape) -> None:
 
 
 @pytest.mark.parametrize("shape", list(TileShape))
-def test_nobody_sends_where_one_rank_cannot_tile(shape: TileShape) -> None:
+def test_no_rank_sends_where_one_cannot_tile(shape: TileShape) -> None:
     """The others have computed their first tile by then, and go on in their order."""
     given = replace(sizes(shape, piece=1), pieces=(1, 1, 0))
     first, _, last = (uneven_schedule(shape, rank, given) for rank in range(3))

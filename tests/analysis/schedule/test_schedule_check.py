@@ -303,7 +303,7 @@ def test_a_slot_reused_too_early(shape: TileShape) -> None:
 
 
 @pytest.mark.parametrize("shape", list(TileShape))
-def test_a_request_that_nobody_waits_for(shape: TileShape) -> None:
+def test_a_request_without_a_wait(shape: TileShape) -> None:
     assert damaged(shape, 1, lambda program: list(program[:-1])).kind is Fault.NOT_WAITED
 
 

@@ -48,7 +48,7 @@ def satisfied(constraints: list[tuple[Poly, str, Poly]], values: Mapping[str, in
 
 @settings(max_examples=100, deadline=None)
 @given(CONSTRAINTS)
-def test_a_sample_is_a_solution_and_none_means_none(
+def test_no_sample_means_no_solution(
     constraints: list[tuple[Poly, str, Poly]],
 ) -> None:
     problem = AffineProblem()

@@ -43,7 +43,7 @@ def _facts(path: Path) -> UnitFacts:
     return UnitFacts(tree.units_of(str(path))[0], effects, "\n", uniformity)
 
 
-def test_the_user_is_told() -> None:
+def test_it_is_reported() -> None:
     refused = examples_of(block_codes.ORDER.id).refused
     assert refused is not None
     settings = Settings(cache=False, jobs=1, passes=("nonblocking", "motion", "decomposition"))

@@ -54,7 +54,7 @@ def test_fixed_form_disguises(text: str) -> None:
 
 
 @pytest.mark.parametrize("form", list(Form))
-def test_files_without_mpi_are_told_apart(form: Form) -> None:
+def test_files_without_mpi_are_distinguished(form: Form) -> None:
     text = b"      subroutine f(a)\n      i_x = mp\n     & + pi_x\n      end\n"
     assert not has_mpi_name(text, form)
 

@@ -78,7 +78,7 @@ def test_parses_rest_on_the_whole_frontend_and_what_it_loads() -> None:
     assert _loaded(*names) <= imported_files(*FRONTEND)
 
 
-def test_what_nobody_imports_is_no_part() -> None:
+def test_unimported_modules_are_no_part() -> None:
     assert not any("cli" in path.parts for path in imported_files(SUMMARIES))
 
 

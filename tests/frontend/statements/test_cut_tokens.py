@@ -183,7 +183,7 @@ def test_transformed_programs_with_cut_names_print_the_same(tmp_path: Path) -> N
     assert (found.code, sorted(found.stdout.split())) == (0, sorted(expected.stdout.split()))
 
 
-def test_a_cut_call_that_is_not_understood_is_told(tmp_path: Path) -> None:
+def test_a_cut_call_that_is_not_understood_is_reported(tmp_path: Path) -> None:
     (tmp_path / "main.f").write_text(MAIN.replace(CALL, "      call mpi_al\n     &ltoall(+("))
     project = Project(tmp_path, settings=Settings(cache=False, jobs=1))
     (note,) = project.remarks

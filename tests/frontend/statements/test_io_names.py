@@ -44,7 +44,7 @@ def test_writing_a_namelist_reads_its_members() -> None:
     assert _interpreted("print h") == IO("print", _names("h", "iu"))
 
 
-def test_a_namelist_of_elsewhere_defines_nobody_knows_what() -> None:
+def test_a_namelist_of_another_unit_may_define_anything() -> None:
     what = _interpreted("if (b > 0) read (iu, nml=other)")
     assert isinstance(what, Opaque)
     assert "other" in what.reason

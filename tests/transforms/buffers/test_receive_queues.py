@@ -375,7 +375,7 @@ end program p
 @pytest.mark.parametrize(
     "mpi", [pytest.param(m, marks=[pytest.mark.wide] if m is not SMPI else []) for m in installed()]
 )
-def test_messages_beyond_the_limit_wait_for_their_turn(tmp_path: Path, mpi: Mpi) -> None:
+def test_messages_beyond_the_limit_wait(tmp_path: Path, mpi: Mpi) -> None:
     """At most one copy of 0.6 MB, or none, or all; the last messages are on their way when the
     sender ends."""
     (tmp_path / "p.f90").write_text(_TEXT)

@@ -276,7 +276,7 @@ def test_each_code_has_its_programs() -> None:
     assert store_codes.CODES == (UNFILLED, READ, EVALUATED)
 
 
-def test_who_asks_is_told(tmp_path: Path) -> None:
+def test_refusals_are_reported_on_request(tmp_path: Path) -> None:
     refused = examples_of(UNFILLED.id).refused
     assert refused is not None
     accepted = examples_of(UNFILLED.id).accepted

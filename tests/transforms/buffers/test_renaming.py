@@ -228,7 +228,7 @@ def _guarded(**conditions: str) -> dict[str, str]:
         ("north /= MPI_PROC_NULL", "west /= MPI_PROC_NULL", "g(1,1) = line(1)", 0),
     ],
 )
-def test_what_nobody_has_sent_is_not_read(
+def test_messages_that_were_not_sent_are_not_read(
     tmp_path: Path, north: str, west: str, between: str, steps: int
 ) -> None:
     second = "  call MPI_Recv(line, n, MPI_DOUBLE_PRECISION, west"

@@ -62,7 +62,7 @@ def test_short_loops_of_known_length_overlap_with_what_is_around(tmp_path: Path)
         ("b(int(b(i, 1)), 3)", 3),
     ],
 )
-def test_references_by_the_distance_between_turns(
+def test_references_by_the_distance_between_iterations(
     tmp_path: Path, element: str, seconds: int
 ) -> None:
     text = HEAD + f"  do i = 1, n\n    {element} = 0\n  end do\nend subroutine s\n"
@@ -76,7 +76,7 @@ def test_an_element_that_stays_is_near_though_its_array_changes(tmp_path: Path) 
     assert found == ["1.0e-9_8*max(0.0_8,real(n-1,8))"]
 
 
-def test_what_was_stored_a_turn_ago_is_waited_for(tmp_path: Path) -> None:
+def test_stores_of_the_previous_iteration_are_waited_for(tmp_path: Path) -> None:
     text = HEAD + "  do i = 2, n\n    b(i, 1) = b(i - 1, 1) + 1\n  end do\nend subroutine s\n"
     found = charges(tmp_path, text, add_waits=1e-9, load_waits=4e-9, store_waits=8e-9)
     assert found == ["9.0e-9_8*max(0.0_8,real(n-1,8))"]

@@ -116,7 +116,7 @@ def test_concurrent_constructs_are_charged_before_them_for_all_indexes(tmp_path:
     assert float(three.split("_8*")[0]) > weights["exp"]
 
 
-def test_long_turns_cost_what_does_not_fit_into_the_window(tmp_path: Path) -> None:
+def test_long_iterations_cost_what_does_not_fit_into_the_window(tmp_path: Path) -> None:
     text = """\
         subroutine long(n, a, b)
           integer, intent(in) :: n
@@ -149,7 +149,7 @@ def test_long_turns_cost_what_does_not_fit_into_the_window(tmp_path: Path) -> No
     assert seconds(100 * busy) == pytest.approx(busy)
 
 
-def test_what_depends_on_a_concurrent_index_is_told(tmp_path: Path) -> None:
+def test_dependences_on_a_concurrent_index_are_reported(tmp_path: Path) -> None:
     source = tmp_path / "a.f90"
     source.write_text(
         dedent(
@@ -294,7 +294,7 @@ def test_of_the_run_time_module_the_copies_are_charged(tmp_path: Path) -> None:
     assert [line for number, line in enumerate(lines) if number not in new] == given
 
 
-def test_a_wrong_machine_file_is_told_with_its_key(tmp_path: Path) -> None:
+def test_a_wrong_machine_file_is_reported_with_its_key(tmp_path: Path) -> None:
     file = tmp_path / "machine.toml"
     good = BUILT_IN.read_text()
     for text, message in (

@@ -69,7 +69,7 @@ def program(body: str, more: str = "", declared: str = "") -> str:
     return f"program one\n{indent(own, '  ')}{inner}end program one\n"
 
 
-def test_what_is_allocated_and_stored_into_is_told(tmp_path: Path) -> None:
+def test_allocated_and_stored_arrays_are_reported(tmp_path: Path) -> None:
     text = """\
         subroutine s(n, b)
           use mpi

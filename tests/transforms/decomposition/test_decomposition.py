@@ -301,7 +301,7 @@ def test_a_check_of_an_error_code_is_in_the_way_only_where_errors_return(tmp_pat
     assert not isinstance(step, Refused)
 
 
-def test_what_stays_is_told_by_the_lines_that_were_given(tmp_path: Path) -> None:
+def test_refusals_name_the_lines_of_the_source(tmp_path: Path) -> None:
     """Those of a text that other steps have made, nobody sees."""
     body, _ = STAYS["what-is-sent-is-filled-again"]
     facts = replace(units(tmp_path, program(body)), places=lambda line: ("given.f90", line + 100))

@@ -130,7 +130,7 @@ def test_a_loop_that_certainly_has_an_iteration(tmp_path: Path) -> None:
     assert "    if (k < 9) call relax(k + 1, n, v)" in lines
 
 
-def test_a_bound_that_nobody_else_sees(tmp_path: Path) -> None:
+def test_a_private_bound(tmp_path: Path) -> None:
     """What a procedure does that is not seen is no obstacle behind the work."""
     parts = {
         "bounds": "1, m",
@@ -140,7 +140,7 @@ def test_a_bound_that_nobody_else_sees(tmp_path: Path) -> None:
     assert "    if (k < m) call relax(k + 1, n, v)" in _rotated(tmp_path, **parts)
 
 
-def test_it_is_told_whether_the_work_went_elsewhere(tmp_path: Path) -> None:
+def test_the_report_says_whether_the_work_went_elsewhere(tmp_path: Path) -> None:
     stepped = _stepped(tmp_path)
     stepped.applied(rotation)
     facts = next(f for f in stepped.facts() if f.unit.name == "steps")

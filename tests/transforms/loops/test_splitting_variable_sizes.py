@@ -222,7 +222,7 @@ def test_sizes_that_change_between_keep_the_nest_whole(name: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("name", OTHER_SHAPE)
-def test_the_first_plane_is_not_told_apart_where_arrays_get_other_shapes(
+def test_the_first_plane_is_not_distinguished_where_arrays_get_other_shapes(
     name: str, tmp_path: Path
 ) -> None:
     tree = stepped(tmp_path, OTHER_SHAPE[name])

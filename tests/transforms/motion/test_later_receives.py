@@ -224,7 +224,7 @@ def test_inner_branches_are_split_first(tmp_path: Path) -> None:
     assert words == ["MPI_Send", "_post", "MPI_Send", "t(i,l+1)", "_take"]
 
 
-def test_it_is_priced_and_told(tmp_path: Path) -> None:
+def test_it_is_priced_and_reported(tmp_path: Path) -> None:
     """It is kept where it gains, and each of its steps is told: messages wait for receives."""
     first = _WORK.replace("0.5d0*t(i,l)", "sqrt(abs(sin(t(i,l))))")
     last = "    do i = 1, n\n      r(i,l) = sin(t(i,l))\n    end do"
@@ -242,7 +242,7 @@ def test_it_is_priced_and_told(tmp_path: Path) -> None:
     assert not any("begins behind" in one or "behind what it sends" in one for one in does)
 
 
-def test_what_gains_nothing_is_told(tmp_path: Path) -> None:
+def test_steps_without_gain_are_reported(tmp_path: Path) -> None:
     """All messages are there when they are asked for: other work is long enough."""
     last = "    do i = 1, 1000000\n      r(1,l) = r(1,l) + sin(t(1,l) + i)\n    end do"
     path = tmp_path / "sums.f90"

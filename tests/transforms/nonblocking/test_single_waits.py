@@ -107,7 +107,7 @@ def test_an_error_code_that_can_only_be_success(tmp_path: Path) -> None:
     assert "  call MPI_Wait(r(3), MPI_STATUS_IGNORE, ierr)\n" in text
 
 
-def test_statuses_that_nobody_reads_are_left_out(tmp_path: Path) -> None:
+def test_statuses_that_are_never_read_are_left_out(tmp_path: Path) -> None:
     stepped = Stepped.of(
         tmp_path, {"main.f90": program("  call mpi_waitall(3, r, statuses, ierr)")}
     )

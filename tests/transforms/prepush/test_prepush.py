@@ -106,7 +106,7 @@ def test_applied_once_more_nothing_changes(before: Path, tmp_path: Path) -> None
         ("do p = 1, np, 1", "", ")"),
     ],
 )
-def test_the_runtime_is_told_how_often_the_tiled_loop_is_executed(
+def test_the_runtime_gets_the_trip_count_of_the_tiled_loop(
     loop: str, declare: str, times: str, tmp_path: Path
 ) -> None:
     plane = "p - 1" if loop.startswith("do p = 2") else "p"

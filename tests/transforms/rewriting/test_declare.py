@@ -38,7 +38,7 @@ def test_use_goes_behind_the_last_use(tmp_path: Path) -> None:
     assert position(found, "use asphalt_rt") == position(found, "use, intrinsic") + 1
 
 
-def test_use_goes_first_where_there_is_none(tmp_path: Path) -> None:
+def test_use_goes_first_where_there_is_no_other(tmp_path: Path) -> None:
     found = lines(tmp_path, unit(f"  implicit none\n  include 'mpif.h'\n{DECLARED}"))
     assert found[1].startswith("use asphalt_rt")
     assert position(found, "implicit none") > 1

@@ -562,7 +562,7 @@ def test_a_program_may_have_several(text: str, sites: set[str], tmp_path: Path) 
     ],
     ids=["tiles", "ahead"],
 )
-def test_what_is_told(columns: int, expected: set[str], tmp_path: Path) -> None:
+def test_messages(columns: int, expected: set[str], tmp_path: Path) -> None:
     (tmp_path / "a.f90").write_text(TWO_NESTS.replace("m = 2000", f"m = {columns}"))
     settings = replace(Settings(cache=False, jobs=1), passes=("transfers",))
     (change,) = Project(tmp_path, settings=settings).transform()

@@ -215,7 +215,7 @@ def _project(path: Path, text: str, *passes: str) -> Project:
     return Project(path, settings=settings)
 
 
-def test_what_is_told_of_both_calls(tmp_path: Path) -> None:
+def test_messages_about_both_calls(tmp_path: Path) -> None:
     (change,) = _project(tmp_path, FIGURE).transform()
     assert [site.operation for site in change.sites] == ["MPI_Irecv", "MPI_Isend"]
     assert {site.message for site in change.sites} == {
@@ -223,7 +223,7 @@ def test_what_is_told_of_both_calls(tmp_path: Path) -> None:
     }
 
 
-def test_why_both_stay_is_told(tmp_path: Path) -> None:
+def test_the_reasons_of_both_are_reported(tmp_path: Path) -> None:
     body, reason = REFUSED["status"]
     project = _project(tmp_path, _own(body), "nonblocking", "pipelining")
     told = project.own_operations(Outcome(()))
@@ -232,7 +232,7 @@ def test_why_both_stay_is_told(tmp_path: Path) -> None:
     assert all(reason in one.message for one in told)
 
 
-def test_why_what_overlaps_stays_whole_is_told(tmp_path: Path) -> None:
+def test_the_reason_why_overlapped_messages_stay_whole_is_reported(tmp_path: Path) -> None:
     """Sizes are known at run time only, so that ranks may have others."""
     text = FIGURE.replace("integer, parameter :: n = 200000", "integer :: n")
     text = text.replace("real(8) :: sb(n), rb(n)", "real(8), allocatable :: sb(:), rb(:)")

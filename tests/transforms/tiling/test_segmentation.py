@@ -211,7 +211,7 @@ def test_inner_loops_keep_their_bounds(tmp_path: Path) -> None:
     assert [step.assumed for step in tree.steps(segmentation)] == [()]
 
 
-def test_what_is_assumed_is_told(tmp_path: Path) -> None:
+def test_assumptions_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a.f90").write_text(VECTORS)
     settings = replace(Settings(cache=False, jobs=1), passes=("transfers",))
     whole = Project(tmp_path, settings=settings).transform()
@@ -341,7 +341,7 @@ def test_messages_stay_whole(name: str, tmp_path: Path) -> None:
         for name in sorted(REFUSED)
     ],
 )
-def test_why_messages_stay_whole_is_told(name: str, tmp_path: Path) -> None:
+def test_the_reason_why_messages_stay_whole_is_reported(name: str, tmp_path: Path) -> None:
     """Of the calls as they are, blocking ones."""
     code, text = REFUSED[name]
     (tmp_path / "a.f90").write_text(text)
@@ -351,7 +351,7 @@ def test_why_messages_stay_whole_is_told(name: str, tmp_path: Path) -> None:
     assert f"; the message of line {told.line} is not cut: " in told.message
 
 
-def test_why_messages_of_two_calls_stay_whole_is_told(tmp_path: Path) -> None:
+def test_the_reason_why_messages_of_two_calls_stay_whole_is_reported(tmp_path: Path) -> None:
     filled, late = nest("east(i,n+1-j) = u(i,j)"), nest("u(i,j) = west(i,n)")
     (tmp_path / "a.f90").write_text(program(filled + SEND + RECV + late, CHAIN))
     settings = replace(Settings(cache=False, jobs=1), passes=("transfers",))
@@ -399,7 +399,7 @@ def test_what_gains_nothing_stays_whole(text: str, tmp_path: Path) -> None:
     assert "asphalt_segment" not in made["a.f90"]
 
 
-def test_what_is_told(tmp_path: Path) -> None:
+def test_messages(tmp_path: Path) -> None:
     (tmp_path / "a.f90").write_text(program())
     settings = replace(Settings(cache=False, jobs=1), passes=("transfers",))
     (change,) = Project(tmp_path, settings=settings).transform()
