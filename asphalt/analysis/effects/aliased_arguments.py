@@ -1,7 +1,8 @@
 """Aliasing of dummy arguments by callers in the tree.
 
 A caller passes one array as two arguments, or one that the procedure can also access by another
-name (F2018 15.5.2.13 forbids both where the array is changed, but programs do it).
+name (F2018 15.5.2.13 forbids both where the array is changed, but programs do it).  Calls in text
+that is not analysed are taken to keep the rule.
 """
 
 from __future__ import annotations
@@ -29,9 +30,6 @@ def passed_under_two_names(scope: Scope, located: Located) -> MayMustAnswer:
     name, and the procedure may change it."""
     head = scope.unit.head.what if scope.unit.head is not None else None
     order = head.args if isinstance(head, UnitHead) else ()
-    name = located.unit.name
-    if name and any(caller.is_unread for caller in scope.program.mentions(name)):
-        return unknown(f"text that is not analysed may call {name}")
     for caller, args, span in _calls(located, scope):
         bound = bind(args, order)
         roots = {} if bound is None else {d: r for d, e in bound.items() if (r := _root(e))}

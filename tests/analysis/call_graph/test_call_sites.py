@@ -7,14 +7,12 @@ from pathlib import Path
 import pytest
 
 from asphalt.analysis.call_graph.call_sites import CallSites
-from asphalt.analysis.effects.aliased_arguments import passed_under_two_names
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import Tree, load_tree
 from asphalt.ir.expr import Ref
 from asphalt.ir.program import Located
-from asphalt.support.may_must import Reply
 
 _HELPER = "subroutine helper(x, y)\nreal :: x(4), y(4)\ny = x\nend subroutine\n"
 _MAIN = "program main\nreal :: u(4), v(4)\ncall helper(u, v)\nend program\n"
@@ -64,16 +62,6 @@ def test_callers_in_text_that_is_not_analysed(host: str, tmp_path: Path) -> None
 def test_included_text_without_the_name_calls_nothing(tmp_path: Path) -> None:
     files = {"a.f90": _HELPER + _MAIN + _HOST, "p.inc": _CALLS.replace("helper", "other")}
     assert callers(tree_of(tmp_path, files), "helper") == ["main"]
-
-
-@pytest.mark.parametrize(("name", "reply"), [("helper", Reply.UNKNOWN), ("other", Reply.NO)])
-def test_an_included_procedure_may_pass_an_array_twice(
-    name: str, reply: Reply, tmp_path: Path
-) -> None:
-    files = {"a.f90": _HELPER + _MAIN + _HOST, "p.inc": _CALLS.replace("helper", name)}
-    tree = tree_of(tmp_path, files)
-    helper = external(tree, "helper")
-    assert passed_under_two_names(Scopes(tree).of(helper), helper).reply is reply
 
 
 _INNER = "subroutine helper(x, y)\nreal :: x, y\nn = 3\nend subroutine\n"
