@@ -41,7 +41,7 @@ _SURROUNDINGS = (  # of the preprocessor
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a scan has to say, with the parts of a ``Project`` that reports ask for.
+    """The report of a scan, with the parts of a ``Project`` that reports ask for.
 
     ``names``: of all Fortran files.  ``warnings``: what was said when the files had been read; of
     ``problems``, some are found later.  ``remarks``: what keeps exchanges from being seen.

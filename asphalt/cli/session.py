@@ -36,7 +36,7 @@ class PipeConsole(Console):
 
 
 class Reported(Protocol):
-    """What reports ask of a project beside its sites."""
+    """The parts of a project for which reports ask beside its sites."""
 
     @property
     def settings(self) -> Settings:
@@ -48,7 +48,7 @@ class Reported(Protocol):
 
     @property
     def problems(self) -> tuple[ProblemReport, ...]:
-        """What is wrong with the input."""
+        """The problems of the input."""
 
     @property
     def internal_errors(self) -> tuple[ProblemReport, ...]:

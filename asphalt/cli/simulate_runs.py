@@ -49,7 +49,7 @@ _NO_MATPLOTLIB = (
 
 @dataclass(frozen=True, slots=True)
 class SimulationRequest:
-    """What to simulate, and where the results go."""
+    """A request to simulate, and where the results go."""
 
     name: str
     platforms: tuple[Network | Described, ...]

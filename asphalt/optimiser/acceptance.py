@@ -40,7 +40,8 @@ def accepted_now(
     origins: Origins,
     changed: Collection[Key] = (),
 ) -> Accepted:
-    """What is accepted in a unit of a tree that steps have made of another tree, ``given``.
+    """The assumptions that are accepted in a unit of a tree that steps have made of another tree,
+    ``given``.
 
     ``accepted``: the user's assumptions, with lines of the given tree.  ``changed``: the units of
     the given tree that may already hold calls of others, so that their directives do not concern
@@ -69,7 +70,7 @@ def accepted_now(
 
 
 def key_of(located: Located) -> Key:
-    """What names a unit in the trees of one program."""
+    """A key of a unit in the trees of one program."""
     return located.path, tuple(unit.name for unit in located.chain)
 
 

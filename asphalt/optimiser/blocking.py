@@ -114,7 +114,7 @@ def not_overlapped(
 def kept_whole(
     analyses: Analyses, located: Located, accepted: frozenset[str] = frozenset()
 ) -> tuple[Refused, ...]:
-    """What keeps messages from being cut although a nest stands beside their send or receive: one
+    """The reasons why messages are not cut although a nest stands beside their send or receive: one
     refusal for each call."""
     return segmentation.refusals(_facts(analyses, located, accepted))
 

@@ -59,7 +59,7 @@ def with_dropped(state: UnitState, *more: Dropped) -> UnitState:
 
 
 def with_tried(found: Optimised, *more: Dropped) -> Optimised:
-    """What became of the unit, with more steps that were tried for it."""
+    """Return the result for the unit with more steps that were tried for it."""
     return replace(found, dropped=distinct((*found.dropped, *more), found.steps))
 
 

@@ -46,9 +46,10 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class EmptyWindow:
-    """What stops the wait of a transfer (``behind`` it) and what stops its start (``before`` it);
-    None: nothing does up to the end of the way.  ``free``: computation that nothing keeps from
-    overlapping.  ``alone_in``: the procedure, if it is called from elsewhere and has none."""
+    """The obstacles that stop the wait of a transfer (``behind`` it) and its start (``before``
+    it); None: nothing does up to the end of the way.  ``free``: computation that nothing keeps from
+    overlapping.  ``alone_in``: the procedure, if it is called from elsewhere and
+    has none."""
 
     behind: Stop | None
     before: Stop | None
@@ -80,7 +81,7 @@ class EmptyWindows:
         self.splits = {id(f.leaf) for f in facts.once(check) if isinstance(f, Split)}
 
     def of(self, split: Split) -> EmptyWindow:
-        """What keeps the overlap window of a blocking operation empty."""
+        """Find what keeps the overlap window of a blocking operation empty."""
         for buffers in self._buffers(split):
             ways = [self._way(split, buffers, forwards) for forwards in (True, False)]
             free = next((way for way in ways if not isinstance(way, Stop | None)), None)

@@ -15,7 +15,7 @@ from asphalt.optimiser.origins import SourceLine, itself
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a user asks for, the same for all units of a program.
+    """The options of a user, the same for all units of a program.
 
     ``passes``: those that may be applied.  ``accepted``: the assumptions that the user accepts.
     ``clone_limit``: MiB that the copies of message buffers may have on a rank; None: the usual
@@ -40,7 +40,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What is known of the program when one of its units is optimised.
+    """The context of a unit that is optimised: what is known of the program.
 
     ``model``: the judge of steps; None: the cost model with the usual networks.  ``changed``: the
     units that have been optimised before.  ``given``: maps a line of the tree to the line of the

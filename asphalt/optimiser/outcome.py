@@ -61,8 +61,8 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What was tried for a unit in vain: steps that are not kept, and ``whole``: what kept nests
-    from being divided, by their place in the user's source."""
+    """The steps that were tried for a unit and not kept, and ``whole``: what kept nests from
+    being divided, by their place in the user's source."""
 
     dropped: tuple[Dropped, ...] = ()
     whole: Mapping[SourceLine, Refused] = field(default_factory=dict)
@@ -144,7 +144,7 @@ class Tiled:
 
 @dataclass(frozen=True, slots=True)
 class Optimised:
-    """What became of one unit.
+    """The result of the optimisation of one unit.
 
     ``content``: of its file; None: nothing gained, so nothing is changed.  ``transfers``: the
     blocking ones that now overlap with work.  ``refused``: those that cannot be non-blocking.

@@ -50,7 +50,7 @@ _PREPARING = frozenset(one.name for one in PHASES[Phase.PREPARATION])
 
 
 class Overlap:
-    """What the inner phases make of a unit in the workshop from some state on."""
+    """The result of the inner phases for a unit in the workshop from some state on."""
 
     def __init__(self, shop: Workshop) -> None:
         self.shop = shop
@@ -355,7 +355,7 @@ class Overlap:
         )
 
     def priced(self, found: Optimised) -> Optimised:
-        """What became of the unit, with the gain of each step, and only the last tree."""
+        """The result for the unit, with the gain of each step, and only the last tree."""
         names = self.shop.model.names
         steps: list[Done] = []
         for step, trees in zip(found.steps, pairwise((self.shop.tree, *found.trees)), strict=True):
@@ -379,7 +379,7 @@ class Overlap:
         return self._price(more).loses(self._price(found))
 
     def prices(self, before: Optimised, tried: Optimised) -> tuple[Price, Price]:
-        """What the unit costs before and with some steps."""
+        """The costs of the unit before and with some steps."""
         return self._price(before), self._price(tried)
 
     def _price(self, found: Optimised) -> Price:

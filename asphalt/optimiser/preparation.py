@@ -50,7 +50,7 @@ class Waves:
         self.shop = shop
 
     def prices(self, state: UnitState, step: Pipeline) -> tuple[Price, Price]:
-        """What the unit costs before, and with a nest in tiles."""
+        """The costs of the unit before, and with a nest in tiles."""
         before, model = self.shop.price(state.tree), self.shop.model
         if not isinstance(model, Model):
             facts = self.shop.facts(state.tree)

@@ -34,8 +34,8 @@ _NO_WORK = "no computation to overlap"
 
 
 def staying(shop: Workshop, found: Optimised) -> tuple[Staying, ...]:
-    """Those of a unit in the workshop, with what became of the unit; (): the options do not ask to
-    move work."""
+    """The program's own operations of a unit in the workshop, with what became of the unit; (): the
+    options do not ask to move work."""
     if not shop.options.asks_for(Pass.MOTION):
         return ()
     tree = shop.tree_of(found)

@@ -61,7 +61,7 @@ def own_starts(facts: UnitFacts, windows: OwnWindows) -> Iterator[OwnStart]:
 
 
 class OwnWindows:
-    """What stops the operations of one unit.  ``passes``: those that are asked for."""
+    """The obstacles of the operations of one unit.  ``passes``: those that are asked for."""
 
     def __init__(self, facts: UnitFacts, passes: Collection[str]) -> None:
         self.facts = facts
@@ -90,7 +90,7 @@ class OwnWindows:
         }
 
     def of(self, match: Match) -> OwnStart:
-        """What keeps more work from the window of an operation."""
+        """Find what keeps more work from the window of an operation."""
         start, operation = match.leaf, match.call.procedure.spelled
         if not isinstance(match, Matched):
             told = verdict(match)

@@ -134,7 +134,7 @@ class Workshop:
         return replace(found, once_called=self._once_called)
 
     def price(self, tree: Tree) -> Price:
-        """What the unit costs as it stands in a tree."""
+        """The cost of the unit as it stands in a tree."""
         content = tree.content(self.path)
         if content not in self._prices:
             self._prices[content] = self.model.price(tree, self.located(tree))
@@ -154,8 +154,8 @@ class Workshop:
         return self.tree if found.content is None else self.known.tree(found.content)
 
     def tidied(self, found: Optimised) -> Optimised:
-        """What became of the unit, without declarations of inlined procedures that nothing uses any
-        more."""
+        """Return the result for the unit, without declarations of inlined procedures that nothing
+        uses any more."""
         if found.content is None or not self._brought:
             return found
         tree = self.tree_of(found)
