@@ -9,7 +9,7 @@ comments between them; ``None``: it is printed anew from ``what``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from asphalt.ir.source import Form, Span, Trivia
@@ -58,10 +58,11 @@ class Leaf:
 
 
 class _Inner:
-    """A node with others below it: it remembers its leaves, for it never changes."""
+    """A node with others below it: it remembers its leaves and words, for it never changes."""
 
-    __slots__ = ("_leaves",)
+    __slots__ = ("_leaves", "_words")
     _leaves: tuple[Leaf, ...]
+    _words: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +151,16 @@ class File(_Inner):
     tail: tuple[Trivia, ...] = ()
     bom: str = ""
     stray: tuple[Leaf, ...] = ()
+
+
+def words_below(unit: Unit, words_at: Callable[[Leaf], Iterable[str]]) -> frozenset[str]:
+    """The words in the statements of a unit, as ``words_at`` finds them, always the same one."""
+    try:
+        return unit._words
+    except AttributeError:
+        found = frozenset(word for leaf in leaves(unit) for word in words_at(leaf))
+        object.__setattr__(unit, "_words", found)
+        return found
 
 
 def leaves(node: Node | File) -> Iterator[Leaf]:

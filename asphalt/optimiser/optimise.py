@@ -51,6 +51,7 @@ from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.optimiser.acceptance import key_of
 from asphalt.optimiser.dropped import TOO_MANY, distinct
+from asphalt.optimiser.first_steps import has_first_step
 from asphalt.optimiser.options import Context, Options
 from asphalt.optimiser.outcome import FIXPOINT as FIXPOINT
 from asphalt.optimiser.outcome import Done as Done
@@ -59,6 +60,7 @@ from asphalt.optimiser.outcome import Optimised, Transfer
 from asphalt.optimiser.phases import MOST_STEPS
 from asphalt.optimiser.preparation import Search
 from asphalt.optimiser.program_starts import staying
+from asphalt.optimiser.unchanged_units import why_no_names, why_not_read
 from asphalt.optimiser.unit_state import Workshop
 from asphalt.support.garbage_collection import rare_collections
 
@@ -127,9 +129,17 @@ def optimise(
 ) -> Optimised:
     """The best that the passes make of a unit of a tree."""
     shop = Workshop(tree, *key_of(located), options, context)
-    unchanged = Search(shop).why_unchanged()
+    unchanged = _why_unchanged(shop)
     if unchanged is not None:
         return Optimised(located.path, located.unit.name, None, (), (), (), unchanged)
     with rare_collections():
         found = optimised(shop)
         return replace(found, staying=staying(shop, found), whole=shop.whole)
+
+
+def _why_unchanged(shop: Workshop) -> str | None:
+    """Why a unit stays as it is; None: the search has to find out.  Where the search has nothing to
+    begin with, no second parser is asked for its opinion on each statement."""
+    if why_not_read(shop.tree, shop.path, shop.chain) is None and not has_first_step(shop):
+        return why_no_names(shop.facts(shop.tree).scope) or FIXPOINT
+    return Search(shop).why_unchanged()

@@ -8,6 +8,7 @@ from asphalt.frontend.second_opinion.second_opinion import opinions
 from asphalt.frontend.second_opinion.second_outline import differs
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.insertion import takes_declarations
+from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 
 
@@ -17,26 +18,42 @@ def why_unchanged(tree: Tree, path: str, chain: tuple[str, ...], scope: Scope) -
 
     ``chain``: the names of the unit and its hosts, from the outermost one; ``scope``: the unit's.
     """
-    found = _disagreement(tree, path, chain) or clashing_name(scope)
+    found = why_not_read(tree, path, chain)
+    if found is None:
+        (located,) = _named(tree, path, chain)
+        found = _disagreement(tree, located)
+    return found or why_no_names(scope)
+
+
+def why_not_read(tree: Tree, path: str, chain: tuple[str, ...]) -> str | None:
+    """Why it is not clear which statements are those of a unit."""
+    same = _named(tree, path, chain)
+    if len(same) != 1:
+        return "two units have one name"
+    other = differs(tree.index(path), same[0].chain)
+    return None if other is None else f"two parsers read it differently: {other}"
+
+
+def why_no_names(scope: Scope) -> str | None:
+    """Why a unit does not take what asphalt declares."""
+    found = clashing_name(scope)
     if found is None and not takes_declarations(scope.unit):
         return "new declarations would stand in a branch of the preprocessor"
     return found
 
 
-def _disagreement(tree: Tree, path: str, chain: tuple[str, ...]) -> str | None:
-    same = [
+def _named(tree: Tree, path: str, chain: tuple[str, ...]) -> list[Located]:
+    return [
         located
         for located in tree.units_of(path)
         if tuple(unit.name for unit in located.chain) == chain
     ]
-    if len(same) != 1:
-        return "two units have one name"
-    other = differs(tree.index(path), same[0].chain)
-    if other is not None:
-        return f"two parsers read it differently: {other}"
-    unit = same[0].unit
+
+
+def _disagreement(tree: Tree, located: Located) -> str | None:
+    unit = located.unit
     statements = (leaf for node in (*unit.spec, *unit.body) for leaf in leaves(node))
-    found = opinions(statements, same[0].form, tree.file(path).width)
+    found = opinions(statements, located.form, tree.file(located.path).width)
     if found.disagreements:
         return f"two parsers read line {found.disagreements[0].line} differently"
     return None

@@ -161,7 +161,8 @@ class UnitAccesses:
         footprint = self.footprint(point.number)
         kinds = {effect.kind for effect in footprint.effects}
         used = set(footprint.read()) | self._in_statement_functions(point)
-        used |= {a.storage for a in footprint.accesses if a.asks_for_a_size} & self._resized
+        sizes = {a.storage for a in footprint.accesses if a.asks_for_a_size}
+        used |= sizes & self._resized if sizes else sizes
         whole = {
             storage
             for what in _parts(point)

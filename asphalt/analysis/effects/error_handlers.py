@@ -24,6 +24,10 @@ _CALLED_UNSEEN = ("final", "formatted", "unformatted")
 
 def why_errors_return(effects: Effects) -> str | None:
     """Why an MPI call of a program may return another code than MPI_SUCCESS; None: no call does."""
+    return effects.once(_why_errors_return)
+
+
+def _why_errors_return(effects: Effects) -> str | None:
     program = effects.scopes.program
     for procedure in _with_other_codes():
         for name in (procedure.name, f"p{procedure.name}"):

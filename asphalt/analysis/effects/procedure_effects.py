@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar, cast
 
 from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.effects.array_flow import ArrayFlow, Flow, same_flow
@@ -58,6 +59,7 @@ from asphalt.ir.stmt import Call
 from asphalt.ir.tree import leaves
 from asphalt.support.fixpoint import Fixpoint
 
+T = TypeVar("T")
 _NOWHERE = Summary(("no procedure",))  # that of no procedure, so that nothing is made from it
 
 
@@ -98,6 +100,7 @@ class Effects:
         self._elsewhere = elsewhere
         self._recall = recall
         self.assumed = assumed or Assumed()
+        self._found: dict[Callable[[Effects], object], object] = {}
         self._located: dict[ProcedureKey, Located] = {}
         self._frames: dict[ProcedureKey, Frame] = {}
         self._summaries: Fixpoint[ProcedureKey, Summary | None] = Fixpoint(
@@ -113,6 +116,13 @@ class Effects:
             unknown=lambda key: Flow.anything(self._rank(*key)),
             same=same_flow,
         )
+
+    def once(self, find: Callable[[Effects], T]) -> T:
+        """The result of ``find`` for the program, computed once; it depends on nothing else, and is
+        not asked for while summaries are made."""
+        if find not in self._found:
+            self._found[find] = find(self)
+        return cast(T, self._found[find])
 
     def names(self, scope: Scope) -> NameSemantics:
         """The names of a unit, with the effects of its calls."""

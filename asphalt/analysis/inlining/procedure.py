@@ -74,6 +74,15 @@ def calls_of(unit: Unit) -> Iterator[Call]:
                     yield what
 
 
+def is_movable(callee: Located, caller: Located, scopes: Scopes) -> bool:
+    """Whether statements could replace a call of a procedure, as far as it decides that itself."""
+    try:
+        movable_body(callee, caller, scopes)
+    except RefusedError:
+        return False
+    return callee.form is caller.form
+
+
 def movable_body(callee: Located, caller: Located, scopes: Scopes) -> tuple[Node, ...]:
     """The statements that replace a call of a procedure, still with its own names.
 

@@ -13,7 +13,7 @@ from asphalt.analysis.names.type_equality import symbol_key
 from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.ir.expr import Expr, names_in
 from asphalt.ir.stmt import Decl
-from asphalt.ir.tree import Block, Leaf, Node, Unit, leaves
+from asphalt.ir.tree import Block, Leaf, Node, Unit, leaves, words_below
 
 _WORD = re.compile(r"[a-z]\w*", re.ASCII)
 _DECLARING = frozenset({"type", "parameter", "common", "dimension", "save"})
@@ -28,10 +28,10 @@ def constant_length(symbol: Symbol) -> int | None:
     return None if home is None else constant(symbol.type.length, home)
 
 
-def words_of(unit: Unit) -> set[str]:
+def words_of(unit: Unit) -> frozenset[str]:
     """All words in a unit's text outside of comments, folded, and the names in its statements,
     which may continue on the next line."""
-    return {word for leaf in leaves(unit) for word in words_at(leaf)}
+    return words_below(unit, words_at)
 
 
 def words_at(leaf: Leaf) -> set[str]:

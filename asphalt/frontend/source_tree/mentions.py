@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from asphalt.frontend.source_tree.reading import Reader
 
 _NO_UNIT = -1
+_OF_MPI = "mpi_"
 _Places = tuple[list[tuple[str, int]], list[str]]
 
 
@@ -39,6 +40,7 @@ class Mentions:
         self._recalled = 0
         self._index: dict[str, list[tuple[str, int]]] = {}  # of names in the files that are in it
         self._indexed: set[str] = set()
+        self._with_mpi: dict[str, bool] = {}
 
     def of(self, name: str) -> tuple[set[Position], list[str]]:
         """The units that hold a folded name, and the files that hold it in statements
@@ -78,15 +80,29 @@ class Mentions:
         reader = self._reader
         reader.read_outlines(paths)
         missing = [path for path in paths if path not in self._indexed]
-        candidates = [path for path in missing if name in reader.search_text(path)]
+        texts = reader.search_text
+        if _OF_MPI in name:  # in few files, and asked for often
+            missing = [path for path in missing if self._names_mpi(path)]
+        candidates = [path for path in missing if name in texts(path)]
         reader.read_parts(candidates)
         unread = {path for path in candidates if not self._enter(path)}
         found = self._index.get(name, ())
         unread |= {path for path, number in found if number == _NO_UNIT}
-        unread |= {path for path in paths if self._is_in_included_units(name, path)}
+        unread |= {
+            path
+            for path in paths
+            if (reader.outline(path).loose_includes or reader.outline(path).unread_includes)
+            and self._is_in_included_units(name, path)
+        }
         places = {place for place in found if place[1] != _NO_UNIT}
         places |= set(self._in_includes(name, paths))
         return list(places), [path for path in paths if path in unread]
+
+    def _names_mpi(self, path: str) -> bool:
+        """Whether a file may hold a name of MPI."""
+        if path not in self._with_mpi:
+            self._with_mpi[path] = _OF_MPI in self._reader.search_text(path)
+        return self._with_mpi[path]
 
     def _enter(self, path: str) -> bool:
         """Enter the names of a file in the index; False if it is not a tree."""
@@ -111,5 +127,7 @@ class Mentions:
         reader = self._reader
         for path in paths:
             for number, unit in enumerate(reader.outline(path).units):
-                if any(name in reader.included_words(path, i.name) for i in unit.includes):
+                if unit.includes and any(
+                    name in reader.included_words(path, i.name) for i in unit.includes
+                ):
                     yield path, number

@@ -23,14 +23,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from asphalt.analysis.call_graph.call_sites import CallSites, unit_key
+from asphalt.analysis.call_graph.call_sites import CallSites, UnitKey, unit_key
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.vector_rounding import inexact
 from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.exchange.site import statements
 from asphalt.analysis.inlining.codes import TEXT, RefusedError
 from asphalt.analysis.inlining.plan import Inlining, closes_a_loop, planned
-from asphalt.analysis.inlining.procedure import communicates
+from asphalt.analysis.inlining.procedure import communicates, is_movable
 from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.analysis.verdicts.splitting_codes import DIGITS
@@ -78,6 +78,25 @@ class Inline(Step):
 def check(facts: UnitFacts) -> tuple[Found, ...]:
     """Each call of a procedure of the tree that communicates: a step, or why it is not inlined."""
     return tuple(found for _, found in _judged(facts))
+
+
+def may_find(facts: UnitFacts) -> bool:
+    """Whether the unit calls a procedure that communicates and that could be inlined somewhere,
+    whatever else stands in the unit."""
+    scopes = facts.effects.scopes
+    known: dict[UnitKey, bool] = {}
+    for leaf, _ in statements(facts.unit.body):
+        what = leaf.action
+        target = invoked(what, facts.scope) if isinstance(what, Call) else None
+        if target is not None:
+            callee, key = target[0], unit_key(target[0])
+            if key not in known:
+                known[key] = communicates(callee, scopes) and is_movable(
+                    callee, facts.located, scopes
+                )
+            if known[key]:
+                return True
+    return False
 
 
 def refusals(facts: UnitFacts, callee: Located) -> tuple[Refused, ...]:
