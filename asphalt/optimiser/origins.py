@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from weakref import WeakKeyDictionary
 
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.source import Span
 from asphalt.ir.tree import File, leaves
+
+_NONE: Mapping[int, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -25,12 +29,11 @@ def itself(place: SourceLine) -> SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """How a tree was made: from the tree ``before``, by a step about a ``line`` of it, with
-    statements that stood at ``spans``; None: a new statement."""
+    """How a tree was made: from the tree ``before``, with statements that stood at ``spans``, or in
+    a new statement's place, at the line of ``before`` that its step was about."""
 
     before: Tree
-    line: int
-    spans: tuple[Span | None, ...]
+    spans: tuple[Span | int, ...]
 
 
 class Origins:
@@ -42,13 +45,15 @@ class Origins:
         self._made: WeakKeyDictionary[Tree, _Made] = WeakKeyDictionary()
         self._numbers: WeakKeyDictionary[Tree, dict[int, int]] = WeakKeyDictionary()
 
-    def note(self, tree: Tree, before: Tree, line: int, file: File) -> None:
+    def note(
+        self, tree: Tree, before: Tree, line: int, file: File, lines: Mapping[int, int] = _NONE
+    ) -> None:
         """Record that a step about a line of ``before`` made ``tree``, from the syntax tree
         ``file``: statements that have not changed, or came from elsewhere, still have their spans
-        there."""
-        if tree is not self._given and tree is not before:
-            spans = tuple(leaf.span for leaf in leaves(file))
-            self._made.setdefault(tree, _Made(before, line, spans))
+        there.  ``lines``: those that other new statements are about, by identity."""
+        if tree is not self._given and tree is not before and tree not in self._made:
+            spans = (leaf.span or lines.get(id(leaf), line) for leaf in leaves(file))
+            self._made[tree] = _Made(before, tuple(spans))
 
     def place(self, tree: Tree, line: int) -> SourceLine | None:
         """Where the statement in a line of a tree stood in the user's source; None: it is new."""
@@ -69,10 +74,10 @@ class Origins:
             if made is None or number is None or number >= len(made.spans):
                 return None
             span = made.spans[number]
-            if span is not None:
+            if isinstance(span, Span):
                 path, line = span.file, span.first
             elif new:
-                line = made.line
+                line = span
             else:
                 return None
             tree = made.before

@@ -224,20 +224,9 @@ class Overlap:
         refused = tuple(f for f in found if isinstance(f, Refused))
         if Pass.NONBLOCKING not in self.shop.passes:
             return state, ()
-        split: list[Transfer] = []
-        for number, one in enumerate(found):
-            if isinstance(one, Refused) or one.line in left:
-                continue
-            assert isinstance(one, nonblocking.Split)
-            facts = self.shop.facts(state.tree)
-            # the same call: those before it are found no more.  Where control depends on what
-            # one of them gives, it may not be proved any more that all ranks come here
-            step = facts.once(nonblocking.check)[number - len(split)]
-            if isinstance(step, Refused):
-                continue
-            state = self.shop.applied(state, facts, nonblocking.TRANSFORMATION, step)
-            split.append(Transfer(one.line, one.operation, len(one.sides), one.assumed))
-        return replace(state, split=tuple(split)), refused
+        steps = [f for f in found if isinstance(f, nonblocking.Split) and f.line not in left]
+        split = tuple(Transfer(s.line, s.operation, len(s.sides), s.assumed) for s in steps)
+        return replace(self.shop.started(state, facts, steps), split=split), refused
 
     def _divided(self, state: UnitState, dividing: Transformation) -> UnitState:
         """Waits or nests divided wherever the window of a transfer gets more work by it."""
@@ -359,7 +348,7 @@ class Overlap:
         names = self.shop.model.names
         steps: list[Done] = []
         for step, trees in zip(found.steps, pairwise((self.shop.tree, *found.trees)), strict=True):
-            if step.transformation not in _PREPARING:
+            if step.transformation not in _PREPARING and trees[0] is not trees[1]:
                 before, after = map(self.shop.price, trees)
                 step = replace(step, gained=dict(zip(names, after.saved(before), strict=True)))
             steps.append(step)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,7 +18,7 @@ from asphalt.diagnostics.site_names import site_name
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Judge, Model, Price
 from asphalt.ir.program import Located
-from asphalt.ir.tree import leaves
+from asphalt.ir.tree import File, leaves
 from asphalt.optimiser.acceptance import accepted_now
 from asphalt.optimiser.options import Context, Options
 from asphalt.optimiser.origins import Origins, SourceLine
@@ -255,18 +255,56 @@ class Workshop:
             needed = step.plan.needed
             self._brought |= {new.lower() for new, _ in (*needed.variables, *needed.constants)}
             file = with_public_names(file, step.plan.needed.shown)
-        content = unparse(file).encode("latin-1")
-        place = self.given(self.place(state.tree, step.line))
-        own = isinstance(step, nonblocking.Split)  # of a transfer, which tells it
-        assumed = () if own else step.assumed
-        done = Done(transformation.name, step.does, step.evidence, place, assumed=assumed)
-        tree = self.known.tree(content)
-        self.origins.note(tree, state.tree, step.line, file)
         cleared = state.cleared
         if isinstance(step, redundant_stores.Stored):
             cleared |= {self.place(state.tree, step.line)}
-        steps, trees = (*state.steps, done), (*state.trees, tree)
-        return replace(state, tree=tree, steps=steps, trees=trees, cleared=cleared)
+        state = self._rewritten(state, file, step.line, {})
+        return self._noted(replace(state, cleared=cleared), transformation.name, step.reported)
+
+    def started(
+        self, state: UnitState, facts: UnitFacts, steps: Sequence[nonblocking.Split]
+    ) -> UnitState:
+        """The state with several blocking operations taken apart; ``facts``: those that they were
+        found with."""
+        if not steps:
+            return state
+        units = [facts.unit, *nonblocking.one_by_one(facts, steps)]
+        lines: dict[int, int] = {}
+        old = {id(leaf) for leaf in leaves(facts.unit)}
+        for step, unit in zip(steps, units[1:], strict=True):
+            for leaf in leaves(unit):
+                if id(leaf) not in old:
+                    lines.setdefault(id(leaf), step.line)
+        file = replace_unit(state.tree.file(self.path), facts.unit, units[-1])
+        name = nonblocking.TRANSFORMATION.name
+        return self._noted(self._rewritten(state, file, steps[0].line, lines), name, steps)
+
+    def _rewritten(
+        self, state: UnitState, file: File, line: int, lines: Mapping[int, int]
+    ) -> UnitState:
+        """The state with another syntax tree of the file, made by a step about a line; ``lines``:
+        those of new statements that come from steps about others, by identity."""
+        tree = self.known.tree(unparse(file).encode("latin-1"))
+        self.origins.note(tree, state.tree, line, file, lines)
+        return replace(state, tree=tree, trees=(*state.trees, tree))
+
+    def _noted(self, state: UnitState, name: Pass, steps: Sequence[Step]) -> UnitState:
+        """The state with the steps that have led to its tree from the one before."""
+        *_, before, tree = (self.tree, *state.trees)
+        done = tuple(
+            Done(
+                name,
+                step.does,
+                step.evidence,
+                self.given(self.place(before, step.line)),
+                # those of a transfer are told with it
+                assumed=() if isinstance(step, nonblocking.Split) else step.assumed,
+            )
+            for step in steps
+        )
+        between = (before,) * (len(done) - 1)
+        trees = (*state.trees[:-1], *between, tree)
+        return replace(state, steps=(*state.steps, *done), trees=trees)
 
 
 def _tilings(facts: UnitFacts) -> Iterator[Pipeline]:

@@ -57,26 +57,29 @@ class Conflict:
         they do not."""
         if self.region is None or self.first is None or self.second is None:
             return None
-        named = _names_of(self.first) | _names_of(self.second)
+        region, first, second = self.region, self.first, self.second
+        named = _names_of(first) | _names_of(second)
         positive = sorted(name for name in named if is_positive(name))
-        if not positive or not self._resolved_by(positive):
+        if not positive or region.conflict(first, second, _positive(positive)) is not None:
             return None
-        fewest = (name for name in positive if self._resolved_by((name,)))
-        one = next(fewest, None) if len(positive) > 1 else None
-        return frozenset(positive if one is None else (one,))
-
-    def _resolved_by(self, positive: Sequence[str]) -> bool:
-        """Whether nothing conflicts if some named constants are positive."""
-        assert self.region is not None and self.first is not None and self.second is not None
-
-        def order(
-            problem: AffineProblem, then: Mapping[str, str], later: Mapping[str, str]
-        ) -> None:
-            del then, later
+        if len(positive) > 1:
             for name in positive:
-                problem.add(Poly.atom(Ref(name, name)), ">=", Poly.constant(1), {})
+                if region.conflict(first, second, _positive((name,))) is None:
+                    return frozenset((name,))
+        return frozenset(positive)
 
-        return self.region.conflict(self.first, self.second, order) is None
+
+def _positive(
+    names: Sequence[str],
+) -> Callable[[AffineProblem, Mapping[str, str], Mapping[str, str]], None]:
+    """The constraint that some named constants are positive."""
+
+    def order(problem: AffineProblem, then: Mapping[str, str], later: Mapping[str, str]) -> None:
+        del then, later
+        for name in names:
+            problem.add(Poly.atom(Ref(name, name)), ">=", Poly.constant(1), {})
+
+    return order
 
 
 def _names_of(access: Access) -> frozenset[str]:
@@ -182,7 +185,13 @@ class Independence:
         return Scopes(self.facts.scope.program).of(self.facts.located)
 
     def _conflicts(self, first: Node, second: Node) -> Iterator[Conflict]:
-        """The conflicts of two statements, each found on demand."""
+        """The conflicts of two statements, each found on demand.
+
+        They are those of the statements where they stand in the unit.  Whatever has moved in the
+        meantime legally, each accesses the same elements.
+        """
+        if self._stands_behind(first, second):
+            first, second = second, first
         key = (id(first), id(second))
         if key not in self._looked_at:
             rest = self._conflicts_of(first, second)
@@ -236,6 +245,11 @@ class Independence:
                         why = "other ranks may access it through a window"
                     reason += "" if why is None else f" ({why})"
                     yield Conflict(reason, region, a, b)
+
+    def _stands_behind(self, first: Node, second: Node) -> bool:
+        """Whether ``first`` stands behind ``second`` in the unit."""
+        places = [self._places.get(id(next(leaves(node)))) for node in (first, second)]
+        return places[0] is not None and places[1] is not None and places[0] > places[1]
 
     def _defined_between(self, first: Node, second: Node) -> frozenset[str]:
         """The storages that may be defined between two statements of the unit as it stands: what is

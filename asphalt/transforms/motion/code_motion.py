@@ -51,6 +51,10 @@ from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
 from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
 
+MOST_MOVES = 500
+"""In one list; more is a defect, not a program."""
+
+
 @dataclass(frozen=True, slots=True)
 class Move(Step):
     """Statement ``origin`` of a list moves to ``target``; ``path`` leads to the list.
@@ -63,19 +67,50 @@ class Move(Step):
     target: int
     sizes: frozenset[str] = frozenset()
 
+    def moved(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        """The statements of the list after the move."""
+        rest = [*nodes[: self.origin], *nodes[self.origin + 1 :]]
+        rest.insert(self.target, nodes[self.origin])
+        return tuple(rest)
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule(Step):
+    """The statements of a list in another order: ``moves``, one after the other.
+
+    The proof of each pair holds in any order of the list that legal moves have led to: a statement
+    accesses the same elements in all of them.
+    """
+
+    moves: tuple[Move, ...]
+
+    @property
+    def reported(self) -> tuple[Step, ...]:
+        """The moves."""
+        return self.moves
+
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
-    """The moves that fill the window of some transfer of a unit."""
-    return tuple(moves(facts))
+    """The schedules of the lists of a unit, each of which fills windows of transfers."""
+    return tuple(schedules(facts))
 
 
-def moves(facts: UnitFacts) -> Iterator[Move]:
-    """These moves, found one by one: most of the work for the second one is in vain once the first
-    one is made."""
+def schedules(facts: UnitFacts) -> Iterator[Schedule]:
+    """These schedules, found one by one: most of the work for the second one is in vain once the
+    first one is made."""
     messages = facts.once(Messages)
     order = facts.once(Independence.of)
     for path, siblings in lists_in(facts.unit.body):
-        yield from _Window.moves(siblings, path, messages, order)
+        moves: list[Move] = []
+        while len(moves) < MOST_MOVES:
+            move = next(_Window.moves(siblings, path, messages, order), None)
+            if move is None:
+                break
+            moves.append(move)
+            siblings = move.moved(siblings)
+        if moves:
+            first = moves[0]
+            yield Schedule(first.line, first.does, first.evidence, tuple(moves))
 
 
 def busy_requests(facts: UnitFacts) -> frozenset[str]:
@@ -105,17 +140,18 @@ def hidden_work(facts: UnitFacts) -> int:
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:
-    """The unit with one statement moved.  If the move needs sizes, the unit does not compile with
-    others."""
-    assert isinstance(step, Move)
+    """The unit with the statements of a list in another order.  If moves need sizes, the unit does
+    not compile with others."""
+    assert isinstance(step, Schedule)
 
     def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-        rest = [*nodes[: step.origin], *nodes[step.origin + 1 :]]
-        rest.insert(step.target, nodes[step.origin])
-        return tuple(rest)
+        for move in step.moves:
+            nodes = move.moved(nodes)
+        return nodes
 
-    body = rewrite_list(facts.unit.body, (*step.path, 0), change)
-    return with_checked_sizes(replace(facts.unit, body=body), step.sizes, facts)
+    body = rewrite_list(facts.unit.body, (*step.moves[0].path, 0), change)
+    sizes = frozenset[str]().union(*(move.sizes for move in step.moves))
+    return with_checked_sizes(replace(facts.unit, body=body), sizes, facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +357,6 @@ TRANSFORMATION = Transformation(
     Pass.MOTION,
     Phase.WINDOWS,
     "Starts move up, waits move down, and computation moves between them.",
-    moves,
+    schedules,
     apply,
 )

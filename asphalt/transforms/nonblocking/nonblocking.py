@@ -19,7 +19,7 @@ other code move between start and wait.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.data_flow.error_codes import SUCCESS
@@ -118,8 +118,24 @@ def _split(
 def apply(facts: UnitFacts, step: Step) -> Unit:
     """The unit with one transfer split into starts and waits."""
     assert isinstance(step, Split)
-    first = next_number(facts, REQUEST)
-    names = [f"{REQUEST}{number}" for number, _ in enumerate(step.sides, first)]
+    return _applied(facts.unit, step, next_number(facts, REQUEST), facts)
+
+
+def one_by_one(facts: UnitFacts, steps: Iterable[Split]) -> Iterator[Unit]:
+    """The unit after each of several steps, on top of those before it.
+
+    Each wait is right behind its start: what is proved of the other transfers still holds.
+    """
+    unit, number = facts.unit, next_number(facts, REQUEST)
+    for step in steps:
+        unit = _applied(unit, step, number, facts)
+        number += len(step.sides)
+        yield unit
+
+
+def _applied(unit: Unit, step: Split, number: int, facts: UnitFacts) -> Unit:
+    """A unit with one transfer of it split; ``number``: of its first request."""
+    names = [f"{REQUEST}{one}" for one, _ in enumerate(step.sides, number)]
     calls: list[What] = []
     for name, side in zip(names, step.sides, strict=True):
         calls.append(Call(var(side.start), (*side.arguments, var(name))))
@@ -127,13 +143,13 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
         status = () if side.status is None else (side.status,)
         calls.append(Call(var(side.wait), (var(name), *side.buffers, *status)))
     mark = f"asphalt: {step.operation} made non-blocking"
-    body = flat_map(facts.unit.body, step.leaf, instead(step, calls, mark, facts))
+    body = flat_map(unit.body, step.leaf, instead(step, calls, mark, facts))
     entities = tuple(Entity(name, name, None) for name in names)
     declared = Decl("type", TypeSpec("integer"), (), None, entities)
     runtime = {name for side in step.sides for name in (side.start, side.wait)}
     if any(side.in_place for side in step.sides):
         runtime.add(IN_PLACE)
-    unit = replace(facts.unit, body=body)
+    unit = replace(unit, body=body)
     return added(unit, facts.located.form, facts.eol, runtime, (declared,))
 
 

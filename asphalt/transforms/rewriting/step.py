@@ -38,6 +38,11 @@ class Step:
     evidence: tuple[str, ...]
     assumed: tuple[str, ...] = field(default=(), kw_only=True)
 
+    @property
+    def reported(self) -> tuple[Step, ...]:
+        """The steps that it consists of, as people are told of them."""
+        return (self,)
+
 
 @dataclass(frozen=True, slots=True)
 class Trial(Step):
