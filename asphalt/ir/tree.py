@@ -11,13 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import TypeVar, cast
 
 from asphalt.ir.source import Form, Span, Trivia
 from asphalt.ir.stmt import Call, Guarded, Plain, What
 
 
+class _Remembering:
+    """A node never changes, and so remembers its leaves and what was found out about it alone."""
+
+    __slots__ = ("_found", "_leaves")
+    _leaves: tuple[Leaf, ...]
+    _found: dict[Callable[..., object], object]
+
+
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(_Remembering):
     """A statement with the text around it.
 
     ``span`` is that of the body; None for a statement that asphalt made.  ``joined``: it follows a
@@ -57,16 +66,8 @@ class Leaf:
         return action if isinstance(action, Call) else None
 
 
-class _Inner:
-    """A node with others below it: it remembers its leaves and words, for it never changes."""
-
-    __slots__ = ("_leaves", "_words")
-    _leaves: tuple[Leaf, ...]
-    _words: frozenset[str]
-
-
 @dataclass(frozen=True, slots=True)
-class Do(_Inner):
+class Do(_Remembering):
     """A DO construct.
 
     ``end`` is the END DO, or a ``10 continue`` that ends this loop alone.  ``end`` None: the loop
@@ -91,7 +92,7 @@ class Arm:
 
 
 @dataclass(frozen=True, slots=True)
-class Branch(_Inner):
+class Branch(_Remembering):
     """IF, SELECT CASE, SELECT TYPE, SELECT RANK, WHERE construct.  ``kind``: if, select, where."""
 
     kind: str
@@ -100,7 +101,7 @@ class Branch(_Inner):
 
 
 @dataclass(frozen=True, slots=True)
-class Block(_Inner):
+class Block(_Remembering):
     """A construct that only groups.
 
     ``kind``: associate, block, critical, forall, team in executable parts; type, enum, interface in
@@ -114,7 +115,7 @@ class Block(_Inner):
 
 
 @dataclass(frozen=True, slots=True)
-class Unit(_Inner):
+class Unit(_Remembering):
     """A program unit or procedure.
 
     ``kind``: program module submodule subroutine function block_data module_procedure.
@@ -132,10 +133,12 @@ class Unit(_Inner):
 
 
 Node = Leaf | Do | Branch | Block | Unit
+T = TypeVar("T")
+N = TypeVar("N", bound=_Remembering)
 
 
 @dataclass(frozen=True, slots=True)
-class File(_Inner):
+class File(_Remembering):
     """A source file.
 
     ``eol`` and ``width`` (line limit in columns) are what new statements are printed with.
@@ -151,16 +154,6 @@ class File(_Inner):
     tail: tuple[Trivia, ...] = ()
     bom: str = ""
     stray: tuple[Leaf, ...] = ()
-
-
-def words_below(unit: Unit, words_at: Callable[[Leaf], Iterable[str]]) -> frozenset[str]:
-    """The words in the statements of a unit, as ``words_at`` finds them, always the same one."""
-    try:
-        return unit._words
-    except AttributeError:
-        found = frozenset(word for leaf in leaves(unit) for word in words_at(leaf))
-        object.__setattr__(unit, "_words", found)
-        return found
 
 
 def leaves(node: Node | File) -> Iterator[Leaf]:
@@ -207,6 +200,18 @@ def _leaves_below(node: Do | Branch | Block | Unit | File) -> Iterator[Leaf]:
 def _leaves_of(nodes: Iterable[Node]) -> Iterator[Leaf]:
     for node in nodes:
         yield from leaves(node)
+
+
+def once(node: N, find: Callable[[N], T]) -> T:
+    """What ``find`` says of a node, asked once: it depends on nothing else, and does not change."""
+    try:
+        found = node._found
+    except AttributeError:
+        found = {}
+        object.__setattr__(node, "_found", found)
+    if find not in found:
+        found[find] = find(node)
+    return cast(T, found[find])
 
 
 def units_in(node: File | Unit) -> Iterator[Unit]:

@@ -74,6 +74,18 @@ def path_witness(
     return None
 
 
+def points_before(graph: ControlFlow, targets: Iterable[int]) -> frozenset[int]:
+    """The points from which a path of at least one edge leads to one of ``targets``."""
+    found: set[int] = set()
+    work = list(targets)
+    while work:
+        for here in graph.predecessors[work.pop()]:
+            if here not in found:
+                found.add(here)
+                work.append(here)
+    return frozenset(found)
+
+
 def leads_to(
     graph: ControlFlow,
     starts: Collection[int],

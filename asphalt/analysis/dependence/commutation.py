@@ -11,6 +11,7 @@ within a list.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -268,20 +269,30 @@ class Independence:
         )
 
     def _defined_by(self, leaf: Leaf) -> frozenset[str]:
-        """The storages that one line may define; an operation that it completes may define its
-        buffers."""
-        if id(leaf) not in self._definitions:
-            accesses = self.accesses(leaf)
-            if accesses is None:
-                accesses = tuple(
-                    a for node in self.facts.unit.body for a in self.facts.footprint(node).accesses
-                )
-            self._definitions[id(leaf)] = frozenset(a.storage for a in accesses if a.writes)
-        return self._definitions[id(leaf)]
+        """The storages that one line may define; a completion may define all receive buffers."""
+        found = self._definitions.get(id(leaf), frozenset())
+        if any(stage_of(call) is not Stage.NOTHING for _, call in self.messages.calls(leaf)):
+            found |= self._received
+        return found
 
     @cached_property
     def _definitions(self) -> dict[int, frozenset[str]]:
-        return {}
+        found: defaultdict[int, set[str]] = defaultdict(set)
+        for access in self.facts.values.footprint.accesses:
+            if access.writes:
+                found[id(access.leaf)].add(access.storage)
+        return {leaf: frozenset(storages) for leaf, storages in found.items()}
+
+    @cached_property
+    def _received(self) -> frozenset[str]:
+        """The storages that MPI may define after the call that names them: receive buffers of the
+        unit, and whatever others may have passed to MPI."""
+        accesses = self.facts.reaching.accesses
+        storages = {access.storage for access in self.facts.values.footprint.accesses}
+        started = frozenset[str]().union(
+            *(self._definitions.get(id(leaf), ()) for leaf, _ in self.messages.own_calls())
+        )
+        return started | {storage for storage in storages if accesses.is_exposed(storage)}
 
     @cached_property
     def _unit_leaves(self) -> tuple[Leaf, ...]:

@@ -81,7 +81,7 @@ class InlinedNames:
     _shown: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._taken = {*words_of(self.caller.unit), *words_of(self.callee.unit)}
+        self._taken: set[str] = {*words_of(self.caller.unit)} | words_of(self.callee.unit)
         self._from_modules = used_names(self.caller)
         self._here = words_of(self.caller.unit)
         self._mpi = MpiNames(self.callee, self.caller, self._here, self._uses)

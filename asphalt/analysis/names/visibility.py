@@ -13,7 +13,7 @@ from asphalt.analysis.names.type_equality import symbol_key
 from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.ir.expr import Expr, names_in
 from asphalt.ir.stmt import Decl
-from asphalt.ir.tree import Block, Leaf, Node, Unit, leaves, words_below
+from asphalt.ir.tree import Block, Leaf, Node, Unit, leaves, once
 
 _WORD = re.compile(r"[a-z]\w*", re.ASCII)
 _DECLARING = frozenset({"type", "parameter", "common", "dimension", "save"})
@@ -31,11 +31,19 @@ def constant_length(symbol: Symbol) -> int | None:
 def words_of(unit: Unit) -> frozenset[str]:
     """All words in a unit's text outside of comments, folded, and the names in its statements,
     which may continue on the next line."""
-    return words_below(unit, words_at)
+    return once(unit, _words_of)
 
 
-def words_at(leaf: Leaf) -> set[str]:
+def _words_of(unit: Unit) -> frozenset[str]:
+    return frozenset(word for leaf in leaves(unit) for word in words_at(leaf))
+
+
+def words_at(leaf: Leaf) -> frozenset[str]:
     """All words in the text of one statement, folded, and the names in it."""
+    return once(leaf, _words_at)
+
+
+def _words_at(leaf: Leaf) -> frozenset[str]:
     found = set(_WORD.findall((leaf.body or "").lower()))
     found |= leaf.cut
     found |= named_by(leaf.what) or frozenset()
@@ -44,7 +52,7 @@ def words_at(leaf: Leaf) -> set[str]:
     what = leaf.what
     if isinstance(what, Decl):
         found |= {entity.name for entity in what.entities}
-    return found
+    return frozenset(found)
 
 
 def used_before(scope: Scope) -> frozenset[str]:

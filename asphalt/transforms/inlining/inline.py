@@ -77,7 +77,12 @@ class Inline(Step):
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
     """Each call of a procedure of the tree that communicates: a step, or why it is not inlined."""
-    return tuple(found for _, found in _judged(facts))
+    return tuple(judged(facts))
+
+
+def judged(facts: UnitFacts) -> Iterator[Inline | Refused]:
+    """The same, found one by one."""
+    return (found for _, found in _judged(facts))
 
 
 def may_find(facts: UnitFacts) -> bool:
@@ -448,6 +453,6 @@ TRANSFORMATION = Transformation(
     Pass.INLINE,
     Phase.PREPARATION,
     "A procedure that communicates is inlined at its call.",
-    check,
+    judged,
     apply,
 )

@@ -21,6 +21,8 @@ section 6: communication and computation "at the same level").
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.commutation import Independence
@@ -41,9 +43,13 @@ from asphalt.transforms.rewriting.step import Found, Phase, Transformation
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
     """The calls behind receives whose procedures are a nest: steps, or why they are not inlined."""
+    return tuple(judged(facts))
+
+
+def judged(facts: UnitFacts) -> Iterator[Found]:
+    """The same, found one by one."""
     scopes = facts.effects.scopes
     sites = CallSites(scopes)
-    found: list[Found] = []
     for leaf, place in statements(facts.unit.body):
         what = leaf.action
         target = invoked(what, facts.scope) if isinstance(what, Call) else None
@@ -53,8 +59,7 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
         if communicates(callee, scopes):
             continue
         plan = planned(facts, leaf, place, call, callee, sites)
-        found.append(plan if isinstance(plan, Refused) else inline.inlined(facts, plan))
-    return tuple(found)
+        yield plan if isinstance(plan, Refused) else inline.inlined(facts, plan)
 
 
 apply = inline.apply
@@ -85,6 +90,6 @@ TRANSFORMATION = Transformation(
     Pass.INLINE,
     Phase.ITERATIONS,
     "A procedure that computes a nest is inlined behind a transfer.",
-    check,
+    judged,
     inline.apply,
 )

@@ -50,7 +50,6 @@ from asphalt.transforms.rewriting.checked_sizes import can_check, with_checked_s
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
 from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
-
 MOST_MOVES = 500
 """In one list; more is a defect, not a program."""
 
