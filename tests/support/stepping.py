@@ -79,7 +79,7 @@ class Stepped:
         count = 0
         while (first := self._first(modules, unit)) is not None:
             self.apply(*first)
-            count += 1
+            count += len(first[-1].reported)
             assert count < MANY, "it does not end"
         return count
 

@@ -45,10 +45,35 @@ class Decided(Step):
     left: tuple[Node, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class AllDecided(Step):
+    """Several branches, none of which stands in another one of them, in source order."""
+
+    branches: tuple[Decided, ...]
+
+    @property
+    def reported(self) -> tuple[Step, ...]:
+        """The branches one by one."""
+        return self.branches
+
+
 def check(facts: UnitFacts) -> tuple[Found, ...]:
-    """The branches of a unit with constant conditions, the outermost first."""
+    """The outermost branches of a unit with constant conditions, as one step."""
+    outermost: list[Decided] = []
+    for one in _decided(facts):
+        if not any(one.path[: len(other.path)] == other.path for other in outermost):
+            outermost.append(one)
+    if not outermost:
+        return ()
+    outermost.sort(key=lambda one: one.path)
+    first = outermost[0]
+    return (AllDecided(first.line, first.does, first.evidence, tuple(outermost)),)
+
+
+def _decided(facts: UnitFacts) -> list[Decided]:
+    """The branches with constant conditions, the outermost first."""
     truth = ConstantConditions(facts.scope, facts.values)
-    found = []
+    found: list[Decided] = []
     for path, siblings in _lists(facts.unit.body, ()):
         for number, node in enumerate(siblings):
             left = _left(node, truth, facts)
@@ -59,12 +84,19 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
             evidence = ("its condition is made of constants", "nothing else depends on it")
             does = f"the branch in {facts.at(head)} is decided"
             found.append(Decided(line_of(head), does, evidence, (*path, number), left))
-    return tuple(found)
+    return found
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:
-    """The unit with one branch replaced by the statements that are executed."""
-    assert isinstance(step, Decided)
+    """The unit with branches replaced by the statements that are executed."""
+    assert isinstance(step, AllDecided)
+    body = facts.unit.body
+    for one in reversed(step.branches):  # so that the paths to those before it still lead there
+        body = _replaced(body, one)
+    return replace(facts.unit, body=body)
+
+
+def _replaced(body: tuple[Node, ...], step: Decided) -> tuple[Node, ...]:
     number = step.path[-1]
 
     def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -80,7 +112,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
             after = (in_front(after[0], kept), *after[1:])
         return (*before, *left, *after)
 
-    return replace(facts.unit, body=rewrite_list(facts.unit.body, step.path, change))
+    return rewrite_list(body, step.path, change)
 
 
 def _lists(
