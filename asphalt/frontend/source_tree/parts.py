@@ -1,11 +1,12 @@
 """The interpreted statements of a file: as a whole, or unit by unit.
 
-These functions run in worker processes; each takes a ``Request`` and gives something that packs.
+Most of these functions run in worker processes; each takes a ``Request`` and gives something that
+packs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from asphalt.frontend.lexical.preprocess import preprocess
@@ -32,12 +33,12 @@ from asphalt.ir.tree import File, Leaf, Unit, leaves
 class UnitParts:
     """The units of a file in the order of ``units_in``, each by itself.
 
-    ``units`` are packed; a contained unit is represented by its head and one opaque statement that
-    holds every name in it.  ``words`` are the names in the own statements of each unit, ``loose``
-    those in statements of no unit: one a line, with a line break at both ends.
+    ``units`` may be packed; a contained unit is represented by its head and one opaque statement
+    that holds every name in it.  ``words`` are the names in the own statements of each unit,
+    ``loose`` those in statements of no unit: one a line, with a line break at both ends.
     """
 
-    units: tuple[bytes, ...]
+    units: tuple[bytes | Unit, ...]
     words: tuple[str, ...]
     loose: str
 
@@ -49,14 +50,24 @@ def interpreted(request: Request) -> tuple[bytes, bytes]:
     """
     file = _tree(request)
     units = tuple(interpret_unit(unit, deep=True) for unit in file.units)
-    return pack(replace(file, units=units)), pack(_parts(file, units))
+    return pack(replace(file, units=units)), pack(_parts(file, units, pack))
+
+
+def read_in_place(request: Request) -> tuple[File, UnitParts]:
+    """The tree of a file and its ``UnitParts``, not packed; raises InputError.
+
+    This is for text that asphalt has printed from a tree: all of its statements can be read.
+    """
+    file = _tree(request)
+    units = tuple(interpret_unit(unit, deep=True) for unit in file.units)
+    return replace(file, units=units), _parts(file, units, _as_it_is)
 
 
 def parts(request: Request) -> tuple[bytes]:
     """The packed ``UnitParts`` of a file alone; raises InputError."""
     file = _tree(request)
     units = tuple(interpret_unit(unit, deep=True) for unit in file.units)
-    return (pack(_parts(file, units)),)
+    return (pack(_parts(file, units, pack)),)
 
 
 def indexed(request: Request) -> bytes:
@@ -74,7 +85,11 @@ def unread_file(request: Request, reason: str) -> File:
 def unread_parts(request: Request, reason: str) -> UnitParts:
     """The parts of a file that was split but whose statements could not be interpreted."""
     file = _tree(request)
-    return _parts(file, tuple(_opaque(unit, reason) for unit in file.units))
+    return _parts(file, tuple(_opaque(unit, reason) for unit in file.units), pack)
+
+
+def _as_it_is(unit: Unit) -> Unit:
+    return unit
 
 
 def _tree(request: Request) -> File:
@@ -84,19 +99,22 @@ def _tree(request: Request) -> File:
     return build(source, *split(source, facts))
 
 
-def _parts(file: File, interpreted_units: tuple[Unit, ...]) -> UnitParts:
-    """The parts of a file, from its uninterpreted tree and its interpreted units."""
-    packed: list[bytes] = []
+def _parts(
+    file: File, interpreted_units: tuple[Unit, ...], form: Callable[[Unit], bytes | Unit]
+) -> UnitParts:
+    """The parts of a file, from its uninterpreted tree and its interpreted units; ``form``: in
+    which form each unit is kept."""
+    kept: list[bytes | Unit] = []
     words: list[str] = []
 
     def below(raw: Unit, unit: Unit) -> tuple[Unit, frozenset[str]]:
         """What represents the unit in its host, and all names in it."""
-        at = len(packed)
+        at = len(kept)
         own = frozenset(_own_names(raw, file.form))
-        packed.append(b"")
+        kept.append(unit)
         words.append(_lines(own))
         inner = [below(r, u) for r, u in zip(raw.contained, unit.contained, strict=True)]
-        packed[at] = pack(replace(unit, contained=tuple(shell for shell, _ in inner)))
+        kept[at] = form(replace(unit, contained=tuple(shell for shell, _ in inner)))
         names = own.union(*(names for _, names in inner))
         text = " ".join(sorted(names))
         statement = Leaf(Opaque(text, "it stands in another unit", names), body=text)
@@ -108,7 +126,7 @@ def _parts(file: File, interpreted_units: tuple[Unit, ...]) -> UnitParts:
     loose = {name for leaf in file.stray for name in names_in_code(code_of(leaf), file.form)}
     for text, _ in compiled_comments((*file.stray, at_the_end(file.tail)), file.form):
         loose |= set(names_in_code(text, file.form))
-    return UnitParts(tuple(packed), tuple(words), _lines(loose))
+    return UnitParts(tuple(kept), tuple(words), _lines(loose))
 
 
 def _own_names(unit: Unit, form: Form) -> Iterator[str]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -16,6 +15,7 @@ from asphalt.config.settings import Settings
 from asphalt.frontend.lexical.preprocess import has_cpp_lines
 from asphalt.frontend.lexical.source_text import OLD_LINE_ENDS, form_of, has_old_line_ends
 from asphalt.frontend.source_tree.cache import Cache, cache_directory, key_of, unpack
+from asphalt.frontend.source_tree.file_entry import FileEntry, batched
 from asphalt.frontend.source_tree.includes import (
     Headers,
     IncludeRequest,
@@ -25,12 +25,13 @@ from asphalt.frontend.source_tree.includes import (
     is_mpi_header,
 )
 from asphalt.frontend.source_tree.index import FileIndex
-from asphalt.frontend.source_tree.outline import Outline, Request, outlines
+from asphalt.frontend.source_tree.outline import Outline, Request, outline, outlines
 from asphalt.frontend.source_tree.parts import (
     UnitParts,
     indexed,
     interpreted,
     parts,
+    read_in_place,
     unread_file,
     unread_parts,
 )
@@ -42,7 +43,7 @@ from asphalt.frontend.source_tree.scan import (
     sentinels_blanked,
     words_in,
 )
-from asphalt.frontend.source_tree.workers import Failed, shared_workers
+from asphalt.frontend.source_tree.workers import Failed, attempted, shared_workers
 from asphalt.ir.source import Form
 from asphalt.ir.tree import File, Node, Unit
 
@@ -51,20 +52,6 @@ TIME_LIMIT = 30.0
 _BATCH = 300_000
 """Bytes of source that are outlined in one piece of work."""
 _FILE, _PARTS = "file", "parts"
-
-
-@dataclass(frozen=True, slots=True)
-class FileEntry:
-    """A Fortran file of the tree.  ``has_mpi``: it may hold an MPI call; ``cpp``: it has
-    preprocessor lines; ``key`` changes with everything that determines what the file means."""
-
-    path: str
-    form: Form
-    size: int
-    lines: int
-    has_mpi: bool
-    cpp: bool
-    key: str
 
 
 class Reader:
@@ -144,7 +131,8 @@ class Reader:
         units = self._readers[path]._units
         if (path, number) not in units:
             assert parts is not None
-            found = unpack(parts.units[number])
+            kept = parts.units[number]
+            found = unpack(kept) if isinstance(kept, bytes) else kept
             assert isinstance(found, Unit)
             units[path, number] = found
             self._readers[path]._numbers[id(found)] = number
@@ -221,6 +209,14 @@ class Reader:
                 yield reader, same
 
     def _read_outlines(self, paths: Sequence[str]) -> None:
+        if self._is_edited:
+            for path in paths:
+                if path not in self.outlines:
+                    made = attempted(outline, self._request(path))
+                    self.outlines[path] = (
+                        self._broken(path, made) if isinstance(made, Failed) else made
+                    )
+            return
         missing: list[str] = []
         for path in paths:
             if path in self.outlines:
@@ -230,7 +226,7 @@ class Reader:
                 self.outlines[path] = known
             else:
                 missing.append(path)
-        batches = list(self._batches(missing))
+        batches = list(batched((self.entries[path] for path in missing), _BATCH))
         requests = [[self._request(path) for path in batch] for batch in batches]
         results = self._workers.run(outlines, requests, TIME_LIMIT)
         again: list[str] = []
@@ -238,10 +234,10 @@ class Reader:
             if isinstance(result, Failed) and len(batch) > 1:
                 again += batch
                 continue
-            for path, outline in zip(batch, self._unpacked(batch, result), strict=True):
-                self.outlines[path] = outline
+            for path, found in zip(batch, self._unpacked(batch, result), strict=True):
+                self.outlines[path] = found
                 if not isinstance(result, Failed):
-                    self._cache.put(key_of("outline", self.entries[path].key), outline)
+                    self._cache.put(key_of("outline", self.entries[path].key), found)
         for path in again:
             (result,) = self._workers.run(outlines, [[self._request(path)]], TIME_LIMIT)
             (self.outlines[path],) = self._unpacked([path], result)
@@ -271,6 +267,9 @@ class Reader:
         """Notes for each path of which the first of ``kinds`` is not known what ``function`` makes
         of it, a value for each kind (kept in the cache), None where it is no tree, or what
         ``unread`` makes of it where that fails."""
+        if self._is_edited:
+            self._read_in_place(paths, kinds[0])
+            return
         first = self._made[kinds[0]]
         wanted = [path for path in dict.fromkeys(paths) if path not in first]
         self.read_outlines(wanted)
@@ -285,14 +284,35 @@ class Reader:
         results = self._workers.run(function, requests, TIME_LIMIT)
         for path, result in zip(missing, results, strict=True):
             if isinstance(result, Failed):
-                self.failed = True
-                message = f"its statements could not be understood: {result.reason}"
-                self.problems.append(InputProblem(path, None, message))
+                self._note_unread(path, result)
                 first[path] = unread(self._request(path), result.reason)
                 continue
             for kind, data in zip(kinds, result, strict=True):
                 self._cache.write(key_of(kind, self.entries[path].key), data)
                 self._made[kind].setdefault(path, unpack(data))
+
+    def _read_in_place(self, paths: Sequence[str], kind: str) -> None:
+        """Reads files with other contents, which asphalt has printed, in this process."""
+        for path in dict.fromkeys(paths):
+            if path in self._made[kind]:
+                continue
+            if self.outline(path).broken:
+                self._made[kind][path] = None
+                continue
+            result = attempted(read_in_place, self._request(path))
+            if isinstance(result, Failed):
+                self._note_unread(path, result)
+                result = (
+                    unread_file(self._request(path), result.reason),
+                    unread_parts(self._request(path), result.reason),
+                )
+            for name, value in zip((_FILE, _PARTS), result, strict=True):
+                self._made[name].setdefault(path, value)
+
+    def _note_unread(self, path: str, result: Failed) -> None:
+        self.failed = True
+        message = f"its statements could not be understood: {result.reason}"
+        self.problems.append(InputProblem(path, None, message))
 
     def search_text(self, path: str) -> str:
         """Text in lower case that holds every name of the file."""
@@ -417,19 +437,10 @@ class Reader:
 
     def _unpacked(self, batch: Sequence[str], result: bytes | Failed) -> Sequence[Outline]:
         if isinstance(result, Failed):
-            self.failed = True
-            problem = InputProblem(batch[0], None, f"could not be read: {result.reason}")
-            return [Outline(self.entries[batch[0]].cpp, broken=True, problems=(problem,))]
+            return [self._broken(batch[0], result)]
         return cast(tuple[Outline, ...], unpack(result))
 
-    def _batches(self, paths: Sequence[str]) -> Iterator[list[str]]:
-        batch: list[str] = []
-        size = 0
-        for path in paths:
-            batch.append(path)
-            size += self.entries[path].size
-            if size > _BATCH:
-                yield batch
-                batch, size = [], 0
-        if batch:
-            yield batch
+    def _broken(self, path: str, result: Failed) -> Outline:
+        self.failed = True
+        problem = InputProblem(path, None, f"could not be read: {result.reason}")
+        return Outline(self.entries[path].cpp, broken=True, problems=(problem,))

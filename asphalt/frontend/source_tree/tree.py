@@ -17,13 +17,14 @@ from pathlib import Path
 from asphalt.config.errors import InputError
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.cache import key_of
+from asphalt.frontend.source_tree.file_entry import FileEntry
 from asphalt.frontend.source_tree.foreign import ForeignFiles
 from asphalt.frontend.source_tree.index import FileIndex
 from asphalt.frontend.source_tree.mentions import Mentions, Position
 from asphalt.frontend.source_tree.mpi_calls import MpiCalls
 from asphalt.frontend.source_tree.outline import Outline
 from asphalt.frontend.source_tree.problems import InputProblem, merged
-from asphalt.frontend.source_tree.reading import FileEntry, Reader
+from asphalt.frontend.source_tree.reading import Reader
 from asphalt.frontend.source_tree.scan import find_sources
 from asphalt.frontend.source_tree.snapshot import looked_for
 from asphalt.frontend.source_tree.tree_digest import TreeDigest, tree_digest

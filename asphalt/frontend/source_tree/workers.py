@@ -40,6 +40,14 @@ class _Guarded(Generic[T, R]):
             return Failed(f"{type(error).__name__}: {error}")
 
 
+def attempted(function: Callable[[T], R], item: T) -> R | Failed:
+    """What a function makes of an item in this process, without a time limit."""
+    try:
+        return function(item)
+    except Exception as error:
+        return Failed(f"{type(error).__name__}: {error}")
+
+
 _SURROUNDINGS = ("PATH", "TMPDIR")  # what work beside the text of its item may depend on
 
 

@@ -1,0 +1,36 @@
+"""What is known of a file of a tree before it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from asphalt.ir.source import Form
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """A Fortran file of the tree.  ``has_mpi``: it may hold an MPI call; ``cpp``: it has
+    preprocessor lines; ``key`` changes with everything that determines what the file means."""
+
+    path: str
+    form: Form
+    size: int
+    lines: int
+    has_mpi: bool
+    cpp: bool
+    key: str
+
+
+def batched(entries: Iterable[FileEntry], size: int) -> Iterator[list[str]]:
+    """The paths of files, in groups of hardly more than so many bytes."""
+    batch: list[str] = []
+    total = 0
+    for entry in entries:
+        batch.append(entry.path)
+        total += entry.size
+        if total > size:
+            yield batch
+            batch, total = [], 0
+    if batch:
+        yield batch
