@@ -149,6 +149,11 @@ class UnitAccesses:
         for what in _parts(point):
             assert point.leaf is not None
             seen = with_construct_names(what, bound)
+            if seen is point.leaf.what:
+                found = examine((point.leaf,), self.names)
+                accesses += found.accesses
+                effects += found.effects
+                continue
             found = examine((replace(point.leaf, what=seen),), self.names)
             accesses += (replace(a, leaf=point.leaf) for a in found.accesses)
             effects += (replace(e, leaf=point.leaf) for e in found.effects)

@@ -92,8 +92,10 @@ class RecordingPoint:
     ) -> None:
         """An access to something that may have other names: it may be to any target."""
         mode = Mode.MAYBE_WRITE if mode is Mode.WRITE else mode
-        access = Access(ALIASED, mode, None, self.leaf, self.loops, self.sure)
-        self.record.accesses.append(replace(access, named=named, inside=inside))
+        access = Access(
+            ALIASED, mode, None, self.leaf, self.loops, self.sure, named=named, inside=inside
+        )
+        self.record.accesses.append(access)
 
     def _through(self, target: Component, mode: Mode) -> bool:
         """Record an access through a pointer component; False: it is not one."""
@@ -284,9 +286,17 @@ class RecordingPoint:
         done = self.record.names.call(call)
         for found in done.accesses:
             storage, *path = found.storage.split("%")
-            access = Access(storage, found.mode, found.subscripts, self.leaf, self.loops)
-            more = replace(access, sure=self.sure, path=tuple(path), part=found.part)
-            self.record.accesses.append(more)
+            access = Access(
+                storage,
+                found.mode,
+                found.subscripts,
+                self.leaf,
+                self.loops,
+                self.sure,
+                tuple(path),
+                found.part,
+            )
+            self.record.accesses.append(access)
         for kind, detail in done.effects:
             self.effect(kind, detail)
 

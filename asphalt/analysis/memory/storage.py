@@ -18,6 +18,14 @@ def name_kind(name: str, listed: bool, scope: Scope) -> NameKind:
 
     A name that a construct associates with something else may be another name of any variable.
     """
+    known = scope.kinds.get((name, listed))
+    if known is None:
+        known = scope.kinds[name, listed] = _name_kind(name, listed, scope)
+    assert isinstance(known, NameKind)
+    return known
+
+
+def _name_kind(name: str, listed: bool, scope: Scope) -> NameKind:
     if name in scope.shadowed:
         return NameKind.UNKNOWN
     if listed and is_runtime_function(name, scope):

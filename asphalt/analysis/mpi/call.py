@@ -95,6 +95,15 @@ def mpi_call(call: Call, scope: Scope) -> MpiCall | None:
     A procedure of the tree is not an MPI procedure whatever its name, unless the tree holds an MPI
     library.  Nor is a call whose arguments do not fit.
     """
+    known = scope.operations.get(id(call))
+    if known is None:
+        known = scope.operations[id(call)] = call, _mpi_call(call, scope)
+    found = known[1]
+    assert found is None or isinstance(found, MpiCall)
+    return found
+
+
+def _mpi_call(call: Call, scope: Scope) -> MpiCall | None:
     if not isinstance(call.procedure, Ref):
         return None
     own = RUNTIME_CALLS.get(call.procedure.name)

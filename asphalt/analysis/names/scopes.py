@@ -27,6 +27,7 @@ from asphalt.analysis.names.symbol import Text as Text
 from asphalt.config.limits import CONSTANTS, HEADER
 from asphalt.ir.program import Located, Program
 from asphalt.ir.stmt import (
+    Call,
     Decl,
     Entity,
     TypeSpec,
@@ -94,6 +95,10 @@ class Scope:
         self.unit = located.unit
         self.scopes = scopes
         self._answers: dict[str, Answer] = {}
+        self._symbols: dict[str, Symbol | None] = {}
+        self.kinds: dict[tuple[str, bool], Enum] = {}  # the meanings of names that were asked for
+        # the operations of CALL statements, by identity; the statements are kept, too
+        self.operations: dict[int, tuple[Call, object]] = {}
         self.findings: dict[
             str, MayMustAnswer
         ] = {}  # answers about its variables that were asked for
@@ -156,8 +161,13 @@ class Scope:
 
     def lookup(self, name: str) -> Symbol | None:
         """The symbol of a folded name in the unit; None: not known."""
-        answer = self.resolve(name)
-        return answer if isinstance(answer, Symbol) and name not in self.shadowed else None
+        try:
+            return self._symbols[name]
+        except KeyError:
+            answer = self.resolve(name)
+            found = answer if isinstance(answer, Symbol) and name not in self.shadowed else None
+            self._symbols[name] = found
+            return found
 
     def resolve(self, name: str) -> Answer:
         """Like ``lookup``, but distinguishes absent from unknown, and does not look into
