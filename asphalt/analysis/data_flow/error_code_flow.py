@@ -53,13 +53,27 @@ _READ = (NameKind.VARIABLE, NameKind.CONSTANT, NameKind.PURE_FUNCTION, NameKind.
 _Key = tuple[str, tuple[str, ...], Codes]
 
 
-@dataclass
+@dataclass(eq=False)
 class _Procedures:
-    """The results for procedures, each with the dummies that are MPI_SUCCESS when it is called;
-    None: in progress.  ``asked``: those whose idleness is being determined."""
+    """The results for procedures of a program, each with the dummies that are MPI_SUCCESS when it
+    is called; None: in progress.  ``asked``: those whose idleness is being determined."""
 
+    effects: Effects
     found: dict[_Key, ErrorCodeFlow | None] = field(default_factory=dict)
     asked: set[int] = field(default_factory=set)
+
+    def of(self, callee: Located, known: Codes) -> ErrorCodeFlow | None:
+        """The result for a procedure; None: it calls itself, so that it is not followed."""
+        key = callee.path, tuple(unit.name or "" for unit in callee.chain), known
+        if key not in self.found:
+            self.found[key] = None
+            same = self.effects.same_elsewhere(callee)
+            if same is not None:
+                self.found[key] = same[0].once(_Procedures).of(same[1], known)
+            else:
+                scope = self.effects.scopes.of(callee)
+                self.found[key] = ErrorCodeFlow(scope, self.effects, known).followed()
+        return self.found[key]
 
 
 class ErrorCodeFlow:
@@ -71,13 +85,12 @@ class ErrorCodeFlow:
         scope: Scope,
         effects: Effects,
         entry: Codes = frozenset(),
-        procedures: _Procedures | None = None,
     ) -> None:
         self.scope = scope
         self.effects = effects
         self.entry = entry
         self.reaching = ReachingDefinitions(scope, effects)
-        self._procedures = procedures or _Procedures()
+        self._procedures = effects.once(_Procedures)
 
     @property
     def graph(self) -> ControlFlow:
@@ -270,18 +283,10 @@ class ErrorCodeFlow:
         if not actuals:
             return None
         known = frozenset(storage_of(d, inner) for d, s in actuals.items() if s in before)
-        flow = self._of(callee, inner, known)
+        flow = self._procedures.of(callee, known)
         if flow is None:
             return None
         return flow, {d: s for d, s in actuals.items() if flow.is_code(Ref(d, d))}
-
-    def _of(self, callee: Located, inner: Scope, known: Codes) -> ErrorCodeFlow | None:
-        key = callee.path, tuple(unit.name or "" for unit in callee.chain), known
-        found = self._procedures.found
-        if key not in found:
-            found[key] = None  # a procedure that calls itself is not followed
-            found[key] = ErrorCodeFlow(inner, self.effects, known, self._procedures).followed()
-        return found[key]
 
     def is_idle_call(self, number: int) -> bool:
         """Whether a point calls a procedure that does nothing because a code is MPI_SUCCESS."""

@@ -141,6 +141,11 @@ class Effects:
         self._tracing.answered(key, value)
         return value
 
+    def same_elsewhere(self, located: Located) -> tuple[Effects, Located] | None:
+        """The effects of another program, and a procedure of it that does the same as this one,
+        and so do all that it calls; None: there is none."""
+        return self._elsewhere(self._key(located))
+
     def _summary_of(self, key: ProcedureKey) -> Summary | None:
         located = self._located.get(key) or self._locate(key)
         return _NOWHERE if located is None else self.summary(located)
