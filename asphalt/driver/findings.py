@@ -26,6 +26,7 @@ from asphalt.analysis_manager.user_units import user_units
 from asphalt.diagnostics.model import FINDING, SiteReport
 from asphalt.driver.transfers import mark_report, transfer_operations
 from asphalt.frontend.source_tree.tree import Tree
+from asphalt.ir.source import Span
 
 
 def findings(tree: Tree, effects: Effects, errors: InternalErrors) -> tuple[SiteReport, ...]:
@@ -64,9 +65,11 @@ def _of_receives(facts: UnitFacts, sent: tuple[Sent, ...] | None) -> Iterator[Re
 
 
 def _reports(facts: UnitFacts, found: Iterable[Refused]) -> Iterator[SiteReport]:
-    spelled = {leaf.span: call.procedure.spelled for leaf, call in Messages(facts).own_calls()}
+    spelled: dict[Span | None, str] = {}
     for refused in found:
         if refused.span is not None:
+            calls = () if spelled else Messages(facts).own_calls()
+            spelled |= {leaf.span: call.procedure.spelled for leaf, call in calls}
             yield _report(facts, refused, spelled.get(refused.span, ""))
 
 

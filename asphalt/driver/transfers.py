@@ -55,7 +55,7 @@ def transfers(tree: Tree, effects: Effects, errors: InternalErrors) -> tuple[Sit
 
 def _of_unit(located: Located, effects: Effects) -> Iterator[SiteReport]:
     scope = effects.scopes.of(located)
-    reaching = FeasibleStatements(scope, effects).reaching
+    reaching = effects.once_for(scope, FeasibleStatements).reaching
     named = matches(located.unit)
     for found in matching(scope, Values(scope, effects.names(scope)), reaching, named):
         span = found.leaf.span

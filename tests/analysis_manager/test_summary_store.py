@@ -209,4 +209,25 @@ def test_where_a_name_stands_comes_back(
     other = "subroutine more\n  call plane()\nend subroutine more\n"
     (tree / "more.f90").write_text(other)
     changed = load_tree([tree], SETTINGS)
-    assert [located.unit.name for located in changed.mentions("plane")] == [*units, "more"]
+    with monkeypatch.context() as patch:
+        searched = _searched_files(patch)
+        assert [located.unit.name for located in changed.mentions("plane")] == [*units, "more"]
+        assert searched == [[str(tree / "more.f90")]]
+    changed.keep_mentions()
+    (tree / "more.f90").write_text(other.replace("plane", "plate"))
+    back = load_tree([tree], SETTINGS)
+    assert [located.unit.name for located in back.mentions("plane")] == units
+    assert [located.unit.name for located in back.mentions("plate")] == ["more"]
+
+
+def _searched_files(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The files that are searched for each name from now on."""
+    found: list[list[str]] = []
+    search = Mentions._search
+
+    def noting(self: Mentions, name: str, paths: list[str]) -> object:
+        found.append(paths)
+        return search(self, name, paths)
+
+    monkeypatch.setattr(Mentions, "_search", noting)
+    return found

@@ -84,7 +84,7 @@ class UnitFacts:
     @cached_property
     def executed(self) -> FeasibleStatements:
         """Its statements that can be executed."""
-        return FeasibleStatements(self.scope, self.effects)
+        return self.effects.once_for(self.scope, FeasibleStatements)
 
     @cached_property
     def _footprints(self) -> dict[int, tuple[Node, Footprint]]:

@@ -60,6 +60,7 @@ from asphalt.ir.tree import leaves
 from asphalt.support.fixpoint import Fixpoint
 
 T = TypeVar("T")
+_UNITS = 128  # of which results are kept
 _NOWHERE = Summary(("no procedure",))  # that of no procedure, so that nothing is made from it
 
 
@@ -101,6 +102,9 @@ class Effects:
         self._recall = recall
         self.assumed = assumed or Assumed()
         self._found: dict[Callable[[Effects], object], object] = {}
+        self._of_units: dict[
+            tuple[int, Callable[[Scope, Effects], object]], tuple[Scope, object]
+        ] = {}
         self._located: dict[ProcedureKey, Located] = {}
         self._frames: dict[ProcedureKey, Frame] = {}
         self._summaries: Fixpoint[ProcedureKey, Summary | None] = Fixpoint(
@@ -123,6 +127,16 @@ class Effects:
         if find not in self._found:
             self._found[find] = find(self)
         return cast(T, self._found[find])
+
+    def once_for(self, scope: Scope, find: Callable[[Scope, Effects], T]) -> T:
+        """The result of ``find`` for a unit of the program, computed once as long as not many
+        other units are asked about in between: see ``once``."""
+        key = id(scope), find
+        if key not in self._of_units:
+            if len(self._of_units) >= _UNITS:
+                del self._of_units[next(iter(self._of_units))]
+            self._of_units[key] = scope, find(scope, self)
+        return cast(T, self._of_units[key][1])
 
     def names(self, scope: Scope) -> NameSemantics:
         """The names of a unit, with the effects of its calls."""

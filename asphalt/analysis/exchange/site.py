@@ -206,7 +206,7 @@ def at_calls(
         return ()
     scope = effects.scopes.of(located)
     values = Values(scope, effects.names(scope))
-    executed = FeasibleStatements(scope, effects)
+    executed = effects.once_for(scope, FeasibleStatements)
     names, reaching = executed.names, executed.reaching
     return tuple(
         Exchange(located, leaf, call, guarded, place, scope, values, names, effects, reaching)

@@ -128,6 +128,13 @@ def all_sends(units: Iterable[UnitFacts], effects: Effects) -> tuple[Sent, ...] 
 
     ``units``: those that call a procedure of ``operations(Store.OUTGOING)``.
     """
+    mentions = [
+        mention
+        for mention in effects.scopes.program.mpi_calls()
+        if _operation(mention) in operations(Store.OUTGOING)
+    ]
+    if not all(mention.live for mention in mentions):
+        return None
     found: dict[tuple[str, int], list[Sent]] = {}
     for facts in units:
         for leaf, call in Messages(facts).own_calls():
@@ -135,12 +142,10 @@ def all_sends(units: Iterable[UnitFacts], effects: Effects) -> tuple[Sent, ...] 
             if send is not None:
                 found.setdefault((send.span.file, send.span.first), []).append(send)
     there: Counter[tuple[str, int]] = Counter()
-    for mention in effects.scopes.program.mpi_calls():
+    for mention in mentions:
         line = mention.path, mention.line
-        if _operation(mention) not in operations(Store.OUTGOING):
-            continue
         there[line] += 1
-        if not mention.live or there[line] > len(found.get(line, ())):
+        if there[line] > len(found.get(line, ())):
             return None
     return tuple(send for sends in found.values() for send in sends)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from asphalt.frontend.source_tree.reading import Reader
 
 _NO_UNIT = -1
 _OF_MPI = "mpi_"
+_FEW = 50  # edited files, in which all names are searched that a run on them may ask for
 _Places = tuple[list[tuple[str, int]], list[str]]
 
 
@@ -20,27 +22,41 @@ class Position:
     number: int
 
 
+@dataclass(frozen=True, slots=True)
+class KeptMentions:
+    """What another run found: for each name its units, and the files that hold it elsewhere.
+
+    ``keys``: what determined the meaning of each file then; ``included``: a digest of all that
+    files include.
+    """
+
+    keys: dict[str, str]
+    included: str
+    found: dict[str, _Places]
+
+
 class Mentions:
     """The units of the files of a reader that hold names in their own statements.
 
     ``origin``: the mentions of the same files before some were edited; only the edited ones are
-    searched here.  ``recall``: what another run kept of them; asked with the first question.
+    searched here.  ``recall``: what another run kept of them, with the same included files; asked
+    with the first question, and used for the files that have the same keys.
     """
 
     def __init__(
         self,
         reader: Reader,
         origin: Mentions | None = None,
-        recall: Callable[[], object] = lambda: None,
+        recall: Callable[[], KeptMentions | None] = lambda: None,
     ) -> None:
         self._reader = reader
         self._origin = origin
         self._recall = recall
-        self._found: dict[str, _Places] | None = None
-        self._recalled = 0
+        self._found: dict[str, _Places] = {}
         self._index: dict[str, list[tuple[str, int]]] = {}  # of names in the files that are in it
         self._indexed: set[str] = set()
         self._with_mpi: dict[str, bool] = {}
+        self._included: dict[str, list[tuple[int, frozenset[str]]]] = {}
 
     def of(self, name: str) -> tuple[set[Position], list[str]]:
         """The units that hold a folded name, and the files that hold it in statements
@@ -48,33 +64,62 @@ class Mentions:
         places, unread = self._of(name)
         return {Position(path, number) for path, number in places}, unread
 
-    def new(self) -> dict[str, _Places] | None:
-        """All that is known, to be kept; None if that is no more than the last time."""
-        if self._found is None or len(self._found) <= self._recalled:
+    def new(self, included: str) -> KeptMentions | None:
+        """All that is known, to be kept; None if another run has kept it.  ``included``: the digest
+        of what files include."""
+        if self._origin is not None or not self._found:
             return None
-        self._recalled = len(self._found)
-        return self._found
+        keys, kept = self._keys(), self._kept
+        if kept is not None and kept.keys != keys and len(keys) - len(self._same) <= _FEW:
+            for name in kept.found:
+                self._of(name)
+        if kept is None or kept.keys != keys:
+            return KeptMentions(keys, included, self._found)
+        if self._found.keys() <= kept.found.keys():
+            return None
+        return KeptMentions(keys, included, {**kept.found, **self._found})
+
+    @cached_property
+    def _kept(self) -> KeptMentions | None:
+        return self._recall()
+
+    @cached_property
+    def _same(self) -> frozenset[str]:
+        """The files that are as they were when another run, or the origin, looked at them."""
+        entries = self._reader.entries
+        if self._origin is not None:
+            before = self._origin._reader
+            return frozenset(path for path in entries if self._reader.reads_as(before, path))
+        known = {} if self._kept is None else self._kept.keys
+        return frozenset(path for path, key in self._keys().items() if known.get(path) == key)
+
+    def _keys(self) -> dict[str, str]:
+        return {path: entry.key for path, entry in self._reader.entries.items()}
 
     def _of(self, name: str) -> _Places:
-        if self._found is None:
-            recalled = self._recall()
-            self._found = recalled if isinstance(recalled, dict) else {}
-            self._recalled = len(self._found)
         if name not in self._found:
-            reader = self._reader
-            if self._origin is None:
-                self._found[name] = self._search(name, list(reader.entries))
-            else:
-                before = self._origin._reader
-                same = {path for path in reader.entries if reader.reads_as(before, path)}
-                places, unread = self._origin._of(name)
-                more, others = self._search(name, [p for p in reader.entries if p not in same])
-                unread = [path for path in unread if path in same] + others
-                self._found[name] = (
-                    [place for place in places if place[0] in same] + more,
-                    sorted(unread, key=list(reader.entries).index) if others else unread,
-                )
+            self._found[name] = self._with_others(name, self._before(name))
         return self._found[name]
+
+    def _before(self, name: str) -> _Places | None:
+        """Where a name was before, in files that may have been edited; None: unknown."""
+        if self._origin is not None:
+            return self._origin._of(name)
+        return None if self._kept is None else self._kept.found.get(name)
+
+    def _with_others(self, name: str, before: _Places | None) -> _Places:
+        """Where a name is: in unedited files where it was before, in the others where it is
+        found."""
+        paths = list(self._reader.entries)
+        if before is None:
+            return self._search(name, paths)
+        same = self._same
+        places, unread = _among(before, same)
+        edited = [path for path in paths if path not in same]
+        if not edited:
+            return places, unread
+        more, others = self._search(name, edited)
+        return [*places, *more], sorted([*unread, *others], key=paths.index)
 
     def _search(self, name: str, paths: list[str]) -> _Places:
         reader = self._reader
@@ -124,10 +169,24 @@ class Mentions:
         return any(name in reader.included_words(path, i.name) for i in included)
 
     def _in_includes(self, name: str, paths: Iterable[str]) -> Iterator[tuple[str, int]]:
-        reader = self._reader
         for path in paths:
-            for number, unit in enumerate(reader.outline(path).units):
-                if unit.includes and any(
-                    name in reader.included_words(path, i.name) for i in unit.includes
-                ):
+            for number, words in self._words_in_includes(path):
+                if name in words:
                     yield path, number
+
+    def _words_in_includes(self, path: str) -> list[tuple[int, frozenset[str]]]:
+        """The words that each unit of a file includes, of those that do."""
+        if path not in self._included:
+            reader = self._reader
+            self._included[path] = [
+                (number, reader.included_words(path, include.name))
+                for number, unit in enumerate(reader.outline(path).units)
+                for include in unit.includes
+            ]
+        return self._included[path]
+
+
+def _among(places: _Places, paths: frozenset[str]) -> _Places:
+    """The places that are in some files."""
+    units, unread = places
+    return [unit for unit in units if unit[0] in paths], [path for path in unread if path in paths]

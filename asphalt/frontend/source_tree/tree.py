@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 
 from asphalt.config.errors import InputError
@@ -20,7 +20,7 @@ from asphalt.frontend.source_tree.cache import key_of
 from asphalt.frontend.source_tree.file_entry import FileEntry
 from asphalt.frontend.source_tree.foreign import ForeignFiles
 from asphalt.frontend.source_tree.index import FileIndex
-from asphalt.frontend.source_tree.mentions import Mentions, Position
+from asphalt.frontend.source_tree.mentions import KeptMentions, Mentions, Position
 from asphalt.frontend.source_tree.mpi_calls import MpiCalls
 from asphalt.frontend.source_tree.outline import Outline
 from asphalt.frontend.source_tree.problems import InputProblem, merged
@@ -62,7 +62,7 @@ class Tree:
         self._path_problems = path_problems
         self.origin = origin
         if origin is None:
-            self._mentions = Mentions(reader, recall=partial(self.kept, "mentions"))
+            self._mentions = Mentions(reader, recall=self._kept_mentions)
         else:
             self._mentions = Mentions(reader, origin._mentions)
         self._mpi = MpiCalls(reader)
@@ -263,9 +263,21 @@ class Tree:
 
     def keep_mentions(self) -> None:
         """Keep for other runs which units hold the names that this run asked for."""
-        new = self._mentions.new() if self.origin is None else None
-        if new is not None:
-            self.keep(new, "mentions")
+        new = self._mentions.new(self._digest.included) if self.origin is None else None
+        if new is not None and self.is_repeatable:
+            self._reader.keep(self._mentions_key(), new)
+
+    def _kept_mentions(self) -> KeptMentions | None:
+        """What another run kept of the same paths, whose files may have been edited since."""
+        kept = self._reader.kept(self._mentions_key())
+        if isinstance(kept, KeptMentions) and kept.included == self._digest.included:
+            return kept
+        return None
+
+    def _mentions_key(self) -> str:
+        own = self.settings
+        settings = repr((own.defines, own.include_dirs, own.form, own.width))
+        return key_of("mentions", os.getcwd(), *map(str, self.roots), settings)
 
     def mpi_calls(self) -> tuple[MpiMention, ...]:
         """Every MPI call statement of the tree, live or not."""

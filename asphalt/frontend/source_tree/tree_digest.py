@@ -20,10 +20,11 @@ from asphalt.frontend.source_tree.reading import Reader
 @dataclass(frozen=True, slots=True)
 class TreeDigest:
     """``text`` changes with every file of the tree, its configuration, the files that its INCLUDE
-    lines name, found or not, and those of other languages; ``includes`` are these lines, as file
-    and name."""
+    lines name, found or not, and those of other languages; ``included`` with those that are
+    included.  ``includes`` are these lines, as file and name."""
 
     text: str
+    included: str
     includes: frozenset[tuple[str, str]]
 
 
@@ -36,13 +37,13 @@ def tree_digest(reader: Reader, foreign: ForeignFiles) -> TreeDigest:
     parts: list[str | bytes] = ["tree"]
     for entry in reader.entries.values():
         parts += [entry.path, entry.key, str(entry.has_mpi)]
-    parts.append("includes")
+    brought: list[str | bytes] = ["includes"]
     for name, found, content in _included(sorted(includes), reader.settings.include_dirs):
-        parts += [name, found or "", content]
-    parts.append("foreign")
+        brought += [name, found or "", content]
+    parts += [*brought, "foreign"]
     for path, text in foreign.texts().items():
         parts += [path, text]
-    return TreeDigest(key_of(*parts), frozenset(includes))
+    return TreeDigest(key_of(*parts), key_of(*brought), frozenset(includes))
 
 
 def _included(
