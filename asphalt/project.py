@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -35,7 +36,7 @@ from asphalt.driver.overlap import DEFAULT_DEPTH as DEFAULT_DEPTH
 from asphalt.driver.overlap import DEFAULT_TILE as DEFAULT_TILE
 from asphalt.driver.overlap import Judges as Judges
 from asphalt.driver.overlap import Outcome as Outcome
-from asphalt.driver.overlap import OverlapRequest, TileValues, optimised
+from asphalt.driver.overlap import OverlapRequest, TileValues, Watch, optimised
 from asphalt.driver.prepush import AskedFor, prepushed
 from asphalt.driver.program_starts import own_operations
 from asphalt.driver.sites import Site, SiteJudge
@@ -265,6 +266,7 @@ class Project:
         trial: bool = False,
         judges: Judges | None = None,
         in_place: bool = False,
+        watch: Watch | None = None,
     ) -> Outcome:
         """The result for every file that has a site to transform, and what was tried for that.
 
@@ -274,7 +276,8 @@ class Project:
         are optimised, as far as the settings ask for these passes; procedures with findings are
         left alone.  ``judges``: what decides which steps for transfers are kept; None: the usual
         model.  ``in_place``: the changes replace the sources, so that nothing is proved again where
-        other files change later.
+        other files change later.  ``watch``: told of each procedure before its transfers are
+        optimised, with the number of those done and of all.
         """
         refuse_ambiguous(self.settings.assume, self._tree)
         passes = self.settings.passes
@@ -283,7 +286,10 @@ class Project:
         if Pass.PREPUSH in passes:
             changes = prepushed(self._tree, self.sites(), asked, in_place)
         values = TileValues(asked.given("tile", tile), asked.given("depth", depth))
-        return optimised(self._analyses, changes, OverlapRequest(self._options, values, judges))
+        request = OverlapRequest(self._options, values, judges)
+        if watch is not None:
+            request = replace(request, watch=watch)
+        return optimised(self._analyses, changes, request)
 
 
 def _is_for_transfer(directive: Directive, scope: Scope) -> bool:

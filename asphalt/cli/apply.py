@@ -18,7 +18,16 @@ from asphalt.cli.options import (
     paths_argument,
     tile_option,
 )
-from asphalt.cli.session import note, open_project, print_report, report_of, reports_after, warn_of
+from asphalt.cli.progress import watched
+from asphalt.cli.session import (
+    OPTIMISING,
+    note,
+    open_project,
+    print_report,
+    report_of,
+    reports_after,
+    warn_of,
+)
 from asphalt.cli.unchanged import why_unchanged
 from asphalt.config.errors import UsageError
 from asphalt.output.atomic import write_atomically
@@ -86,8 +95,8 @@ def apply(
     if report is not None:
         _refuse_unwritable(report, output)
     project = open_project(paths, common, assume)
-    with judging.judges(project, paths) as judges:
-        outcome = project.outcome(tile, depth, judges=judges, in_place=in_place)
+    with judging.judges(project, paths) as judges, watched(OPTIMISING) as watch:
+        outcome = project.outcome(tile, depth, judges=judges, in_place=in_place, watch=watch)
     changes = outcome.changes
     sites = tuple(map(not_transformed, reports_after(project, outcome)))
     if output is None:

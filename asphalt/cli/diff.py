@@ -21,7 +21,16 @@ from asphalt.cli.options import (
     paths_argument,
     tile_option,
 )
-from asphalt.cli.session import note, open_project, print_report, reports_of, show, warn_of
+from asphalt.cli.progress import watched
+from asphalt.cli.session import (
+    OPTIMISING,
+    note,
+    open_project,
+    print_report,
+    reports_of,
+    show,
+    warn_of,
+)
 from asphalt.cli.unchanged import why_unchanged
 from asphalt.config.limits import HEADER
 from asphalt.config.resources import RUNTIME
@@ -56,8 +65,8 @@ def diff(
     steps that were tried and not kept, with the estimates of the cost model.
     """
     project = open_project(paths, common, assume)
-    with judging.judges(project, paths) as judges:
-        outcome = project.outcome(tile, depth, judges=judges)
+    with judging.judges(project, paths) as judges, watched(OPTIMISING) as watch:
+        outcome = project.outcome(tile, depth, judges=judges, watch=watch)
     changes = outcome.changes
     if common.format == "text":
         warn_of(project.remarks)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from asphalt.cli.session import note
+from asphalt.cli.notes import note
 
 _SECONDS = 20.0  # between lines
 
@@ -52,6 +52,12 @@ class Progress:
             note(f"{self._title}, {self._done} of {self._total} done: {message}")
             self._told = self._clock()
 
+    def at(self, message: str, done: int, total: int) -> None:
+        """Announce a piece of work, of ``total`` of which some are done."""
+        self._done, self._total = done, total
+        self._bar.update(self._task, completed=done, total=total)
+        self.say(message)
+
     def advance(self, count: int = 1) -> None:
         """Count steps as done."""
         self._done += count
@@ -63,3 +69,11 @@ def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
     """Progress of steps without names; call the result after each step."""
     with Progress(title, total) as bar:
         yield bar.advance
+
+
+@contextmanager
+def watched(title: str) -> Iterator[Callable[[str, int, int], None]]:
+    """Progress of pieces whose number is not known yet; call the result before each, with its name,
+    how many are done, and how many there are."""
+    with Progress(title, 0) as bar:
+        yield bar.at

@@ -11,7 +11,9 @@ from typing import Protocol
 from rich.console import Console
 from rich.text import Text
 
+from asphalt.cli.notes import note as note
 from asphalt.cli.options import CommonOptions
+from asphalt.cli.progress import watched
 from asphalt.cli.unchanged import missing_passes
 from asphalt.config.errors import InputError, UsageError
 from asphalt.config.passes import TRANSFERS
@@ -25,6 +27,7 @@ from asphalt.report.merged_reports import merged_reports
 from asphalt.report.sarif import sarif_text
 from asphalt.report.text import problem_line, site_lines, summary
 
+OPTIMISING = "optimising transfers"
 _MOST_MODULES = 5  # named in a note
 
 
@@ -164,9 +167,11 @@ def reports_before(project: Project) -> tuple[SiteReport, ...]:
     """
     if not set(project.settings.passes) & set(TRANSFERS):
         return merged_reports(reports_of(project), project.findings, project.settings.passes)
+    sites = {(site.file, site.id): site for site in reports_of(project)}
+    with watched(OPTIMISING) as watch:
+        outcome = project.outcome(watch=watch)
     with Console(stderr=True).status("looking for computation to overlap with transfers"):
-        sites = {(site.file, site.id): site for site in reports_of(project)}
-        found = reports_after(project, project.outcome(), promise=True)
+        found = reports_after(project, outcome, promise=True)
     return tuple(
         sites.get((site.file, site.id), replace(site, verdict="proved"))
         if site.verdict == "applied"
@@ -179,13 +184,6 @@ def warn_of(problems: Iterable[ProblemReport]) -> None:
     """Report problems that do not stop the run on stderr, one to a line."""
     for problem in problems:
         note(f"{'note' if problem.note else 'warning'}: {problem_line(problem)}")
-
-
-def note(message: str) -> None:
-    """Print a message to a person on stderr; stdout is for results."""
-    encoding = sys.stderr.encoding or "utf-8"
-    line = f"asphalt: {message}".encode(encoding, "backslashreplace").decode(encoding)
-    print(line, file=sys.stderr)
 
 
 def show(lines: Iterable[Text | str]) -> None:

@@ -103,6 +103,14 @@ class TileValues:
 
 _USUAL = TileValues()
 
+Watch = Callable[[str, int, int], None]
+"""What is told of work in progress: its piece, how many were done before, and how many there are.
+"""
+
+
+def _unwatched(piece: str, done: int, total: int) -> None:
+    """Nobody watches."""
+
 
 @dataclass(frozen=True, slots=True)
 class OverlapRequest:
@@ -110,13 +118,15 @@ class OverlapRequest:
 
     ``options``: for each unit.  ``values``: K and D of nests that are executed in tiles.
     ``judges``: what decides about steps; None: the cost model with the usual networks.  ``units``:
-    file and name of the units that are asked about; None: all.
+    file and name of the units that are asked about; None: all.  ``watch``: told of each unit before
+    its turn.
     """
 
     options: Options
     values: TileValues = _USUAL
     judges: Judges | None = None
     units: Collection[tuple[str, str]] | None = None
+    watch: Watch = _unwatched
 
 
 def optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRequest) -> Outcome:
@@ -143,7 +153,9 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
         analyses = analyses.followed_by(now)
     done: set[Key] = set()
     options = request.options
-    for path, chain in _places(now, request):
+    places = _places(now, request)
+    for number, (path, chain) in enumerate(places):
+        request.watch(f"{path}: {chain[-1] or 'main'}", number, len(places))
         located = next((one for one in now.units_of(path) if key_of(one)[1] == chain), None)
         if located is None:
             continue

@@ -1,0 +1,44 @@
+"""The progress of long work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asphalt.cli.progress import Progress
+from asphalt.config.settings import Settings
+from asphalt.project import Project
+
+SHIFT = """\
+subroutine {name}(u, n, comm)
+  use mpi
+  implicit none
+  integer, intent(in) :: n, comm
+  real(8), intent(inout) :: u(0:n)
+  integer :: ierr
+  call MPI_Send(u(n), 1, MPI_REAL8, 1, 1, comm, ierr)
+end subroutine {name}
+"""
+
+
+def test_the_piece_of_work_and_how_many_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    now = 0.0
+    with Progress("optimising", 0, lambda: now) as progress:
+        progress.at("a.f90: first", 0, 7)
+        now = 60.0
+        progress.at("b.f90: second", 3, 7)
+    assert capsys.readouterr().err == "asphalt: optimising, 3 of 7 done: b.f90: second\n"
+
+
+def test_each_procedure_is_announced_before_its_turn(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.f90").write_text(SHIFT.format(name=name))
+    told: list[tuple[str, int, int]] = []
+    settings = Settings(jobs=1, cache=False, passes=("nonblocking", "motion"))
+    Project(tmp_path, settings=settings).outcome(watch=lambda *what: told.append(what))
+    assert sorted(name for name, _, _ in told) == [
+        f"{tmp_path}/first.f90: first",
+        f"{tmp_path}/second.f90: second",
+    ]
+    assert [(done, total) for _, done, total in told] == [(0, 2), (1, 2)]
