@@ -28,7 +28,7 @@ from asphalt.config.passes import TRANSFERS, Pass
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.change import Change as Change
 from asphalt.diagnostics.model import ProblemReport, SiteReport
-from asphalt.driver.assumed_outcomes import with_assumed_outcomes
+from asphalt.driver.assumed_outcomes import with_assumed_outcomes, with_fatal_outcomes
 from asphalt.driver.blocking_reports import kept_blocking, kept_stores, kept_whole, not_overlapped
 from asphalt.driver.findings import findings
 from asphalt.driver.given_lines import refuse_ambiguous
@@ -59,7 +59,7 @@ class Project:
         self.roots = tuple(Path(path) for path in paths)
         self._tree: Tree = load_tree(self.roots, self.settings)
         self._for_exchanges: tuple[Directive, ...] = ()
-        self._analyses = Analyses(self._tree)
+        self._analyses = Analyses(self._tree).under(self.settings.assume)
 
     @property
     def tree(self) -> Tree:
@@ -168,6 +168,11 @@ class Project:
         """Reports on operations that remain blocking; where an assumption would change that, with
         what would become of them.  This optimises their procedures once more."""
         return with_assumed_outcomes(self._analyses, blocking, self._options)
+
+    def with_fatal_outcomes(self, idle: Sequence[SiteReport]) -> tuple[SiteReport, ...]:
+        """Reports on operations that overlap with no more work; where they would if no error
+        handler returned, with what.  This optimises their procedures once more."""
+        return with_fatal_outcomes(self._analyses, idle, self._options)
 
     def kept_stores(self) -> tuple[SiteReport, ...]:
         """The stores in front of receives that ``stores`` is asked for and cannot drop."""

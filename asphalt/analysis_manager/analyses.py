@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property, partial
 
@@ -25,6 +26,7 @@ from asphalt.analysis_manager.internal_errors import InternalErrors
 from asphalt.analysis_manager.invalidation import Sight, Unaffected, UsedNames
 from asphalt.analysis_manager.summary_store import Remembered
 from asphalt.analysis_manager.user_units import user_units
+from asphalt.config.assumptions import FATAL
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 
@@ -42,11 +44,13 @@ class Analyses:
     ``pure``: procedures that are assumed to be pure.  ``any_sizes``: without the values of named
     constants, except those in ``asked``, so that conclusions hold for all values of the others.
     ``before``: the analyses of a tree of which some files were edited: what has not changed is
-    taken from there, as long as this is used.
+    taken from there, as long as this is used.  ``fatal``: no error handler is assumed to return.
     """
 
-    def __init__(self, tree: Tree, before: Analyses | None = None) -> None:
+    def __init__(self, tree: Tree, before: Analyses | None = None, fatal: bool = False) -> None:
         self.tree = tree
+        self.fatal: bool = fatal if before is None else before.fatal
+        self._other: Analyses | None = None
         self._before = before
         self.errors: InternalErrors = InternalErrors() if before is None else before.errors
         self._used: UsedNames = UsedNames() if before is None else before._used
@@ -61,11 +65,21 @@ class Analyses:
         """The analyses of a tree in which some files have other contents."""
         return self if tree is self.tree else Analyses(tree, self)
 
+    def under(self, accepted: Collection[str]) -> Analyses:
+        """The analyses of the same tree under those assumptions about the whole program that are
+        accepted."""
+        if (FATAL.word in accepted) == self.fatal:
+            return self
+        if self._other is None:
+            self._other = Analyses(self.tree, fatal=not self.fatal)
+            self._other.errors = self.errors
+        return self._other
+
     def followed_by(self, tree: Tree) -> Analyses:
         """The analyses of an edited tree, which replace these: they take over what has not changed,
         and do not need these any more."""
         unaffected = Unaffected(self._sight, tree)
-        found = Analyses(tree)
+        found = Analyses(tree, fatal=self.fatal)
         found._used, found.errors = self._used, self.errors
         for key, (effects, _) in self._made.items():
             same = {
@@ -107,7 +121,10 @@ class Analyses:
         key = (pure, asked if any_sizes else None)
         if key not in self._made:
             scopes = self._scopes_for(key[1])
-            self._made[key] = self._effects(key, scopes), Uniformity(scopes, Assumed(pure))
+            self._made[key] = (
+                self._effects(key, scopes),
+                Uniformity(scopes, Assumed(pure, self.fatal)),
+            )
         return self._made[key]
 
     @cached_property
@@ -127,7 +144,8 @@ class Analyses:
         return None if place is None else self.tree.unit_at(place)
 
     def _effects(self, key: _Key, scopes: Scopes) -> Effects:
-        assumed, origin = Assumed(key[0]), self if self._before is None else self._before
+        assumed = Assumed(key[0], self.fatal)
+        origin = self if self._before is None else self._before
         tracing = Tracing(origin._traces.setdefault(key, Traces()), self._may_use_traces)
         if self._before is not None:
             elsewhere = partial(self._elsewhere, key)
@@ -135,7 +153,7 @@ class Analyses:
         if self.tree.origin is not None:
             recall = partial(self._given.pop, key, None)
             return Effects(scopes, assumed, recall, tracing=tracing, locate=self._locate)
-        remembered = Remembered(self.tree, scopes, key[0], tracing, self._locate)
+        remembered = Remembered(self.tree, scopes, key[0], tracing, self._locate, self.fatal)
         self._kept.append(remembered)
         return remembered.effects
 

@@ -31,12 +31,14 @@ class Remembered:
         pure: frozenset[str],
         tracing: Tracing | None = None,
         locate: Callable[[ProcedureKey], Located | None] = lambda key: None,
+        fatal: bool = False,
     ) -> None:
         self._tree = tree
         self._pure = pure
         self._sizes = ("any sizes", *sorted(map(str, scopes.asked))) if scopes.any_sizes else ()
         self._recalled = 0
-        self.effects = Effects(scopes, Assumed(pure), self._recall, tracing=tracing, locate=locate)
+        assumed = Assumed(pure, fatal)  # summaries do not depend on ``fatal``
+        self.effects = Effects(scopes, assumed, self._recall, tracing=tracing, locate=locate)
 
     def keep(self) -> None:
         """Stores what is known by now for other runs, if it is more than before."""

@@ -145,6 +145,7 @@ def reports_after(
     blocking = project.kept_blocking()
     if promise:
         blocking = project.with_assumed_outcomes(blocking)
+        idle = project.with_fatal_outcomes(idle)
     unchanged = (*blocking, *idle, *project.kept_stores())
     found += [
         site

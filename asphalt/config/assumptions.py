@@ -20,7 +20,8 @@ class Assumption:
     """A kind of assumption.
 
     ``named``: it is about a procedure or a variable.  ``otherwise``: what goes wrong if it does not
-    hold.  ``in_source``: it is about one place, so that only a directive can accept it.
+    hold.  ``in_source``: it is about one place, so that only a directive can accept it.  ``whole``:
+    it is about the whole program, so that neither a site nor a directive can have it alone.
     """
 
     word: str
@@ -28,6 +29,7 @@ class Assumption:
     otherwise: str
     named: bool = False
     in_source: bool = False
+    whole: bool = False
 
 
 CONTROL = Assumption(
@@ -61,9 +63,18 @@ UNIFORM = Assumption(
     named=True,
     in_source=True,
 )
+FATAL = Assumption(
+    "fatal",
+    "No error handler returns: communicators and windows keep MPI_ERRORS_ARE_FATAL, the default of "
+    "MPI, also in what asphalt does not see of the program.  So an MPI call that returns stores "
+    "MPI_SUCCESS (operations on files aside, whose default is to return errors).",
+    "After an error, the program tests the code of another call than before, or later: messages "
+    "about errors change, and other statements may be executed first.",
+    whole=True,
+)
 
 KINDS: Mapping[str, Assumption] = MappingProxyType(
-    {kind.word: kind for kind in (CONTROL, BITS, PURE, UNIFORM)}
+    {kind.word: kind for kind in (CONTROL, BITS, PURE, UNIFORM, FATAL)}
 )
 _WRITTEN = re.compile(r"([a-z]+)(?::([a-z]\w*))?(?:@(\w+(?::\d+)?))?", re.ASCII)
 _OF_A_LINE = re.compile(r"(.+@)(\w+):(\d+)", re.ASCII)
@@ -74,7 +85,7 @@ def folded(text: str) -> str:
 
     Raises UsageError for one that can only be accepted in the source.
     """
-    known = "control, bits or pure:PROCEDURE, each with @SITE or without"
+    known = "control, bits or pure:PROCEDURE, each with @SITE or without, or fatal"
     match = _WRITTEN.fullmatch(text.lower().replace(" ", ""))
     kind = KINDS.get(match[1]) if match is not None else None
     if match is None or kind is None:
@@ -87,6 +98,8 @@ def folded(text: str) -> str:
     if kind.named != (match[2] is not None):
         advice = f"{kind.word}:NAME" if kind.named else kind.word
         raise UsageError(f"assume {text}: write {advice}")
+    if kind.whole and match[3] is not None:
+        raise UsageError(f"assume {text}: holds for the whole program only; write {kind.word}")
     return match[0]
 
 

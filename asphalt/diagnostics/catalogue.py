@@ -62,6 +62,7 @@ ASSUMPTIONS: Mapping[str, Code] = MappingProxyType(
         assumptions.CONTROL.word: one_site.NOT_PROVED,
         assumptions.BITS.word: same_bits.LAST_DIGITS,
         assumptions.PURE.word: visible_effects.UNKNOWN,
+        assumptions.FATAL.word: point_to_point.ERROR_READ,
     }
 )
 """The kinds of assumptions that a proof may lack, with the code of a site that needs one."""

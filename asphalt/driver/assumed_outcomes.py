@@ -7,13 +7,16 @@ procedures of these transfers once more, as if the assumptions were accepted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from asphalt.analysis.conditions.point_to_point import ERROR_READ
 from asphalt.analysis_manager.analyses import Analyses
+from asphalt.config.assumptions import FATAL
 from asphalt.diagnostics.model import SiteReport
 from asphalt.driver.blocking_reports import not_overlapped
-from asphalt.driver.overlap import OverlapRequest, optimised
+from asphalt.driver.overlap import OverlapRequest, optimised, units_asked_about
+from asphalt.optimiser.blocking import reads_codes
 from asphalt.optimiser.options import Options
 from asphalt.transforms.nonblocking.rules import COULD
 
@@ -49,3 +52,58 @@ def with_assumed_outcomes(
             message = f"with --assume {','.join(site.assumptions)}, {then.message}"
             found.append(replace(then, message=message, assumptions=(), accepted=()))
     return tuple(found)
+
+
+def with_fatal_outcomes(
+    analyses: Analyses, sites: Iterable[SiteReport], options: Options
+) -> tuple[SiteReport, ...]:
+    """Reports on operations that overlap with no more work; where they would if no error handler
+    returned, with the verdict ``assumed``.
+
+    Tests of error codes, and what they call, stand in the way of work as long as they may be
+    executed.
+    """
+    found = tuple(sites)
+    units = _that_read_codes(analyses, found, options)
+    if not units:
+        return found
+    accepted = options.accepted | {FATAL.word}
+    request = OverlapRequest(replace(options, accepted=accepted), units=units)
+    would = {
+        (site.file, site.line, site.operation): site
+        for change in optimised(analyses, (), request).changes
+        for site in change.sites
+        if FATAL.word in site.assumptions
+    }
+    return tuple(
+        _if_fatal(site, would.get((site.file, site.line, site.operation))) for site in found
+    )
+
+
+def _if_fatal(site: SiteReport, then: SiteReport | None) -> SiteReport:
+    if then is None or site.verdict != "refused":
+        return site
+    return replace(
+        site,
+        verdict="assumed",
+        code=ERROR_READ.id,
+        message=f"it {then.message}, where no error handler returns,",
+        assumptions=then.assumptions,
+    )
+
+
+def _that_read_codes(
+    analyses: Analyses, sites: tuple[SiteReport, ...], options: Options
+) -> frozenset[tuple[str, str]]:
+    """File and name of the units with refused operations that may read error codes."""
+    if FATAL.word in options.accepted:
+        return frozenset()
+    refused = frozenset((site.file, site.unit) for site in sites if site.verdict == "refused")
+
+    def reading() -> Iterator[tuple[str, str]]:
+        for located in units_asked_about(analyses.tree, refused):
+            with analyses.errors.caught(located):
+                if reads_codes(analyses, located):
+                    yield located.path, located.unit.name
+
+    return frozenset(reading())

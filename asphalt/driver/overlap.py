@@ -9,6 +9,7 @@ from pathlib import Path
 
 from asphalt.analysis.data_flow.unit import line_of
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
+from asphalt.analysis.names.generic_names import generic_names
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.analysis_manager.user_units import user_units
 from asphalt.config.limits import USUAL_DEPTH
@@ -134,6 +135,7 @@ def optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapReq
 
     ``analyses``: of the tree as it was given.
     """
+    analyses = analyses.under(request.options.accepted)
     if not request.options.passes:
         return Outcome(tuple(changes))
     with rare_collections(), frozen_heap():
@@ -220,7 +222,8 @@ def _places(tree: Tree, request: OverlapRequest) -> tuple[Key, ...]:
             mention
             for one in new
             if callers and one.unit.kind == "subroutine"
-            for mention in tree.mentions(one.unit.name)
+            for name in (one.unit.name, *generic_names(one))
+            for mention in tree.mentions(name)
             if mention.unit.name and mention.unit.name != one.unit.name
         ]
     return tuple(reversed(found))

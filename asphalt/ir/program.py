@@ -71,6 +71,9 @@ class Program(Protocol):
         """Whether any file may define an external procedure of that name, in whatever language,
         and even if several do."""
 
+    def foreign_files_with(self, name: str) -> tuple[str, ...]:
+        """The files of other languages that contain the identifier ``name``, in any case."""
+
     def mentions(self, name: str) -> tuple[Located, ...]:
         """Every unit whose own statements contain the identifier ``name`` (comments and strings
         do not count; the unit that defines it does not count for its own head and end).  A file

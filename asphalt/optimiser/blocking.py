@@ -6,8 +6,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE
+from asphalt.analysis.data_flow.error_codes import ErrorCodes
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.messages.messages import Messages
+from asphalt.analysis.names.generic_names import generic_names
 from asphalt.analysis.verdicts.pipelining_codes import PARTS
 from asphalt.analysis.verdicts.splitting_codes import ORDER
 from asphalt.analysis.verdicts.verdict import Code, Mark, Refused
@@ -26,6 +28,7 @@ from asphalt.transforms.buffers import receive_queues, redundant_stores
 from asphalt.transforms.decomposition import decomposition
 from asphalt.transforms.inlining import inline
 from asphalt.transforms.nonblocking import nonblocking
+from asphalt.transforms.nonblocking.rules import is_read
 from asphalt.transforms.tiling import pipelining, segmentation
 
 NOT_MOVED = "could be overlapped, but does not move there with the statements around it"
@@ -111,6 +114,17 @@ def not_overlapped(
     return tuple((refusal(found), spelled, found.assumed) for found, spelled in idle)
 
 
+def reads_codes(analyses: Analyses, located: Located) -> bool:
+    """Whether the error code of an MPI call of a unit may be read, so that it matters whether an
+    error handler returns."""
+    facts = _facts(analyses, located, frozenset())
+    codes = facts.once(ErrorCodes)
+    return codes.lifted_by is not None and any(
+        call.error is not None and codes.is_code_of(call) and is_read(call.error, leaf, facts)
+        for leaf, call in facts.once(Messages).own_calls()
+    )
+
+
 def kept_whole(
     analyses: Analyses, located: Located, accepted: frozenset[str] = frozenset()
 ) -> tuple[Refused, ...]:
@@ -189,7 +203,8 @@ def calls_that_stay(
 ) -> tuple[str, ...]:
     """Why a procedure is not inlined: the reason at the first of its calls that has one."""
     name = located.unit.name
-    for caller in analyses.tree.mentions(name) if located.unit.kind == "subroutine" else ():
+    names = (name, *generic_names(located)) if located.unit.kind == "subroutine" else ()
+    for caller in (caller for one in names for caller in analyses.tree.mentions(one)):
         if caller.unit is located.unit or caller.unit.kind == "module":
             continue
         for refused in inline.refusals(_facts(analyses, caller, accepted), located):
@@ -214,6 +229,6 @@ def _judged(facts: UnitFacts) -> Iterator[tuple[nonblocking.Split | Refused, str
 
 
 def _facts(analyses: Analyses, located: Located, accepted: frozenset[str]) -> UnitFacts:
-    effects, uniformity = analyses.of(any_sizes=True)
+    effects, uniformity = analyses.under(accepted).of(any_sizes=True)
     eol = analyses.tree.file(located.path).eol
     return UnitFacts(located, effects, eol, uniformity, accepted)

@@ -65,7 +65,7 @@ def staying_in(analyses: Analyses, located: Located, options: Options) -> Iterat
     moves, cuts = options.asks_for(Pass.MOTION), options.asks_for(Pass.NONBLOCKING, Pass.PIPELINING)
     if not moves and not cuts:
         return
-    effects, uniformity = analyses.of(any_sizes=True)
+    effects, uniformity = analyses.under(options.accepted).of(any_sizes=True)
     eol = analyses.tree.file(located.path).eol
     facts = UnitFacts(located, effects, eol, uniformity, options.accepted)
 

@@ -9,10 +9,12 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
+from asphalt.analysis.data_flow.error_codes import ErrorCodes
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.effects.uncalled import transitive_callees
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.analysis_manager.analyses import Analyses
+from asphalt.config.assumptions import FATAL
 from asphalt.config.passes import Pass
 from asphalt.diagnostics.site_names import site_name
 from asphalt.frontend.source_tree.tree import Tree
@@ -88,7 +90,7 @@ class Workshop:
         self.passes = options.passes
         self.context = context
         self.given = context.given
-        self.analyses = context.analyses or Analyses(tree)
+        self.analyses = (context.analyses or Analyses(tree)).under(options.accepted)
         self.model: Judge = context.model or Model(analyses=self.analyses)
         self.known = EditedTrees(tree, path)
         self.origins = Origins(tree, path)
@@ -259,7 +261,8 @@ class Workshop:
         if isinstance(step, redundant_stores.Stored):
             cleared |= {self.place(state.tree, step.line)}
         state = self._rewritten(state, file, step.line, {})
-        return self._noted(replace(state, cleared=cleared), transformation.name, step.reported)
+        state = replace(state, cleared=cleared)
+        return self._noted(state, facts, transformation.name, step.reported)
 
     def started(
         self, state: UnitState, facts: UnitFacts, steps: Sequence[nonblocking.Split]
@@ -277,7 +280,8 @@ class Workshop:
                     lines.setdefault(id(leaf), step.line)
         file = replace_unit(state.tree.file(self.path), facts.unit, units[-1])
         name = nonblocking.TRANSFORMATION.name
-        return self._noted(self._rewritten(state, file, steps[0].line, lines), name, steps)
+        state = self._rewritten(state, file, steps[0].line, lines)
+        return self._noted(state, facts, name, steps)
 
     def _rewritten(
         self, state: UnitState, file: File, line: int, lines: Mapping[int, int]
@@ -288,8 +292,13 @@ class Workshop:
         self.origins.note(tree, state.tree, line, file, lines)
         return replace(state, tree=tree, trees=(*state.trees, tree))
 
-    def _noted(self, state: UnitState, name: Pass, steps: Sequence[Step]) -> UnitState:
-        """The state with the steps that have led to its tree from the one before."""
+    def _noted(
+        self, state: UnitState, facts: UnitFacts, name: Pass, steps: Sequence[Step]
+    ) -> UnitState:
+        """The state with the steps that have led to its tree from the one before; ``facts``: those
+        that they were found with."""
+        fatal = facts.executed.rests_on_fatal or facts.once(ErrorCodes).rests_on_fatal
+        all_ = (FATAL.word,) if fatal else ()
         *_, before, tree = (self.tree, *state.trees)
         done = tuple(
             Done(
@@ -298,7 +307,7 @@ class Workshop:
                 step.evidence,
                 self.given(self.place(before, step.line)),
                 # those of a transfer are told with it
-                assumed=() if isinstance(step, nonblocking.Split) else step.assumed,
+                assumed=all_ if isinstance(step, nonblocking.Split) else (*step.assumed, *all_),
             )
             for step in steps
         )

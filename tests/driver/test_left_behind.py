@@ -201,7 +201,6 @@ end subroutine s
 end module hosts
 """
 CALLED = {
-    "a generic name": module(_GENERIC) + step("  use exchanges, only: swap\n", "swap"),
     "an actual argument": module() + step(more=_PASSED) + _RUN,
     "an actual argument of another name": module()
     + step("  use exchanges, only: x => exchange\n", "x", more=_PASSED.replace("(exchange", "(x"))
@@ -263,6 +262,13 @@ def test_what_may_be_called_is_looked_at(text: str, tmp_path: Path) -> None:
     files = {"a.f90": text, "b.f90": _MAIN, "y.inc": _CALL, "z.inc": "include 'y.inc'\n"}
     files["p.inc"] = _INCLUDED
     assert not is_left(outcome(tmp_path, files))
+
+
+def test_calls_by_a_generic_name_are_inlined(tmp_path: Path) -> None:
+    text = module(_GENERIC) + step("  use exchanges, only: swap\n", "swap")
+    found = outcome(tmp_path, {"a.f90": text, "b.f90": _MAIN})
+    assert was_inlined(found)
+    assert is_left(found)
 
 
 def test_c_may_call_it(tmp_path: Path) -> None:

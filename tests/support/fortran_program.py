@@ -45,6 +45,9 @@ class FortranProgram:
     def external(self, name: str) -> Located | None:
         return self._outermost(name, "subroutine", "function")
 
+    def foreign_files_with(self, name: str) -> tuple[str, ...]:
+        return ()
+
     def defines(self, name: str) -> bool:
         kinds = ("subroutine", "function")
         return any(

@@ -46,6 +46,9 @@ class IrProgram:
     def mpi_calls(self) -> tuple[MpiMention, ...]:
         return ()
 
+    def foreign_files_with(self, name: str) -> tuple[str, ...]:
+        return ()
+
     def defines(self, name: str) -> bool:
         return self.external(name) is not None
 

@@ -14,17 +14,26 @@ from typing import Protocol, runtime_checkable
 from asphalt.analysis.call_graph.definitions import Source, VariableDefinition, definitions
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement, UnitFlow
 from asphalt.analysis.directives.assumed_facts import Assumed
-from asphalt.analysis.names.references import bind, passed_on, references, use_renames
+from asphalt.analysis.names.generic_names import could_be
+from asphalt.analysis.names.references import (
+    bind,
+    generic_listings,
+    is_only_component,
+    passed_on,
+    references,
+    use_renames,
+)
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope, Scopes, Symbol
-from asphalt.ir.expr import Expr, Ref
+from asphalt.ir.expr import Arg, Expr, Ref
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import Guarded, UnitHead
+from asphalt.ir.stmt import Call, Guarded, UnitHead
 from asphalt.ir.tree import Unit
 
 # More units than this that mention a name: it is not followed.
 MANY_UNITS = 30
 
+_UNCALLED = "nothing calls {}"
 _BIND = re.compile(r"\bbind\s*\(", re.IGNORECASE)
 
 UnitKey = tuple[str, tuple[str, ...], int]
@@ -158,44 +167,90 @@ class CallSites:
         if mentioned is None:
             return f"{name} is mentioned in too many places"
         found: list[CallSite] = []
+        generic: set[str] = set()
         for located in mentioned:
             if located.is_unread:
                 return f"{located.path} holds {name} in text that is not analysed"
-            if passed_on(located, name):
+            if passed_on(located, name, generic=False):
                 return f"{located.unit.name} does not only call {name} by its name"
-            caller = self.of(located)
-            for site in self._calls_in(caller, context, name):
+            generic |= generic_listings(located, name)
+            for site in self._calls_in(self.of(located), context, name):
                 if site is None:
                     return f"a use of {name} in {located.unit.name} is ambiguous"
                 found.append(site)
-        return tuple(found) if found else f"nothing calls {name}"
+        for other in sorted(generic - {name}):
+            sites = self._calls_by(other, context)
+            if isinstance(sites, str):
+                return sites
+            found += sites
+        return tuple(found) if found else _UNCALLED.format(name)
+
+    def is_never_called(self, context: CallingContext) -> bool:
+        """Whether nothing ever calls a procedure: the tree has one main program, and no file of it,
+        in whatever language, names the procedure but to define it."""
+        program, name = self.scopes.program, context.scope.unit.name
+        return (
+            self.callers(context) == _UNCALLED.format(name)
+            and len(program.main_programs()) == 1
+            and not program.foreign_files_with(name)
+        )
+
+    def _calls_by(self, generic: str, callee: CallingContext) -> list[CallSite] | str:
+        """The calls by a generic name that may be calls of a procedure; a text: why they are not
+        known."""
+        name = callee.scope.unit.name
+        if "(" in generic:
+            return f"{generic} may call {name}"
+        mentioned = self.mentions(generic)
+        if mentioned is None:
+            return f"{generic} is mentioned in too many places"
+        found: list[CallSite] = []
+        for located in mentioned:
+            caller = self.of(located)
+            unclear = (
+                f"a use of {generic} in {located.unit.name}, which may be {name}, is ambiguous"
+            )
+            if located.is_unread or passed_on(located, generic) or generic in caller.scope.shadowed:
+                return unclear
+            symbol = caller.scope.lookup(generic)
+            if symbol is not None and _is_variable(symbol, callee):
+                continue
+            for statement, reference in _references(caller, generic):
+                if reference is None:
+                    return unclear
+                if could_be(Call(Ref(generic, generic), reference), callee.scope, caller.scope):
+                    args = bind(reference, callee.dummies)
+                    if args is None:
+                        return unclear
+                    found.append(CallSite(caller, statement, args))
+        return found
 
     def _calls_in(
         self, caller: CallingContext, callee: CallingContext, name: str
     ) -> Iterator[CallSite | None]:
         if name in caller.scope.shadowed:
             yield None
+        symbol = caller.scope.lookup(name)
+        if symbol is not None and _is_variable(symbol, callee):
+            return
         target = procedure_named(Ref(name, name), caller.scope)
+        if symbol is not None and "generic" in symbol.attrs:
+            target = callee.scope.located  # it may be this one
         if target is None:
-            symbol = caller.scope.lookup(name)
-            if symbol is None or symbol.home is None:
+            if (symbol is None or symbol.home is None) and not _is_elsewhere(caller, name):
                 yield None  # it may be this one
             return
         if unit_key(target) != callee.key:
             return
         own = caller.key == callee.key
-        for statement in caller.flow.statements:
-            found = list(references(statement.what, name))
-            if isinstance(statement.leaf.what, Guarded):
-                found += references(statement.leaf.what, name)
-            for reference in found:
-                if reference is None:
-                    # the name alone: in a function, its own result
-                    if not own:
-                        yield None
-                else:
-                    args = bind(reference, callee.dummies)
-                    yield CallSite(caller, statement, args) if args is not None else None
+        for statement, reference in _references(caller, name):
+            if reference is None:
+                # the name alone: in a function, its own result
+                if not own:
+                    yield None
+            else:
+                args = bind(reference, callee.dummies)
+                yield CallSite(caller, statement, args) if args is not None else None
 
     def shared_definitions(self, symbol: Symbol) -> SharedDefinitions | str:
         """All definitions of a module or COMMON variable; a text: why they are not known."""
@@ -248,6 +303,38 @@ class CallSites:
         if seen is None:
             return f"what {symbol.name} is in {unit} is not known"
         return seen.identity == symbol.identity
+
+
+def _references(
+    caller: CallingContext, name: str
+) -> Iterator[tuple[ConditionedStatement, tuple[Arg, ...] | None]]:
+    """The references to a name in the statements of a unit, with their argument lists."""
+    for statement in caller.flow.statements:
+        found = list(references(statement.what, name))
+        if isinstance(statement.leaf.what, Guarded):
+            found += references(statement.leaf.what, name)
+        yield from ((statement, reference) for reference in found)
+
+
+def _is_variable(symbol: Symbol, callee: CallingContext) -> bool:
+    """Whether a name cannot be that of a procedure where it is this symbol: it is an array, a named
+    constant, a variable of a module, or has a type, which a subroutine has not."""
+    if symbol.attrs & {"generic", "external", "procedure", "pointer"}:
+        return False
+    if symbol.dims is not None or symbol.origin in (
+        Origin.MODULE,
+        Origin.COMMON,
+        Origin.PARAMETER,
+    ):
+        return True
+    typed = symbol.type is not None and "implicit" not in symbol.attrs
+    return typed and symbol.origin.is_variable and callee.scope.unit.kind == "subroutine"
+
+
+def _is_elsewhere(caller: CallingContext, name: str) -> bool:
+    """Whether a name that a unit does not declare is only that of components there."""
+    scope = caller.scope
+    return not scope.declared.open and is_only_component(scope.located, name)
 
 
 def _holder(symbol: Symbol) -> str:

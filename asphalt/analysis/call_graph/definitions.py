@@ -13,7 +13,7 @@ from enum import Enum
 from asphalt.analysis.call_graph.defined_operations import may_be_subroutine
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement, UnitFlow
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, predefined_type
-from asphalt.analysis.mpi.procedures import Timing
+from asphalt.analysis.mpi.procedures import MpiProcedure, Timing, table
 from asphalt.analysis.mpi.standard.row import FREES_COMMUNICATOR
 from asphalt.analysis.names.constants import constant, type_bytes
 from asphalt.analysis.names.derived_types import component_type, is_derived_type
@@ -271,7 +271,7 @@ def _call(
 def _mpi(
     mpi: MpiCall, statement: ConditionedStatement, scope: Scope
 ) -> Iterator[VariableDefinition]:
-    procedure = mpi.procedure
+    procedure = _as_if_blocking(mpi)
     inputs = tuple(actual for p, actual in mpi.bound() if p.used and p.kind != "COMMUNICATOR")
     blocking = procedure.timing is Timing.BLOCKING
     moves_data = procedure.exchange is not None or (procedure.collective and blocking)
@@ -306,6 +306,15 @@ def _mpi(
                 parent_communicator=mpi.args.get(parent) if parameter.name == part else None,
                 freed=FREES_COMMUNICATOR in procedure.facts and parameter.kind == "COMMUNICATOR",
             )  # fmt: skip
+
+
+def _as_if_blocking(mpi: MpiCall) -> MpiProcedure:
+    """The procedure whose definitions a call has: where asphalt has started a blocking collective
+    operation, no statement accesses the buffers before its wait, and what it brings is the same."""
+    procedure = mpi.procedure
+    if mpi.binding != "runtime" or not procedure.collective:
+        return procedure
+    return table().get(procedure.name.replace("mpi_i", "mpi_", 1), procedure)
 
 
 # Dummies whose address the caller (MPI_GET_ADDRESS) or the library keeps.

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
+from asphalt.analysis.names.known_library_names import LIBRARY_MODULES
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Arg, Lit, Op, Ref
 from asphalt.ir.stmt import Assign, Decl, UnitHead, Use
@@ -17,7 +18,8 @@ from asphalt.ir.tree import Block, Leaf, Node
 
 _KNOWN_MODULES = frozenset(
     {"mpi", "mpi_f08", "iso_c_binding", "iso_fortran_env", "ieee_arithmetic", "ieee_exceptions",
-     "ieee_features", "omp_lib", "openacc", *RUNTIME_MODULES}
+     "ieee_features", "omp_lib", "openacc", *RUNTIME_MODULES,
+     *LIBRARY_MODULES}
 )  # fmt: skip
 _DERIVED = frozenset({"type", "class"})
 _NUMERIC = frozenset({"integer", "real", "double_precision", "complex", "double_complex"})
@@ -136,7 +138,7 @@ def _defines(node: Node) -> bool:
     if not isinstance(node, Block):
         return False
     head = node.head.what
-    if isinstance(head, UnitHead) and head.name.startswith(("operator", "assignment")):
+    if isinstance(head, UnitHead) and head.name.startswith(("operator(", "assignment(")):
         return True
     return node.kind == "type" and any(
         isinstance(leaf, Leaf)

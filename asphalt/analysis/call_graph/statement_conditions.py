@@ -106,6 +106,22 @@ class UnitFlow:
                 found += jump.conditions
         return tuple(dict.fromkeys(found))
 
+    def may_come_back_to(self, statement: ConditionedStatement) -> bool:
+        """Whether a jump backwards, or one to an unknown place, may repeat a statement.
+
+        A jump forwards repeats nothing.
+        """
+        for other in self.statements:
+            if may_jump(other.what):
+                return True
+            if isinstance(other.what, Jump) and other.what.kind is JumpKind.ASSIGNED_GOTO:
+                return True
+            for label in _labels_of(other.what):
+                target = self._labels.get(label)
+                if target is None or target <= statement.position <= other.position:
+                    return True
+        return False
+
     def _leaf(
         self,
         leaf: Leaf,

@@ -40,8 +40,8 @@ ERROR_READ = Code(
     "its wait.  With MPI_ERRORS_ARE_FATAL, the default, the code is always MPI_SUCCESS; but the "
     "program sets another error handler, or asphalt does not see the whole program, and the rest "
     "may set one.",
-    "Give asphalt the whole program, with its main program and all that it calls; or remove the "
-    "test of the code.",
+    "Give asphalt the whole program, with its main program and all that it calls; or, if nothing "
+    "sets an error handler, accept that with `--assume fatal`; or remove the test of the code.",
 )
 NO_VARIABLE = Code(
     "ASP021",

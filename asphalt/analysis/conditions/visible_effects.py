@@ -100,6 +100,7 @@ _BY_KIND = {
     EffectKind.MPI: MPI_CODE,
     EffectKind.STOP: STOP,
     EffectKind.UNKNOWN_CALL: UNKNOWN,
+    EffectKind.SYSTEM: UNKNOWN,
     EffectKind.OPAQUE: NOT_UNDERSTOOD,
     EffectKind.STATE: STATE,
     EffectKind.ALLOCATION: ALLOCATION,

@@ -13,7 +13,7 @@ from functools import cached_property
 from asphalt.analysis.control_flow.graph import PointRole
 from asphalt.analysis.data_flow.error_code_flow import ErrorCodeFlow
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
-from asphalt.analysis.effects.error_handlers import why_errors_return
+from asphalt.analysis.effects.error_handlers import rests_on_fatal, why_errors_return
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import NameSemantics, RefinedNames
 from asphalt.analysis.names.scopes import Scope
@@ -39,9 +39,15 @@ class FeasibleStatements:
     @cached_property
     def is_less(self) -> bool:
         """Whether some statement of the unit is known never to be executed."""
-        if not self.effects.scopes.program.main_programs():  # errors may return; asked at no cost
-            return False
+        fatal = self.effects.assumed.fatal
+        if not fatal and not self.effects.scopes.program.main_programs():
+            return False  # errors may return; asked at no cost
         return self.codes.decides and why_errors_return(self.effects) is None
+
+    @property
+    def rests_on_fatal(self) -> bool:
+        """Whether it is only assumed that no error handler returns, and that matters here."""
+        return self.is_less and rests_on_fatal(self.effects)
 
     @cached_property
     def reaching(self) -> ReachingDefinitions:

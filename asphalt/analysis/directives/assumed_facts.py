@@ -11,11 +11,13 @@ from asphalt.ir.tree import Unit
 class Assumed:
     """The accepted assumptions about procedures and variables of one program.
 
-    ``pure``: folded names of procedures that are accepted everywhere.
+    ``pure``: folded names of procedures that are accepted everywhere.  ``fatal``: no error handler
+    of the program returns.
     """
 
-    def __init__(self, pure: frozenset[str] = frozenset()) -> None:
+    def __init__(self, pure: frozenset[str] = frozenset(), fatal: bool = False) -> None:
         self._pure = pure
+        self.fatal = fatal
         self._directives: dict[int, tuple[Unit, tuple[Directive, ...]]] = {}
 
     def pure(self, name: str, scope: Scope) -> bool:

@@ -353,6 +353,11 @@ def _assumptions(tokens: _Tokens) -> Iterator[Assume]:
                 yield Assume(token.text, _name(tokens, token.text))
                 if tokens.mark(",", ")") == ")":
                     return
+        if kind is not None and kind.whole:
+            raise token.line.error(
+                f"'{token.text}' holds for the whole program; write `--assume {token.text}`, or "
+                "name it in the settings"
+            )
         if kind is None:
             raise token.line.error(
                 f"'{token.text}' is no assumption; use control, bits, uniform: NAME,... or "

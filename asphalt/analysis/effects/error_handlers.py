@@ -10,34 +10,102 @@ generalized request) return codes of their own: nothing is known of these codes.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 from asphalt.analysis.effects.procedure_effects import Effects
-from asphalt.analysis.effects.whole_program import is_closed
+from asphalt.analysis.effects.whole_program import why_not_closed_but_for_libraries
 from asphalt.analysis.mpi.procedures import Direction, MpiProcedure, table
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
+from asphalt.analysis.names.references import actions, references
+from asphalt.ir.program import Located
+from asphalt.ir.stmt import Decl, Opaque, Raw, UnitHead
+from asphalt.ir.tree import leaves
 
 SUCCESS = "mpi_success"
 _OWN_CODES = frozenset({"mpi_buffer_detach"})  # Open MPI 4.1: an error that is not fatal
 _CALLED_UNSEEN = ("final", "formatted", "unformatted")
+_IO = ("read(", "write(")
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Why an MPI call may return another code than MPI_SUCCESS.
+
+    ``lifted``: it does not if no error handler returns (the assumption ``fatal``), since the given
+    files set none.
+    """
+
+    why: str
+    lifted: bool
+
+
+def doubt(effects: Effects) -> Doubt | None:
+    """Why an MPI call of a program may return another code than MPI_SUCCESS, whatever is assumed;
+    None: no call does."""
+    return effects.once(_doubt)
 
 
 def why_errors_return(effects: Effects) -> str | None:
-    """Why an MPI call of a program may return another code than MPI_SUCCESS; None: no call does."""
-    return effects.once(_why_errors_return)
+    """Why an MPI call of a program may return another code than MPI_SUCCESS under the assumptions
+    that are accepted; None: no call does."""
+    found = doubt(effects)
+    return None if found is None or rests_on_fatal(effects) else found.why
 
 
-def _why_errors_return(effects: Effects) -> str | None:
+def rests_on_fatal(effects: Effects) -> bool:
+    """Whether it is only assumed that no error handler returns."""
+    found = doubt(effects)
+    return found is not None and found.lifted and effects.assumed.fatal
+
+
+def _doubt(effects: Effects) -> Doubt | None:
     program = effects.scopes.program
     for procedure in _with_other_codes():
         for name in (procedure.name, f"p{procedure.name}"):
-            places = program.mentions(name)
-            if any(place.chain[0].name not in RUNTIME_MODULES for place in places):
-                return f"errors may not be fatal: the program calls {procedure.spelled}"
-    if any(program.mentions(name) for name in _CALLED_UNSEEN):
-        return "errors may not be fatal: finalizers, input and output may call procedures"
-    if not is_closed(effects):
-        return "errors may not be fatal: a part of the program is unknown"
+            for place in program.mentions(name):
+                if place.chain[0].name not in RUNTIME_MODULES:
+                    where = f"{place.path}:{_line_with(name, place)}"
+                    return Doubt(f"{where} calls {procedure.spelled}", lifted=False)
+            for path in program.foreign_files_with(name):
+                return Doubt(f"{path} names {procedure.spelled}", lifted=False)
+    for name in _CALLED_UNSEEN:
+        for place in program.mentions(name):
+            if (line := _line_that_binds(place)) is not None:
+                where = f"{place.path}:{line}"
+                return Doubt(f"{where} defines what is called without its name", lifted=True)
+    unseen = why_not_closed_but_for_libraries(effects)
+    return None if unseen is None else Doubt(unseen, lifted=True)
+
+
+def _line_with(name: str, located: Located) -> int:
+    """The line of the first statement of a unit that refers to a name; else that of the unit."""
+    unit = located.unit
+    own = [leaf for node in (*unit.spec, *unit.body) for leaf in leaves(node)]
+    for leaf in own:
+        if any(True for what in actions(leaf.what) for _ in references(what, name)):
+            return leaf.line
+    return own[0].line if own else 0
+
+
+def _line_that_binds(located: Located) -> int | None:
+    """The line in which a unit makes a procedure a finalizer, or defined input or output (F2018
+    7.5.6, 12.6.4.8), which statements call without its name; None: it does not."""
+    unit = located.unit
+    for leaf in (leaf for node in (*unit.spec, *unit.body) for leaf in leaves(node)):
+        match leaf.what:
+            case Decl(kind="procedure", attrs=attrs, groups=groups):
+                found = "final" in attrs or any(name.startswith(_IO) for name, _ in groups)
+            case UnitHead(kind="interface", name=name):
+                found = name.startswith(_IO)
+            case Opaque(names=names):
+                found = not names.isdisjoint(_CALLED_UNSEEN)
+            case Raw():
+                found = True
+            case _:
+                found = False
+        if found:
+            return leaf.line
     return None
 
 

@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
+from asphalt.analysis.call_graph.defined_operations import may_be_derived
+from asphalt.analysis.call_graph.operators import finalizers_visible
 from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.effects.array_flow import ArrayFlow, Flow, same_flow
 from asphalt.analysis.effects.assumed_calls import assumed_effect
 from asphalt.analysis.effects.callee import ArgumentPart, Callee, SharedPart, same_elements
 from asphalt.analysis.effects.element_arguments import section_of_element
+from asphalt.analysis.effects.intrinsic_calls import Row, intrinsic_row
 from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.effects.known_libraries import library_procedure
 from asphalt.analysis.effects.shared_storage import SharedVariable, is_exact, storages_in
@@ -264,9 +267,12 @@ class Effects:
         assumed = assumed_effect(call, self.assumed, scope)
         if assumed is not None:
             return assumed
+        intrinsic = intrinsic_row(call, scope)
+        if intrinsic is not None:
+            return _intrinsic(intrinsic, call, scope)
         callee, bound = self._bound(call, scope)
         if callee is None or bound is None:
-            return _anything(call, scope, called_name(call.procedure))
+            return _anything(call, scope)
         accesses = []
         effects = list(callee.summary.effects)
         for dummy, actual in bound.items():
@@ -373,7 +379,10 @@ def _reached(
 
 
 def called_name(procedure: Expr) -> str:
-    return procedure.name if isinstance(procedure, Ref | Component) else "procedure"
+    """How effects name a procedure; that of an object begins with ``%``."""
+    if isinstance(procedure, Component):
+        return f"%{procedure.name}"
+    return procedure.name if isinstance(procedure, Ref) else "procedure"
 
 
 def _is_procedure(ref: Ref, scope: Scope) -> bool:
@@ -412,14 +421,42 @@ def _whole(arg: Arg, mode: Mode, scope: Scope) -> list[CalledAccess]:
     return []
 
 
-def _anything(call: Call, scope: Scope, name: str) -> CallEffect:
+def _intrinsic(row: Row, call: Call, scope: Scope) -> CallEffect:
+    """The effect of an intrinsic procedure, if the arguments fit."""
+    bound = bound_arguments(call, row.dummies)
+    if bound is None:
+        return _anything(call, scope)
+    accesses = [
+        access
+        for dummy, actual in bound.items()
+        for mode in row.modes(dummy)
+        for access in _whole(actual, mode, scope)
+    ]
+    effects = list(row.effects)
+    moved = (actual for dummy, actual in bound.items() if dummy in ("from", "to"))
+    if row.name == "move_alloc" and finalizers_visible(scope):
+        effects += [
+            (EffectKind.UNKNOWN_CALL, "final subroutine")
+            for item in moved
+            if may_be_derived(item, scope)
+        ]
+    return CallEffect(tuple(accesses), tuple(effects))
+
+
+def _anything(call: Call, scope: Scope) -> CallEffect:
+    name = called_name(call.procedure)
     accesses = [
         access
         for arg in call.args
         for mode in (Mode.READ, Mode.MAYBE_WRITE)
         for access in _whole(arg, mode, scope)
     ]
-    return CallEffect(tuple(accesses), ((EffectKind.UNKNOWN_CALL, name),))
+    passed = (
+        (EffectKind.UNKNOWN_CALL, f"procedure argument {value.name}")
+        for value in map(argument_value, call.args)
+        if isinstance(value, Ref) and value.args is None and _is_procedure(value, scope)
+    )
+    return CallEffect(tuple(accesses), ((EffectKind.UNKNOWN_CALL, name), *passed))
 
 
 def bound_arguments(call: Call, dummies: tuple[str, ...]) -> Mapping[str, Expr] | None:

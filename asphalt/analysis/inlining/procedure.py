@@ -9,6 +9,7 @@ from asphalt.analysis.call_graph.call_sites import UnitKey, unit_key
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.inlining.codes import KEPT, LONG, RECURSION, TEXT, WAYS, RefusedError
+from asphalt.analysis.messages.collectives import nonblocking_form
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
@@ -54,6 +55,25 @@ def communicates(located: Located, scopes: Scopes, seen: frozenset[UnitKey] = fr
         )
         for call in calls_of(located.unit)
     )
+
+
+def transfers_together(
+    located: Located, scopes: Scopes, seen: frozenset[UnitKey] = frozenset()
+) -> bool:
+    """Whether a procedure executes a collective operation that has a non-blocking form, itself or
+    through others."""
+    key = unit_key(located)
+    if key in seen:
+        return False
+    scope = scopes.of(located)
+    for call in calls_of(located.unit):
+        mpi = mpi_call(call, scope)
+        if mpi is not None and nonblocking_form(mpi.procedure) is not None:
+            return True
+        found = invoked(call, scope)
+        if found is not None and transfers_together(found[0], scopes, seen | {key}):
+            return True
+    return False
 
 
 def is_transfer(call: Call, scope: Scope) -> bool:

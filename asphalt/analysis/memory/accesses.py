@@ -137,6 +137,7 @@ class EffectKind(Enum):
     UNKNOWN_CALL = "a call with unknown effects"
     OPAQUE = "a statement that asphalt does not understand"
     STATE = "hidden state"
+    SYSTEM = "a call that depends on what lies outside of the program"
     ALLOCATION = "an allocation"
     POINTER = "a pointer assignment"
     JUMP = "a jump"

@@ -37,6 +37,11 @@ from asphalt.ir.expr import (
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Do, Leaf
 
+ASSIGNED = "assignment to "
+"""The beginning of the detail of the effect of an assignment to what may be a function."""
+BOUND = ", which a construct gives another meaning"
+"""The end of the detail of the effect of a name that a construct binds."""
+
 
 @dataclass(slots=True)
 class Record:
@@ -192,7 +197,7 @@ class RecordingPoint:
     def _bound_by_construct(self, name: str | None) -> None:
         """Record that a name is unknown because a construct associates it with something else."""
         if name is not None and self.record.names.kind(name, False) is NameKind.UNKNOWN:
-            self.effect(EffectKind.OPAQUE, f"{name}, which a construct gives another meaning")
+            self.effect(EffectKind.OPAQUE, f"{name}{BOUND}")
 
     def _inquire(self, args: Iterable[Arg]) -> None:
         for arg in args:
@@ -248,7 +253,7 @@ class RecordingPoint:
                     self._access(name, mode, _subscripts(args))
                 elif mode is Mode.WRITE or not self._is_constant(target):
                     self._bound_by_construct(name)
-                    self.effect(EffectKind.OPAQUE, f"assignment to {name}")
+                    self.effect(EffectKind.OPAQUE, f"{ASSIGNED}{name}")
                 self.read(*(args or ()))
             case Component(args=args) if (own := self.record.names.component(target)) is not None:
                 self._component(own, mode, _subscripts(args))

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from asphalt.analysis.names.references import bind
 from asphalt.analysis.names.scopes import Scope, Scopes, element_bytes
-from asphalt.ir.expr import AltReturn, Expr, Keyword, Ref, Section
+from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Ref, Section
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call, Decl, UnitHead
 from asphalt.ir.tree import Block, Leaf
@@ -65,7 +65,7 @@ def is_meant(call: Call, procedure: Located, scope: Scope, scopes: Scopes) -> bo
         located = program.contained(host, specific)
         if located is None:
             return False
-        if _could_be(call, scopes.of(located), scope):
+        if could_be(call, scopes.of(located), scope):
             candidates.append(specific)
     return candidates == [procedure.unit.name]
 
@@ -85,7 +85,7 @@ def _blocks(name: str, host: Located) -> list[Block]:
     ]
 
 
-def _could_be(call: Call, inner: Scope, outer: Scope) -> bool:
+def could_be(call: Call, inner: Scope, outer: Scope) -> bool:
     """Whether nothing that is known about the arguments rules a procedure out."""
     head = inner.unit.head.what if inner.unit.head is not None else None
     if not isinstance(head, UnitHead):
@@ -107,6 +107,12 @@ def _could_be(call: Call, inner: Scope, outer: Scope) -> bool:
 
 def _differs(actual: Expr, dummy: str, inner: Scope, outer: Scope) -> bool:
     """Whether an argument certainly has another type, kind or rank than the dummy."""
+    if isinstance(actual, Lit) and actual.kind in ("integer", "real", "logical", "character"):
+        symbol = inner.lookup(dummy)
+        if symbol is None or symbol.type is None:
+            return False
+        base = _DOUBLE.get(symbol.type.base, symbol.type.base)
+        return base not in (actual.kind, "class") or bool(symbol.dims)
     if not isinstance(actual, Ref):
         return False
     given, taken = outer.lookup(actual.name), inner.lookup(dummy)

@@ -1,8 +1,9 @@
 """The intrinsic procedures of Fortran 2018 (16.7), and which of them are pure functions.
 
-Names that compilers add (``etime``, ``sleep``, ``flush`` ...) are not intrinsic here: the analysis
-treats them as unknown procedures.  The specific names of generic functions (``dsin``, ``amax1``;
-F2018 16.8) and the double complex ones that every compiler has are included.
+Names that compilers add (``etime``, ``sleep``, ``flush`` ...) are not intrinsic here: a program may
+have procedures of its own with these names, without a declaration.  The specific names of generic
+functions (``dsin``, ``amax1``; F2018 16.8) and the double complex ones that every compiler has are
+included.
 """
 
 from __future__ import annotations
@@ -59,6 +60,25 @@ _EFFECTFUL_SUBROUTINES = words(
     """
 )
 
+ADDED = words(
+    """
+    abort chdir dtime etime exit fdate flush getarg getcwd getenv getlog getpid hostnm iargc idate
+    irand itime rand rename second sleep srand system unlink
+    """
+)
+"""Procedures that compilers add (the GNU Fortran manual, chapter 9; most of them are in the
+portability library of Intel's compiler, too)."""
+
+CONSTANT_MACROS = {
+    "__line__": "integer",
+    "__file__": "character",
+    "__date__": "character",
+    "__time__": "character",
+    "__timestamp__": "character",
+}
+"""Macros that every preprocessor defines (C11 6.10.8), with the type of the constants that they
+stand for."""
+
 # The same value on every rank that calls it with the same arguments would be wrong for these:
 # they ask about this image.
 _IMAGE_FUNCTIONS = words("this_image image_index")
@@ -72,6 +92,11 @@ def is_intrinsic(name: str) -> bool:
         or name in _PURE_SUBROUTINES
         or name in _EFFECTFUL_SUBROUTINES
     )
+
+
+def is_intrinsic_function(name: str) -> bool:
+    """Whether a folded name is that of an intrinsic function."""
+    return name in _PURE or name in _STATEFUL_FUNCTIONS
 
 
 def is_pure_function(name: str) -> bool:

@@ -42,7 +42,7 @@ from asphalt.ir.stmt import (
     Use,
     What,
 )
-from asphalt.ir.tree import Leaf, leaves
+from asphalt.ir.tree import Block, Leaf, Unit, leaves
 
 _WORD = re.compile(r"[a-z]\w*")
 _NAME_AHEAD = re.compile(r"([A-Za-z]\w*)_['\"]")
@@ -200,15 +200,73 @@ def _spec_leaves(located: Located) -> Iterator[Leaf]:
         yield from leaves(node)
 
 
-def passed_on(located: Located, name: str) -> bool:
-    """Whether a procedure has another name, or uninterpreted statements may call it."""
+def generic_listings(located: Located, name: str) -> frozenset[str]:
+    """The generic names, operators and assignments (``operator(+)``) that interface blocks of a
+    unit give to a specific procedure."""
+    return frozenset(
+        generic
+        for generic, leaf in _listed(located)
+        if (isinstance(leaf.what, UnitHead) and leaf.what.name == name)
+        or (isinstance(leaf.what, Decl) and any(e.name == name for e in leaf.what.entities))
+    )
+
+
+def _listed(located: Located) -> Iterator[tuple[str, Leaf]]:
+    """The statements of interface blocks with a name that list procedures, each with the name."""
+    for node in located.unit.spec:
+        if not isinstance(node, Block) or node.kind != "interface":
+            continue
+        head = node.head.what
+        if not isinstance(head, UnitHead) or not head.name:
+            continue
+        for inner in node.body:
+            if isinstance(inner, Leaf) and isinstance(inner.what, Decl):
+                yield head.name, inner
+            elif isinstance(inner, Unit) and inner.head is not None:
+                yield head.name, inner.head
+
+
+def is_only_component(located: Located, name: str) -> bool:
+    """Whether a unit uses a name, wherever it does, for components of structures alone."""
+    unit = located.unit
+    for node in unit.spec:
+        own = isinstance(node, Block) and node.kind == "type"
+        for leaf in leaves(node):
+            what = leaf.what
+            if isinstance(what, Include):
+                continue
+            if own and isinstance(what, Decl):
+                parts = (named_by_entity(entity) for entity in what.entities)
+                named: frozenset[str] | None = named_around(what).union(*parts)
+            else:
+                named = named_by(what)
+            if named is None or name in named:
+                return False
+    return not any(
+        any(True for _ in references(what, name))
+        or any(name in hidden.names for hidden in hidden_statements(leaf))
+        or isinstance(what, Opaque | Raw)
+        for node in unit.body
+        for leaf in leaves(node)
+        for what in actions(leaf.what)
+    )
+
+
+def passed_on(located: Located, name: str, generic: bool = True) -> bool:
+    """Whether a procedure has another name, or uninterpreted statements may call it.
+
+    ``generic``: a generic name counts as another name (``generic_listings`` has them).
+    """
     if any(use_renames(located, name)):
         return True
+    listing = set() if generic else {id(leaf) for _, leaf in _listed(located)}
     for leaf in _spec_leaves(located):
         match leaf.what:
-            case Decl(kind="procedure" | "generic", entities=entities, groups=groups):
+            case Decl(kind="procedure" | "generic", attrs=attrs, entities=entities, groups=groups):
                 grouped = [e.name for _, group in groups for e in group]
-                if name in grouped or any(e.name == name for e in entities):
+                own = "pointer" not in attrs and not any(a.startswith("interface") for a in attrs)
+                named = any(own and e.name == name and e.initial is None for e in entities)
+                if name in grouped or (named and id(leaf) not in listing):
                     return True
                 if any(e.initial is not None and name in names_in(e.initial) for e in entities):
                     return True

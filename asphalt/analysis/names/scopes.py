@@ -20,11 +20,18 @@ from asphalt.analysis.names.intrinsic_modules import (
     intrinsic_module_name,
     is_intrinsic_module,
 )
-from asphalt.analysis.names.intrinsics import is_intrinsic
+from asphalt.analysis.names.intrinsics import (
+    ADDED,
+    CONSTANT_MACROS,
+    is_intrinsic,
+    is_intrinsic_function,
+)
+from asphalt.analysis.names.known_library_names import LIBRARY_MODULES
 from asphalt.analysis.names.symbol import Origin as Origin
 from asphalt.analysis.names.symbol import Symbol as Symbol
 from asphalt.analysis.names.symbol import Text as Text
 from asphalt.config.limits import CONSTANTS, HEADER
+from asphalt.ir.expr import Ref
 from asphalt.ir.program import Located, Program
 from asphalt.ir.stmt import (
     Call,
@@ -110,6 +117,7 @@ class Scope:
         self._include_procedures()
         self._bound: frozenset[str] | None = None
         self._plain: frozenset[str] | None = None
+        self._called: frozenset[str] | None = None
 
     def _include_procedures(self) -> None:
         """Note the names in the files that may hold procedures of the unit; of a file that is not
@@ -180,6 +188,9 @@ class Scope:
     def _resolve(self, name: str) -> Answer:
         if not name.replace("$", "_").isidentifier():
             return Absence.UNKNOWN  # the name of a storage, which no declaration can mean
+        if name in CONSTANT_MACROS:
+            base = CONSTANT_MACROS[name]
+            return _built_in(name, "", Origin.PARAMETER, TypeSpec(base))
         visible = self.visible(name)
         if visible is not Absence.ABSENT:
             if isinstance(visible, Symbol):
@@ -233,6 +244,8 @@ class Scope:
             return Absence.ABSENT
         if is_intrinsic_module(use.module):
             return intrinsic_module_name(use.module, original) or Absence.ABSENT
+        if use.module in LIBRARY_MODULES and (is_intrinsic(original) or original in ADDED):
+            return Absence.ABSENT
         return Absence.UNKNOWN
 
     def exported(self, name: str, visiting: frozenset[str] = frozenset()) -> Answer:
@@ -263,7 +276,8 @@ class Scope:
     def _implicit(self, name: str) -> Answer:
         """A name that nothing declares: an intrinsic procedure, or implicitly typed."""
         typed = not self._implicit_none()
-        if is_intrinsic(name) and not (typed and name in self._variables_by_use()):
+        own = (typed and name in self._variables_by_use()) or name in self._called_subroutines()
+        if is_intrinsic(name) and not own:
             return _built_in(name, "", Origin.INTRINSIC)
         if not typed:
             return Absence.ABSENT
@@ -303,6 +317,20 @@ class Scope:
         if self.host is not None:
             return self.host._implicit_type(name)
         return TypeSpec("integer" if name[0] in "ijklmn" else "real")
+
+    def _called_subroutines(self) -> frozenset[str]:
+        """Names of intrinsic functions that CALL statements of the body have: a subroutine with
+        such a name is the program's own (F2018 19.5.1.4)."""
+        if self._called is None:
+            self._called = frozenset(
+                what.procedure.name
+                for node in self.unit.body
+                for leaf in leaves(node)
+                if isinstance(what := leaf.action, Call)
+                and isinstance(what.procedure, Ref)
+                and is_intrinsic_function(what.procedure.name)
+            )
+        return self._called
 
     def _variables_by_use(self) -> frozenset[str]:
         """Names that statements of the body define without a list: certainly variables."""

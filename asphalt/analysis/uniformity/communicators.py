@@ -18,6 +18,8 @@ from asphalt.analysis.mpi.standard.row import MAKES_INTERCOMMUNICATOR
 from asphalt.analysis.names.derived_types import component_declarations
 from asphalt.analysis.names.scopes import Origin, Symbol
 from asphalt.analysis.uniformity.cartesian_grids import NumberOfRanks, grid_has_all
+from asphalt.analysis.uniformity.last_definition import is_settled, repeats
+from asphalt.analysis.uniformity.split_colours import Shared, Split, shared_by, split_at
 from asphalt.ir.expr import Component, Expr, Op, Ref
 from asphalt.ir.stmt import UnitHead
 
@@ -27,12 +29,14 @@ class Group:
     """The ranks of a communicator; equal groups are the same ranks, as each of them sees it.
 
     ``within``: a group that contains them; that of MPI_COMM_WORLD contains all.  ``execution``: the
-    unit in one execution of which it is one group; None: in the whole run.
+    unit in one execution of which it is one group; None: in the whole run.  ``split``: the call
+    that put them together.
     """
 
     name: tuple[object, ...]
     within: Group | None = field(default=None, compare=False)
     execution: UnitKey | None = field(default=None, compare=False)
+    split: Split | None = field(default=None, compare=False)
 
     def enclosing(self) -> Iterator[Group]:
         """The group itself and those that are known to contain it, the innermost first."""
@@ -117,7 +121,8 @@ class Communicators:
                 return None
             holder = symbol.common_block or symbol.owner
             name_of_it = (symbol.origin, holder, symbol.name, path)
-            return self._given(found, path, name_of_it, None, depth)
+            one = self._given(found, path, name_of_it, None, depth)
+            return one or self._settled(symbol, found, path, name_of_it)
         if symbol.origin not in (Origin.LOCAL, Origin.DUMMY) or _is_recursive(context):
             return None
         units = (context, *self.sites.all_contained(context))
@@ -136,7 +141,38 @@ class Communicators:
                 return None
             return self._dummy(name, path, own_name, context, depth)
         saved = "save" in symbol.attrs and context.scope.unit.kind != "program"
-        return self._given(given, path, own_name, None if saved else context, depth)
+        one = self._given(given, path, own_name, None if saved else context, depth)
+        return one or (None if saved else self._settled(symbol, given, path, own_name))
+
+    def _settled(
+        self,
+        symbol: Symbol,
+        given: Iterable[_Given],
+        path: tuple[str, ...],
+        name: tuple[object, ...],
+    ) -> Group | None:
+        """The group of a variable that has one value behind its definitions, whichever of them is
+        executed: in other branches, or in a called procedure."""
+        found = tuple(one for one in given if _concerns(one[1], path))
+        known = all(
+            (d.source is Source.CALLEE and d.callee is not None and not d.exprs)
+            or (d.source is Source.EXPRESSIONS and d.whole)
+            or d.old_communicator is not None
+            or d.parent_communicator is not None
+            for _, d in found
+        )
+        if not found or not known or any(d.lasting for _, d in found):
+            return None
+        if self._may_have_two_groups():
+            return None
+        settled = is_settled(symbol, found, self._is_executed_once, self.sites)
+        return Group(name) if settled else None
+
+    def shared_by(self, group: Group) -> Shared:
+        """What the ranks of a group share because of the split that made it."""
+        if group.split is None:
+            return Shared()
+        return shared_by(group.split, self._is_executed_once, self.sites)
 
     def _given(
         self,
@@ -165,7 +201,7 @@ class Communicators:
             return None
         ((unit, definition),) = [g for g in given if self._made([g], path, depth)]
         if self._is_executed_once(unit, definition.statement):
-            return Group(name, within)
+            return Group(name, within, split=split_at(unit, definition))
         own = home is not None and unit.key == home.key
         return Group(name, within, home.key) if home is not None and own else None
 
@@ -190,7 +226,7 @@ class Communicators:
         depth: int,
     ) -> list[Group | _New] | None:
         statement = definition.statement
-        repeated = bool(statement.loops) or context.flow.has_gotos or statement.threaded
+        repeated = repeats(context, statement)
         rest = path[len(definition.path) :]
         if definition.source is Source.CALLEE:
             return self._returned(definition, rest, repeated, depth)
@@ -269,7 +305,7 @@ class Communicators:
         self, context: CallingContext, statement: ConditionedStatement, depth: int = 8
     ) -> bool:
         """Whether a statement is executed at most once in the run."""
-        if statement.loops or context.flow.has_gotos or statement.threaded:
+        if repeats(context, statement):
             return False
         return self._unit_is_executed_once(context, depth)
 

@@ -20,6 +20,7 @@ from asphalt.analysis.uniformity.assumed_values import UniformDirectives
 from asphalt.analysis.uniformity.communicators import Communicators, Group, is_within
 from asphalt.analysis.uniformity.function_flow import FunctionFlow, place_of_return
 from asphalt.analysis.uniformity.shape_flow import OF_A_TYPE
+from asphalt.analysis.uniformity.split_colours import Shared
 from asphalt.analysis.uniformity.value_graph import (
     ALL,
     Control,
@@ -32,6 +33,7 @@ from asphalt.analysis.uniformity.value_graph import (
 from asphalt.ir.expr import Arg, Component, Lit, Op, OpaqueExpr, Ref, Section, children
 from asphalt.ir.stmt import Assign, DoHead
 
+_COLOUR = "the ranks of the communicator gave the same colour to MPI_Comm_split"
 _FAR = (Origin.DUMMY, Origin.MODULE, Origin.COMMON)
 
 
@@ -46,6 +48,7 @@ class ValueFlow(FunctionFlow):
         self.communicators = communicators
         self.communicator = communicator
         self.uniform = UniformDirectives(sites)
+        self.shared = Shared() if communicator is None else communicators.shared_by(communicator)
 
     def _is_far(self, node: Node) -> bool:
         match node:
@@ -73,7 +76,10 @@ class ValueFlow(FunctionFlow):
             return
         callers = self.sites.callers(context)
         if isinstance(callers, str):
-            facts.note(Level.UNKNOWN, callers)
+            if self.sites.is_never_called(context):
+                facts.note(Level.UNIFORM, f"nothing calls {context.scope.unit.name}")
+            else:
+                facts.note(Level.UNKNOWN, callers)
             return
         for site in callers:
             facts.depends[Reachability(site.context, site.statement.position)] = None
@@ -83,6 +89,9 @@ class ValueFlow(FunctionFlow):
     ) -> None:
         """Make ``facts`` depend on the expressions that some conditions test."""
         for condition in conditions:
+            if (context.key, condition.position) in self.shared.conditions:
+                facts.note(Level.UNIFORM, _COLOUR)
+                continue
             if not condition.exprs:
                 facts.note(Level.UNKNOWN, f"a condition at {condition.span} is unknown")
             for expr in expressions(condition):
@@ -213,6 +222,9 @@ class ValueFlow(FunctionFlow):
         if symbol.equivalenced or symbol.attrs & {"pointer", "target", "volatile"}:
             facts.note(Level.UNKNOWN, f"{name} may have other names")
             return
+        if symbol.identity in self.shared.variables and not node.path:
+            facts.note(Level.UNIFORM, _COLOUR)
+            return
         if symbol.type is not None and symbol.type.base == "character":
             self.length(name, symbol, symbol.type, context, facts)
         match symbol.origin:
@@ -225,7 +237,7 @@ class ValueFlow(FunctionFlow):
                 else:
                     facts.depends[Variable(owner, symbol.name, ALL, node.path)] = None
             case Origin.MODULE | Origin.COMMON:
-                self._shared_variable(symbol, node.path, facts)
+                self._shared_variable(node, symbol, facts)
             case _:
                 facts.note(Level.UNKNOWN, f"{name} is a {symbol.origin.value}")
 
@@ -276,7 +288,8 @@ class ValueFlow(FunctionFlow):
         """The value of a dummy on entry: that of the actual argument, at every call."""
         callers = self.sites.callers(context)
         if isinstance(callers, str):
-            facts.note(Level.UNKNOWN, callers)
+            if not self.sites.is_never_called(context):
+                facts.note(Level.UNKNOWN, callers)
             return
         for site in callers:
             if name in site.args:
@@ -285,13 +298,24 @@ class ValueFlow(FunctionFlow):
             if len(callers) > 1:
                 facts.depends[Reachability(site.context, site.statement.position)] = None
 
-    def _shared_variable(self, symbol: Symbol, path: tuple[str, ...], facts: Facts) -> None:
-        """A variable of a module or in COMMON: all its definitions in the program."""
+    def _shared_variable(self, node: Variable, symbol: Symbol, facts: Facts) -> None:
+        """A variable of a module or in COMMON: all its definitions in the program, or those that
+        reach a place in the only unit that defines it."""
+        path = node.path
         found = self.sites.shared_definitions(symbol)
         if isinstance(found, str):
             facts.note(Level.UNKNOWN, found)
             return
-        found = tuple((c, d) for c, d in found if _overlap(d.path, path))
+        found = tuple(
+            (c, d) for c, d in found if _overlap(d.path, path) and not self.sites.is_never_called(c)
+        )
+        own = all(c is node.context and not d.lasting for c, d in found)
+        if own and node.top != ALL and not node.context.flow.has_gotos:
+            given, cut = _reaching([d for _, d in found], node)
+            for definition in given if cut else ():
+                self._definition(node.context, definition, path, facts)
+            if cut:
+                return
         for context, definition in found:
             self._definition(context, definition, path, facts, (), returned=True)
             facts.depends[Reachability(context, definition.statement.position)] = None

@@ -37,6 +37,8 @@ _INCLUDE = re.compile(r'^#[ \t]*include[ \t]*["<]([^">\n]*)[">]')
 _MARKER = re.compile(r'# (\d+) "((?:[^"\\]|\\.)*)"((?: \d)*)\r?$')
 _LOCATED = re.compile(r"^(.+?):(\d+):\d+:$")
 _NOT_FOUND = re.compile(r"(?:Fatal )?Error: (.*): No such file or directory")
+_OF_THE_PLACE = ("__LINE__", "__FILE__", "__DATE__", "__TIME__", "__TIMESTAMP__")
+"""Macros that are constants to asphalt: a statement with one of them keeps its text."""
 _MAIN = "<stdin>"
 _MISSING = "asphalt_missing_include"
 
@@ -93,6 +95,7 @@ def _command(source: SourceText, defines: Sequence[str], include_dirs: Sequence[
     form = "-ffixed-form" if source.form is Form.FIXED else "-ffree-form"
     flags = [f"-D{define}" for define in defines]
     flags += [f"-I{os.path.abspath(directory)}" for directory in include_dirs]
+    flags += [f"-U{name}" for name in _OF_THE_PLACE]
     language = "f77-cpp-input" if source.form is Form.FIXED else "f95-cpp-input"
     return ["gfortran", "-E", "-cpp", "-w", form, *flags, "-x", language, "-"]
 

@@ -19,7 +19,7 @@ _TOKEN = re.compile(
     | (?P<int>\d+(?:_\w+)?)
     | (?P<logical>\.\s*(?:true|false)\s*\.(?:_\w+)?)
     | (?P<dot>\.\s*[a-z]+\s*\.)
-    | (?P<name>[a-z][\w$]*)
+    | (?P<name>[a-z][\w$]*|__(?:line|file|date|time|timestamp)__)
     | (?P<op>\*\*|//|==|/=|<=|>=|=>|::|\.\.|[-+*/()\[\],=<>%:&$])
     | (?P<end>$)
     | (?P<bad>.)

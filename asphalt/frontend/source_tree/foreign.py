@@ -27,6 +27,11 @@ class ForeignFiles:
             self._mentioning[name] = tuple(self._search(name))
         return self._mentioning[name]
 
+    def containing(self, name: str) -> tuple[str, ...]:
+        """The files that contain an identifier, in any case."""
+        pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+        return tuple(path for path, text in self.texts().items() if pattern.search(text))
+
     def _search(self, name: str) -> Iterator[str]:
         word = re.escape(name)
         pattern = re.compile(

@@ -219,6 +219,10 @@ class Tree:
             return True
         return bool(self._mentions.of(name)[1])
 
+    def foreign_files_with(self, name: str) -> tuple[str, ...]:
+        """The C and C++ files that contain an identifier, in any case."""
+        return self._foreign.containing(name)
+
     def contained(self, host: Located, name: str) -> Located | None:
         """The module procedure or internal procedure ``name`` of ``host``."""
         found = [unit for unit in host.unit.contained if unit.name == name]

@@ -13,8 +13,8 @@ After::
 
 The other transformations then see exchange and computation in one procedure (Danalis et al., ICS
 2009, section 6: the kernels had "the communication calls inlined at the same level with the
-computation").  Only procedures that send or receive messages, themselves or through others, are
-candidates.  ``asphalt/analysis/inlining`` has the conditions.
+computation").  Only procedures that send or receive messages or execute collective operations,
+themselves or through others, are candidates.  ``asphalt/analysis/inlining`` has the conditions.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.exchange.site import statements
 from asphalt.analysis.inlining.codes import TEXT, RefusedError
 from asphalt.analysis.inlining.plan import Inlining, closes_a_loop, planned
-from asphalt.analysis.inlining.procedure import communicates, is_movable
+from asphalt.analysis.inlining.procedure import communicates, is_movable, transfers_together
 from asphalt.analysis.memory.shapes import is_scalar
-from asphalt.analysis.names.scopes import Origin, Scope, Symbol
+from asphalt.analysis.names.scopes import Origin, Scope, Scopes, Symbol
 from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.assumptions import BITS
@@ -96,12 +96,16 @@ def may_find(facts: UnitFacts) -> bool:
         if target is not None:
             callee, key = target[0], unit_key(target[0])
             if key not in known:
-                known[key] = communicates(callee, scopes) and is_movable(
+                known[key] = _is_candidate(callee, scopes) and is_movable(
                     callee, facts.located, scopes
                 )
             if known[key]:
                 return True
     return False
+
+
+def _is_candidate(callee: Located, scopes: Scopes) -> bool:
+    return communicates(callee, scopes) or transfers_together(callee, scopes)
 
 
 def refusals(facts: UnitFacts, callee: Located) -> tuple[Refused, ...]:
@@ -121,7 +125,9 @@ def _judged(facts: UnitFacts) -> Iterator[tuple[Located, Inline | Refused]]:
     for leaf, place in statements(facts.unit.body):
         what = leaf.action
         target = invoked(what, facts.scope) if isinstance(what, Call) else None
-        if target is None or not communicates(target[0], scopes):
+        if target is None:
+            continue
+        if not _is_candidate(target[0], scopes):
             continue
         callee, call = target
         plan = planned(facts, leaf, place, call, callee, sites)

@@ -42,8 +42,8 @@ from asphalt.analysis.names.designators import (
     symbol_named,
 )
 from asphalt.analysis.names.scopes import Origin
-from asphalt.analysis.verdicts.verdict import Refused
-from asphalt.config.assumptions import BITS
+from asphalt.analysis.verdicts.verdict import Mark, Refused
+from asphalt.config.assumptions import BITS, FATAL
 from asphalt.ir.expr import Component, Expr, Op, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import Allocation, ArmHead, Assign, Guarded, Include
 from asphalt.ir.tree import Leaf, leaves
@@ -88,6 +88,7 @@ class Rules:
         if function is not None:
             return Refused(STAYS, f"an argument is a result of {function}", leaf.span)
         evidence: list[str] = []
+        assumed: tuple[str, ...] = ()
         for side in sides:
             for buffer in (*side.buffers, *side.arrays):
                 reason = _is_one_variable(_given(buffer), facts)
@@ -106,11 +107,13 @@ class Rules:
         if len(sides) == 2 and sides[0].buffers == sides[1].buffers:
             return Refused(STAYS, "one buffer for both messages", leaf.span)
         if call.error is not None and is_read(call.error, leaf, facts):
-            why = facts.once(ErrorCodes).why_not(call)
+            codes = facts.once(ErrorCodes)
+            why = codes.why_not(call)
             if why is not None:
-                message = f"its error code is read later; {why}"
-                return Refused(ERROR_READ, message, leaf.span)
+                return self._code_is_read(leaf, call, why)
             evidence.append("errors are fatal, so that its error code is MPI_SUCCESS")
+            if codes.rests_on_fatal:
+                assumed = (FATAL.word,)
         status = call.args.get("status")
         if status is not None and is_read(status, leaf, facts):
             if is_f08(call) and not is_typed_status(status, facts):
@@ -122,8 +125,29 @@ class Rules:
                 return Refused(STAYS, "it may change which variable its status is", leaf.span)
             sides = (replace(sides[0], status=status), *sides[1:])
         if not call.procedure.collective:
-            return sides, tuple(evidence), ()
-        return self._collective(leaf, call, sides, evidence)
+            return sides, tuple(evidence), assumed
+        return self._collective(leaf, call, sides, evidence, assumed)
+
+    def _code_is_read(self, leaf: Leaf, call: MpiCall, why: str) -> Refused:
+        """The refusal of a call whose error code is read, and may not be MPI_SUCCESS."""
+        assert call.error is not None
+        codes = self.facts.once(ErrorCodes)
+        lifted = codes.lifted_by if codes.is_code_of(call) else None
+        reader = code_reader(call.error, leaf, self.facts)
+        read = (
+            "its caller may read its error code"
+            if reader is None
+            else (f"{self.facts.at(reader)} reads its error code")
+        )
+        marks: tuple[Mark, ...] = ()
+        if leaf.span is not None:
+            marks = (Mark(leaf.span, "offending", f"{read}; {why}"),)
+        if reader is not None and reader.span is not None:
+            marks = (*marks, Mark(reader.span, "use", "reads the error code"))
+        if lifted is not None:
+            message = f"{COULD}, where no error handler returns,"
+            return Refused(ERROR_READ, message, leaf.span, f"{read}; {why}", marks, lifted)
+        return Refused(ERROR_READ, f"{read}; {why}", leaf.span, marks=marks)
 
     def never(self, leaf: Leaf, call: MpiCall) -> Refused:
         """Why asphalt does not use the non-blocking form of a collective operation."""
@@ -153,9 +177,13 @@ class Rules:
         return None
 
     def _collective(
-        self, leaf: Leaf, call: MpiCall, sides: tuple[Side, ...], evidence: list[str]
+        self,
+        leaf: Leaf,
+        call: MpiCall,
+        sides: tuple[Side, ...],
+        evidence: list[str],
+        assumed: tuple[str, ...],
     ) -> Refused | tuple[tuple[Side, ...], tuple[str, ...], tuple[str, ...]]:
-        assumed: tuple[str, ...] = ()
         digits = why_other_digits(self.facts, call)
         if digits is not None:
             if not is_predefined_reduction(self.facts, call):
@@ -163,7 +191,7 @@ class Rules:
             if not is_accepted_at(BITS, leaf, self.facts):
                 message = f"{COULD}, where {digits},"
                 return Refused(DIGITS, message, leaf.span, lifted_by=BITS.word)
-            assumed = (BITS.word,)
+            assumed = (BITS.word, *assumed)
         if call.operation not in self._together:
             self._together[call.operation] = why_not_together(self.facts, call)
         reason = self._together[call.operation]
@@ -290,6 +318,18 @@ def is_read(expr: Expr, leaf: Leaf, facts: UnitFacts) -> bool:
         return True
     given = [d for d in reaching.definitions(storage) if d.point == point]
     return not given or any(is_live_on_exit(one, facts) or reaching.def_use(one) for one in given)
+
+
+def code_reader(error: Expr, leaf: Leaf, facts: UnitFacts) -> Leaf | None:
+    """A statement of the unit that may read the error code that a call stores; None: only another
+    unit may."""
+    if not isinstance(error, Ref):
+        return None
+    storage, reaching = storage_of(error.name, facts.scope), facts.reaching
+    point = reaching.graph.action(leaf)
+    given = [d for d in reaching.definitions(storage) if d.point == point]
+    uses = (use.leaf for one in given for use in reaching.def_use(one))
+    return min((use for use in uses if use is not None), key=line_of, default=None)
 
 
 def is_code_read(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> bool:

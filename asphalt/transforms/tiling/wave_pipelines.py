@@ -38,7 +38,14 @@ from asphalt.transforms.tiling.message_tiles import MessageSpan
 from asphalt.transforms.tiling.whole_messages import holds_directly, messages_of
 
 _TOGETHER = frozenset(
-    {EffectKind.MPI, EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE, EffectKind.IO, EffectKind.ASSUMED}
+    {
+        EffectKind.MPI,
+        EffectKind.UNKNOWN_CALL,
+        EffectKind.SYSTEM,
+        EffectKind.OPAQUE,
+        EffectKind.IO,
+        EffectKind.ASSUMED,
+    }
 )
 """Effects by which another rank may get what it waits for."""
 

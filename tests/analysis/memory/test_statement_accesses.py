@@ -117,7 +117,7 @@ def test_what_may_be_skipped_is_not_sure(body: str) -> None:
         ("x = g(x)", EffectKind.UNKNOWN_CALL),
         ("vendor extension", EffectKind.OPAQUE),
         ("forall (i = 1:n) b(i) = 0", EffectKind.OPAQUE),
-        ("call random_number(x)", EffectKind.UNKNOWN_CALL),
+        ("call random_number(x)", EffectKind.SYSTEM),
     ],
 )
 def test_effects(statement: str, kind: EffectKind) -> None:

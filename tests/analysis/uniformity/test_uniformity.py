@@ -87,7 +87,9 @@ SPLIT = "call MPI_Comm_split(MPI_COMM_WORLD, mod(me, 2), me, row, ierr)\n"
         (SPLIT + "call MPI_Comm_size(row, n, ierr)\ncall site(n)", "row", U),
         (SPLIT + "call MPI_Comm_size(row, n, ierr)\ncall site(n)", "mpi_comm_world", Q),
         (SPLIT + "call site(np)", "row", U),
-        (SPLIT + SPLIT + "call MPI_Comm_size(row, n, ierr)\ncall site(n)", "row", Q),
+        (SPLIT + SPLIT + "call MPI_Comm_size(row, n, ierr)\ncall site(n)", "row", U),
+        # of the communicator that the variable had before
+        (SPLIT + "call MPI_Comm_size(row, n, ierr)\n" + SPLIT + "call site(n)", "row", Q),
         ("call MPI_Comm_dup(MPI_COMM_WORLD, row, ierr)\ncall MPI_Comm_size(row, n, ierr)\n"
          "call site(n)", "mpi_comm_world", U),
         ("row = MPI_COMM_WORLD\ncall MPI_Comm_size(row, n, ierr)\ncall site(n)",
@@ -180,10 +182,23 @@ def test_a_procedure_that_is_passed_on_has_unknown_callers() -> None:
     assert level(main("call work(4)\ncall apply(work)", "external work", more).value()) is Q
 
 
+@pytest.mark.parametrize(("more", "expected"), [("", U), ("call gen(me)", V), ("call gen(4)", U)])
+def test_a_generic_name_is_followed(more: str, expected: Level) -> None:
+    text = (
+        "module m\nimplicit none\ninterface gen\nmodule procedure work\nend interface\ncontains\n"
+        "subroutine work(n)\ninteger :: n\ncall site(n)\nend subroutine\nend module\n"
+    )
+    main_unit = (
+        "program p\nuse m\nuse mpi\nimplicit none\ninteger :: me, ierr\n"
+        f"call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)\ncall work(4)\n{more}\nend program\n"
+    )
+    assert level(Site(FortranProgram(main_unit, SITE, text)).value()) is expected
+
+
 @pytest.mark.parametrize(
     "declaration",
     [
-        "interface gen\nmodule procedure work\nend interface",
+        "interface operator(.w.)\nmodule procedure work\nend interface",
         "type t\ncontains\nprocedure, nopass :: work\nend type",
         "type t\ncontains\nprocedure, nopass :: b => work\nend type",
         "procedure(work), pointer :: q => work",

@@ -233,8 +233,12 @@ def test_refusals_have_programs_of_each_code() -> None:
 
 def test_only_procedures_that_communicate(tmp_path: Path) -> None:
     text = program().replace("call MPI_Recv(u", "call MPI_Bcast(u").replace(", above, k", ", k")
-    text = text.replace(", MPI_STATUS_IGNORE", "")
-    tree = found(text, tmp_path)
+    together = text.replace(", MPI_STATUS_IGNORE", "")
+    tree = found(together, tmp_path / "together")
+    assert len(tree.found(inline)) == 1
+    lines = together.splitlines(keepends=True)
+    own = "".join("  u(1) = 2\n" if "call MPI_Bcast" in line else line for line in lines)
+    tree = found(own, tmp_path / "alone")
     assert tree.found(inline) == []
 
 

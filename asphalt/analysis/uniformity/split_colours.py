@@ -1,0 +1,252 @@
+"""What the ranks of a communicator share because MPI_COMM_SPLIT put them together.
+
+They gave the same colour (MPI-4.0 section 7.4.2).  So what the colour tells is the same on all of
+them::
+
+    if (me >= n) then              ! the ranks of one communicator have taken the same arm,
+      active = .false.             ! since each arm has a colour of its own
+      color = 1
+    else
+      active = .true.
+      color = 0
+    end if
+    call MPI_Comm_split(MPI_COMM_WORLD, color, me, comm, ierr)
+
+A colour that one statement computes is the same itself.  All this holds for a split that is
+executed once, behind statements that are executed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, UnitKey
+from asphalt.analysis.call_graph.definitions import Source, VariableDefinition
+from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
+from asphalt.analysis.mpi.call import mpi_call, mpi_constant
+from asphalt.analysis.names.constants import constant
+from asphalt.analysis.names.scopes import Origin, Symbol
+from asphalt.analysis.uniformity.last_definition import Once
+from asphalt.ir.expr import AltReturn, Arg, Keyword, Op, Ref, Section
+from asphalt.ir.stmt import ArmHead, Assign, Call, Guarded
+from asphalt.ir.tree import Branch, Leaf, Node
+
+_SPLIT = "mpi_comm_split"
+_OTHER_NAMES = frozenset({"pointer", "target", "volatile"})
+_Colour = int | str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """A call of MPI_COMM_SPLIT that is executed once."""
+
+    context: CallingContext
+    statement: ConditionedStatement
+    colour: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What is the same on all ranks of a communicator: ``conditions``, by unit and position, and
+    the values of ``variables``, by the identities of their symbols, which have one value in the
+    whole run."""
+
+    conditions: frozenset[tuple[UnitKey, int]] = frozenset()
+    variables: frozenset[object] = frozenset()
+
+
+def split_at(context: CallingContext, definition: VariableDefinition) -> Split | None:
+    """The split by a scalar variable that a statement is."""
+    what = definition.statement.what
+    call = mpi_call(what, context.scope) if isinstance(what, Call) else None
+    if call is None or call.procedure.name != _SPLIT:
+        return None
+    colour = call.args.get("color")
+    if not isinstance(colour, Ref) or colour.args is not None:
+        return None
+    return Split(context, definition.statement, colour)
+
+
+def shared_by(split: Split, once: Once, sites: CallSites) -> Shared:
+    """What the ranks of a communicator share that a split makes."""
+    given = _definitions(split.colour.name, split.context, sites)
+    if given is None or not all(_is_earlier(split, one, once) for one in given):
+        return Shared()
+    found = _Found()
+    symbol = split.context.scope.lookup(split.colour.name)
+    if len(given) == 1 and given[0][1].whole and symbol is not None:
+        found.variables.add(symbol.identity)
+        return Shared(variables=frozenset(found.variables))
+    for head, condition in _decided(split, tuple(d for _, d in given)):
+        statement = split.context.flow.at(head)
+        if statement is None or not once(split.context, statement):
+            break
+        found.conditions.add((split.context.key, statement.position))
+        variable = _variable(condition)
+        if variable is not None:
+            own = _definitions(variable, split.context, sites)
+            tested = split.context.scope.lookup(variable)
+            if own is not None and tested is not None and _has_one_value(own, statement, once):
+                found.variables.add(tested.identity)
+    return Shared(frozenset(found.conditions), frozenset(found.variables))
+
+
+@dataclass(slots=True)
+class _Found:
+    conditions: set[tuple[UnitKey, int]] = field(default_factory=set)
+    variables: set[object] = field(default_factory=set)
+
+
+def _definitions(
+    name: str, context: CallingContext, sites: CallSites
+) -> tuple[tuple[CallingContext, VariableDefinition], ...] | None:
+    """All definitions of a scalar variable; None: not known."""
+    symbol = context.scope.lookup(name)
+    if symbol is None or not _is_plain(symbol):
+        return None
+    if symbol.origin in (Origin.MODULE, Origin.COMMON):
+        found = sites.shared_definitions(symbol)
+        return None if isinstance(found, str) else found
+    saved = "save" in symbol.attrs and context.scope.unit.kind != "program"
+    units = (context, *sites.all_contained(context))
+    if symbol.origin is not Origin.LOCAL or saved or any("*" in unit.defined for unit in units):
+        return None
+    return tuple(
+        (unit, definition)
+        for unit in units
+        if unit is context or name not in unit.scope.own
+        for definition in unit.defined.get(name, ())
+        if sites.changes(definition)
+    )
+
+
+def _is_plain(symbol: Symbol) -> bool:
+    return (
+        symbol.dims is None
+        and symbol.initial is None
+        and not symbol.equivalenced
+        and not symbol.attrs & (_OTHER_NAMES | {"data", "allocatable"})
+    )
+
+
+def _is_earlier(split: Split, given: tuple[CallingContext, VariableDefinition], once: Once) -> bool:
+    """Whether a definition stands before the split in its unit, and is executed at most once."""
+    context, definition = given
+    return (
+        context.key == split.context.key
+        and not definition.lasting
+        and definition.statement.position < split.statement.position
+        and once(context, definition.statement)
+    )
+
+
+def _has_one_value(
+    given: tuple[tuple[CallingContext, VariableDefinition], ...],
+    tested: ConditionedStatement,
+    once: Once,
+) -> bool:
+    """Whether a variable has the value in the whole run that a condition tested."""
+    if len(given) != 1:
+        return False
+    ((context, definition),) = given
+    return definition.whole and not definition.lasting and once(context, definition.statement)
+
+
+def _decided(split: Split, given: tuple[VariableDefinition, ...]) -> Iterator[tuple[Leaf, Arg]]:
+    """The conditions of one IF that the colour tells, from the first one on, with the statements
+    that test them."""
+    context = split.context
+    usual, inside = _usual(split, given)
+    construct = _around(context.scope.unit.body, inside)
+    if construct is None:
+        return
+    if isinstance(construct, Leaf):
+        assert isinstance(construct.what, Guarded)
+        colour = _colour(inside[0], context)
+        if colour is not None and usual is not None and colour != usual:
+            yield construct, construct.what.condition
+        return
+    colours = [_of_arm(arm.body, inside, usual, context) for arm in construct.arms]
+    if not any(_is_else(arm.head) for arm in construct.arms):
+        colours.append(usual)
+    for number, arm in enumerate(construct.arms):
+        own, rest = colours[number], colours[number + 1 :]
+        if own is None or None in rest or own in rest or not rest:
+            return
+        what = arm.head.what
+        if not isinstance(what, ArmHead) or what.kind not in ("if", "else_if"):
+            return
+        yield arm.head, what.exprs[0]
+
+
+def _usual(
+    split: Split, given: tuple[VariableDefinition, ...]
+) -> tuple[_Colour | None, tuple[VariableDefinition, ...]]:
+    """The colour that a statement gives on all ranks that split, before others change it, and the
+    definitions behind it."""
+    flow = split.context.flow
+    there = set(flow.conditions(split.statement))
+    plain = [d for d in given if set(flow.conditions(d.statement)) <= there]
+    last = max(plain, key=lambda d: d.statement.position, default=None)
+    if last is None:
+        return None, given
+    position = last.statement.position
+    later = tuple(d for d in given if d.statement.position > position)
+    return _colour(last, split.context), later
+
+
+def _around(nodes: Iterable[Node], inside: tuple[VariableDefinition, ...]) -> Branch | Leaf | None:
+    """The IF in whose arms all these definitions stand, or the one-line IF that is the only one."""
+    own = {id(definition.statement.leaf) for definition in inside}
+    for node in nodes:
+        if isinstance(node, Branch) and node.kind == "if":
+            direct = {id(leaf) for arm in node.arms for leaf in arm.body}
+            if own and own <= direct:
+                return node
+            for arm in node.arms:
+                found = _around(arm.body, inside)
+                if found is not None:
+                    return found
+        elif isinstance(node, Leaf) and own == {id(node)} and isinstance(node.what, Guarded):
+            return node if node.what.kind == "if" else None
+    return None
+
+
+def _of_arm(
+    body: tuple[Node, ...],
+    inside: tuple[VariableDefinition, ...],
+    usual: _Colour | None,
+    context: CallingContext,
+) -> _Colour | None:
+    """The colour behind an arm; None: not known."""
+    found = usual
+    by_leaf = {id(definition.statement.leaf): definition for definition in inside}
+    for node in body:
+        if isinstance(node, Leaf) and id(node) in by_leaf:
+            if not isinstance(node.what, Assign):
+                return None
+            found = _colour(by_leaf[id(node)], context)
+    return found
+
+
+def _colour(definition: VariableDefinition, context: CallingContext) -> _Colour | None:
+    """The constant that a statement assigns."""
+    if definition.source is not Source.EXPRESSIONS or len(definition.exprs) != 1:
+        return None
+    value = definition.exprs[0]
+    if isinstance(value, Section | Keyword | AltReturn):
+        return None
+    known = constant(value, context.scope)
+    return known if known is not None else mpi_constant(value, context.scope)
+
+
+def _is_else(head: Leaf) -> bool:
+    return isinstance(head.what, ArmHead) and head.what.kind == "else"
+
+
+def _variable(condition: Arg) -> str | None:
+    """The logical variable that a condition is, or the negation of."""
+    while isinstance(condition, Op) and condition.op in (".not.", "()"):
+        condition = condition.operands[0]
+    return condition.name if isinstance(condition, Ref) and condition.args is None else None

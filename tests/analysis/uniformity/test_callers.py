@@ -1,0 +1,222 @@
+"""Which calls of a procedure are known: by other names, beside things of its name, and none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asphalt.analysis.uniformity.uniformity import Judgement, Level
+from asphalt.ir.tree import leaves
+from support.stepping import Stepped
+
+_MAIN = """\
+program main
+  use mpi
+{used}  implicit none
+  integer :: ierr, me, n
+  real :: x(9), y(9)
+  integer :: k(9), l(9)
+{declared}
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+{body}
+  call MPI_Finalize(ierr)
+end program main
+"""
+_PROCEDURE = """\
+subroutine {name}(x, y)
+  use mpi
+  implicit none
+  real, intent(in) :: x(9)
+  real, intent(out) :: y(9)
+  integer :: ierr
+  call MPI_Allreduce(x, y, 9, MPI_REAL, MPI_MAX, MPI_COMM_WORLD, ierr)
+end subroutine {name}
+"""
+_OTHER = """\
+subroutine other(x, y)
+  integer, intent(in) :: x(9)
+  integer, intent(out) :: y(9)
+  y = x
+end subroutine other
+"""
+
+
+def _module(before: str = "", name: str = "peak") -> str:
+    return f"module tools\n{before}contains\n{_PROCEDURE.format(name=name)}{_OTHER}end module\n"
+
+
+def _reached(
+    folder: Path, main: str = "", declared: str = "", used: str = "", **files: str
+) -> Judgement:
+    """Whether all ranks reach the reduction."""
+    texts = {name.replace("_", ".", 1): text for name, text in files.items()}
+    texts["main.f90"] = _MAIN.format(body=main, declared=declared, used=used)
+    for facts in (stepped := Stepped.of(folder, texts)).facts():
+        for leaf in (leaf for node in facts.unit.body for leaf in leaves(node)):
+            call = leaf.call
+            if call is not None and "allreduce" in repr(call.procedure).lower():
+                stepped.uniform = True
+                (again,) = (f for f in stepped.facts() if f.unit.name == facts.unit.name)
+                assert again.uniformity is not None
+                (own,) = (one for one in _all(again.unit.body) if one.span == leaf.span)
+                return again.uniformity.reached(again.scope, own, None)
+    raise AssertionError("there is no reduction")
+
+
+def _all(nodes: tuple[object, ...]) -> list[object]:
+    return [leaf for node in nodes for leaf in leaves(node)]  # type: ignore[arg-type]
+
+
+_BLOCK = "  interface largest\n    module procedure peak, other\n  end interface\n"
+_USE = "  use tools\n"
+_IF = "  if (me == 0) "
+
+
+@pytest.mark.parametrize(
+    ("body", "level"),
+    [
+        ("  call largest(x, y)", Level.UNIFORM),
+        (f"{_IF}call largest(x, y)", Level.VARYING),  # the nearest one that is not
+        (f"  call largest(x, y)\n{_IF}call largest(k, l)", Level.UNIFORM),  # the other specific
+        (f"  call largest(k, l)\n{_IF}call peak(x, y)", Level.VARYING),  # by its own name, too
+        (f"{_IF}call largest(x(1:9), y)", Level.VARYING),
+        (f"{_IF}call largest([1.0, 2.0], y)", Level.VARYING),  # it may be this one
+    ],
+)
+def test_generic_names(body: str, level: Level, tmp_path: Path) -> None:
+    assert _reached(tmp_path, body, used=_USE, tools_f90=_module(_BLOCK)).level is level
+
+
+def test_generic_names_of_other_modules(tmp_path: Path) -> None:
+    more = "module more\n  use tools\n  interface largest\n    module procedure peak\n"
+    more += "  end interface\nend module more\n"
+    given = {"used": "  use more\n", "tools_f90": _module(), "zmore_f90": more}
+    assert _reached(tmp_path / "all", "  call largest(x, y)", **given).level is Level.UNIFORM
+    found = _reached(tmp_path / "one", f"{_IF}call largest(x, y)", **given)
+    assert found.level is Level.VARYING
+
+
+def test_interfaces_of_external_procedures(tmp_path: Path) -> None:
+    block = "  interface largest\n    subroutine peak(x, y)\n    real, intent(in) :: x(9)\n"
+    block += "    real, intent(out) :: y(9)\n    end subroutine\n  end interface\n"
+    external = _PROCEDURE.format(name="peak")
+    for folder, body, level in (
+        ("all", "  call largest(x, y)", Level.UNIFORM),
+        ("one", f"  call peak(x, y)\n{_IF}call largest(x, y)", Level.VARYING),
+    ):
+        found = _reached(tmp_path / folder, body, declared=block, peak_f90=external)
+        assert found.level is level
+
+
+@pytest.mark.parametrize(
+    ("before", "used"),
+    [
+        (_BLOCK, "  use tools, only: best => largest\n"),
+        ("  interface operator(.of.)\n    module procedure peak\n  end interface\n", _USE),
+        (f"{_BLOCK}  type t\n  contains\n    procedure, nopass :: peak\n  end type\n", _USE),
+    ],
+)
+def test_other_ways_are_not_followed(before: str, used: str, tmp_path: Path) -> None:
+    found = _reached(tmp_path, "  n = 1", used=used, tools_f90=_module(before))
+    assert found.level is Level.UNKNOWN
+
+
+_COMPONENT = "module shapes\n  type shape\n    real :: peak = 1, other\n  end type\n"
+_BINDING = (
+    "module shapes\n  type shape\n  contains\n    procedure, nopass :: peak => flat\n"
+    "  end type\ncontains\n  subroutine flat\n  end subroutine\n"
+)
+_POINTER = (
+    "module shapes\n  type shape\n    procedure(flat), pointer, nopass :: peak => null()\n"
+    "  end type\ncontains\n  subroutine flat\n  end subroutine\n"
+)
+_VARIABLE = (
+    "module shapes\ncontains\n  subroutine flat(z)\n    real :: z, peak\n    real :: a(9)\n"
+    "    peak = 2\n    z = a(int(peak))\n  end subroutine\n"
+)
+_ARRAY = (
+    "module shapes\ncontains\n  subroutine flat(z)\n    real :: z, peak(3)\n"
+    "    peak(1) = 2\n    z = peak(2)\n  end subroutine\n"
+)
+
+
+@pytest.mark.parametrize("beside", [_COMPONENT, _BINDING, _POINTER, _VARIABLE, _ARRAY])
+def test_other_things_of_the_same_name(beside: str, tmp_path: Path) -> None:
+    given = {"used": _USE, "tools_f90": _module(), "shapes_f90": f"{beside}end module shapes\n"}
+    assert _reached(tmp_path / "all", "  call peak(x, y)", **given).level is Level.UNIFORM
+    assert _reached(tmp_path / "one", f"{_IF}call peak(x, y)", **given).level is Level.VARYING
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        # these may call it: by a binding, a pointer, an actual argument
+        "module shapes\n  use tools\n  type shape\n  contains\n    procedure, nopass :: f => peak\n"
+        "  end type\nend module\n",
+        "module shapes\n  use tools\n  procedure(peak), pointer :: p => peak\nend module\n",
+        "subroutine s\n  use tools\n  procedure(peak), pointer :: p\n  p => peak\nend subroutine\n",
+        "subroutine s\n  use tools\n  call apply(peak)\nend subroutine\n",
+    ],
+)
+def test_uses_of_the_procedure_itself(beside: str, tmp_path: Path) -> None:
+    given = {"used": _USE, "tools_f90": _module(), "shapes_f90": beside}
+    assert _reached(tmp_path, "  call peak(x, y)", **given).level is Level.UNKNOWN
+
+
+@pytest.mark.parametrize("name", ["verify", "scan", "index", "sum", "merge"])
+def test_names_of_intrinsic_functions(name: str, tmp_path: Path) -> None:
+    given = {"peak_f90": _PROCEDURE.format(name=name)}
+    found = _reached(tmp_path / "all", f"  call {name}(x, y)", **given)
+    assert found.level is Level.UNIFORM
+    found = _reached(tmp_path / "one", f"{_IF}call {name}(x, y)", **given)
+    assert found.level is Level.VARYING
+
+
+def test_intrinsic_subroutines_have_no_other_meaning(tmp_path: Path) -> None:
+    given = {"peak_f90": _PROCEDURE.format(name="random_number")}
+    found = _reached(tmp_path, "  call random_number(x)", **given)
+    assert found.level is not Level.UNIFORM or "nothing calls" in found.evidence
+
+
+def test_what_nothing_calls_is_never_executed(tmp_path: Path) -> None:
+    found = _reached(tmp_path, "  n = 1", used=_USE, tools_f90=_module())
+    assert found.level is Level.UNIFORM
+    assert found.evidence == "nothing calls peak"
+
+
+_BY_ANOTHER = "subroutine idle(x, y)\n  use tools\n  real :: x(9), y(9)\n  call peak(x, y)\nend\n"
+
+
+def test_nor_is_what_only_that_calls(tmp_path: Path) -> None:
+    found = _reached(tmp_path, "  n = 1", tools_f90=_module(), idle_f90=_BY_ANOTHER)
+    assert found.level is Level.UNIFORM
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"second_f90": "program second\nend program second\n"},  # two programs
+        {"c_c": "void peak_(float *x, float *y);\nint f() { peak_(0, 0); }\n"},
+        {"c_c": "void peak(float *x, float *y);\nint f() { peak(0, 0); }\n"},
+        {"call_f90": "subroutine s\n  use tools\n  call apply(peak)\nend subroutine\n"},
+    ],
+)
+def test_it_may_be_called_after_all(given: dict[str, str], tmp_path: Path) -> None:
+    found = _reached(tmp_path, "  n = 1", tools_f90=_module(), **given)
+    assert found.level is Level.UNKNOWN
+
+
+def test_a_procedure_for_c_may_be_called(tmp_path: Path) -> None:
+    text = _module().replace("subroutine peak(x, y)", "subroutine peak(x, y) bind(c)", 1)
+    assert _reached(tmp_path, "  n = 1", tools_f90=text).level is Level.UNKNOWN
+
+
+def test_a_library_is_called(tmp_path: Path) -> None:
+    stepped = Stepped.of(tmp_path, {"tools.f90": _module()})
+    stepped.uniform = True
+    (facts,) = (facts for facts in stepped.facts() if facts.unit.name == "peak")
+    assert facts.uniformity is not None
+    leaf = next(leaf for leaf in _all(facts.unit.body) if leaf.call is not None)  # type: ignore[attr-defined]
+    assert facts.uniformity.reached(facts.scope, leaf, None).level is Level.UNKNOWN  # type: ignore[arg-type]

@@ -1,0 +1,188 @@
+"""The assumption `fatal`: no error handler returns, so that tests of error codes are idle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asphalt.cli.session import reports_after, reports_before
+from asphalt.config.assumptions import folded
+from asphalt.config.errors import InputError, UsageError
+from asphalt.config.passes import TRANSFERS
+from asphalt.config.settings import Settings
+from asphalt.diagnostics.model import SiteReport
+from asphalt.project import Project
+from asphalt.running.mpi import OPENMPI
+from support.mpi_run import Mpi, installed, same_lines
+
+_WORK = """\
+module work
+  use mpi
+  implicit none
+contains
+  subroutine step(a, b, w, n, left, right)
+    integer, intent(in) :: n, left, right
+    real(8), intent(inout) :: a(n), b(n), w(n)
+    integer :: ierr, i, file
+{body}
+    do i = 1, n
+      w(i) = sqrt(w(i)) + 1
+    end do
+  end subroutine step
+end module work
+"""
+_CHECK = "    if (ierr /= MPI_SUCCESS) call abort_with('work', ierr)\n"
+_SENDRECV = f"""\
+    call MPI_Sendrecv(a, n, MPI_DOUBLE_PRECISION, right, 1, b, n, MPI_DOUBLE_PRECISION, left, 1, &
+                      MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+{_CHECK}"""
+_OWN = f"""\
+    call MPI_Irecv(b, n, MPI_DOUBLE_PRECISION, left, 1, MPI_COMM_WORLD, r(1), ierr)
+{_CHECK}    call MPI_Isend(a, n, MPI_DOUBLE_PRECISION, right, 1, MPI_COMM_WORLD, r(2), ierr)
+{_CHECK}    call MPI_Waitall(2, r, MPI_STATUSES_IGNORE, ierr)
+{_CHECK}"""
+_MAIN = """\
+program main
+  use mpi
+  use work
+  implicit none
+  integer, parameter :: n = 2000
+  integer :: ierr, me, np, k
+  real(8) :: a(n), b(n), w(n)
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  a = me
+  w = 2
+  do k = 1, 3
+    call step(a, b, w, n, modulo(me - 1, np), modulo(me + 1, np))
+    a = b + k
+  end do
+  print *, me, sum(a), sum(w)
+  call MPI_Finalize(ierr)
+end program main
+"""
+_ABORT = """\
+subroutine abort_with(text, code)
+  use mpi
+  implicit none
+  character(len=*), intent(in) :: text
+  integer, intent(in) :: code
+  integer :: ierr
+  print *, text, code
+  call MPI_Abort(MPI_COMM_WORLD, code, ierr)
+end subroutine abort_with
+"""
+
+
+def _work(body: str) -> str:
+    return _WORK.format(body=body).replace("file\n", "file, other, r(2)\n")
+
+
+def _project(folder: Path, files: dict[str, str], *accepted: str) -> Project:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    own = Settings(cache=False, jobs=1, passes=tuple(TRANSFERS), assume=frozenset(accepted))
+    return Project(folder, settings=own)
+
+
+def _reports(folder: Path, files: dict[str, str], *accepted: str) -> tuple[SiteReport, ...]:
+    return reports_before(_project(folder, files, *accepted))
+
+
+@pytest.mark.parametrize("body", [_SENDRECV, _OWN])
+def test_it_is_suggested_where_it_would_help(body: str, tmp_path: Path) -> None:
+    for report in _reports(tmp_path, {"work.f90": _work(body)}):
+        assert (report.verdict, report.code) == ("assumed", "ASP020")
+        assert report.assumptions == ("fatal",)
+        assert "overlaps with do i = 1, n, where no error handler returns" in report.message
+
+
+@pytest.mark.parametrize("body", [_SENDRECV, _OWN])
+def test_it_opens_a_tree(body: str, tmp_path: Path) -> None:
+    project = _project(tmp_path, {"work.f90": _work(body)}, "fatal")
+    outcome = project.outcome()
+    reports = reports_after(project, outcome)
+    assert reports
+    assert {report.verdict for report in reports} == {"applied"}
+    assert all(report.accepted == ("fatal",) for report in reports)
+    (change,) = outcome.changes
+    assert b"call abort_with" in change.after
+
+
+def test_the_reader_and_the_unseen_call_are_named(tmp_path: Path) -> None:
+    files = {"work.f90": _work(_SENDRECV), "main.f90": _MAIN}
+    (report,) = _reports(tmp_path, files)
+    assert report.verdict == "assumed"
+    assert "line 11 reads its error code" in (report.witness or "")
+    assert "what abort_with does is not known" in (report.witness or "")
+    assert "work.f90:11)" in (report.witness or "")
+    assert any(mark.role == "use" and mark.line == 11 for mark in report.marks)
+
+
+def test_a_whole_program_needs_no_assumption(tmp_path: Path) -> None:
+    files = {"work.f90": _work(_SENDRECV), "main.f90": _MAIN, "abort.f90": _ABORT}
+    (report,) = _reports(tmp_path, files)
+    assert (report.verdict, report.assumptions) == ("proved", ())
+    (report,) = _reports(tmp_path, files, "fatal")
+    assert (report.verdict, report.assumptions) == ("proved", ())
+
+
+_HANDLER = "subroutine h\n  use mpi\n  call MPI_Comm_set_errhandler(MPI_COMM_WORLD, {}, i)\nend\n"
+_IN_C = "void quiet(void) { MPI_Errhandler_set(MPI_COMM_WORLD, MPI_ERRORS_RETURN); }\n"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"handler.f90": _HANDLER.format("MPI_ERRORS_RETURN")},
+        {"handler.c": _IN_C},
+        {"handler.c": _IN_C.replace("Errhandler_set", "Comm_set_errhandler")},
+    ],
+)
+def test_it_is_rejected_where_a_handler_is_set(more: dict[str, str], tmp_path: Path) -> None:
+    for accepted in ((), ("fatal",)):
+        files = {"work.f90": _work(_SENDRECV), **more}
+        (report,) = _reports(tmp_path, files, *accepted)
+        assert (report.verdict, report.code) == ("refused", "ASP020")
+        assert next(iter(more)) in report.message
+
+
+@pytest.mark.parametrize(
+    "set_by",
+    [
+        # codes that MPI's error handlers do not decide about
+        "    open(newunit=file, file='in.dat', status='old', iostat=ierr)\n",
+        "    call MPI_File_open(MPI_COMM_SELF, 'in', 0, MPI_INFO_NULL, file, ierr)\n",
+        "    call check(file, ierr)\n",
+        "    ierr = n\n",
+    ],
+)
+def test_other_codes_are_tested(set_by: str, tmp_path: Path) -> None:
+    start = "    call MPI_Irecv(b, n, MPI_REAL8, left, 1, MPI_COMM_WORLD, r(1), other)\n"
+    wait = "    call MPI_Wait(r(1), MPI_STATUS_IGNORE, other)\n"
+    body = _work(f"{set_by}{start}{wait}{_CHECK}")
+    (report,) = _reports(tmp_path, {"work.f90": body}, "fatal")
+    assert report.verdict == "refused"
+    assert "below, a call with unknown effects in line 12 (abort_with)" in report.message
+
+
+def test_it_holds_for_the_whole_program_only(tmp_path: Path) -> None:
+    assert folded("FATAL") == "fatal"
+    with pytest.raises(UsageError, match="holds for the whole program only"):
+        folded("fatal@step:10")
+    directed = _work(f"    !$asphalt assume(fatal)\n{_SENDRECV}")
+    with pytest.raises(InputError, match="holds for the whole program"):
+        _reports(tmp_path, {"work.f90": directed})
+
+
+@pytest.mark.parametrize("mpi", installed(OPENMPI))
+@pytest.mark.parametrize("body", [_SENDRECV, _OWN])
+def test_it_runs(body: str, mpi: Mpi, tmp_path: Path) -> None:
+    whole = _work(body) + _MAIN + _ABORT.replace("  print", "  call unseen\n  print")
+    more = "subroutine unseen\nend subroutine unseen\n"
+    project = _project(tmp_path / "in", {"main.f90": whole}, "fatal")
+    (change,) = project.outcome().changes
+    same_lines(mpi, tmp_path, whole + more, change.after + more.encode())
