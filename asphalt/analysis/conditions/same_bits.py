@@ -19,9 +19,9 @@ from asphalt.analysis.dependence.vector_rounding import (
     is_open_value,
     remains,
 )
+from asphalt.analysis.effects.argument_accesses import bound_arguments
 from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.effects.known_libraries import is_library_call
-from asphalt.analysis.effects.procedure_effects import bound_arguments
 from asphalt.analysis.effects.summary import dummies_of
 from asphalt.analysis.exchange.producer import Producer, ProducerPhase
 from asphalt.analysis.memory.forward_substitution import constants_in

@@ -124,8 +124,11 @@ class Placement:
         for access in self.facts.footprint(node).accesses:
             if access.storage == ALIASED:
                 continue
-            name = access.storage.split("::")[-1]
+            owner, _, name = access.storage.rpartition("::")
             symbol = self.facts.scope.lookup(name)
+            if owner:  # a procedure may change what its caller does not use
+                home = self.facts.scope.scopes.module(owner)
+                symbol = symbol if home is None else home.own.get(name, symbol)
             where = f"line {line_of(access.leaf)}: {access.storage}"
             if symbol is None:
                 unseen = unknown_module(name, self.facts.scope)

@@ -92,11 +92,37 @@ def _apart(one: str, two: str, bound: dict[str, Expr], callee: Scope, caller: Sc
     first, second = bound[one], bound[two]
     if isinstance(first, Component) and isinstance(second, Component):
         return first.base == second.base and first.name != second.name
+    if _is_scalar(one, callee) and _is_scalar(two, callee) and _other_elements(first, second):
+        return True
     here, there = (_extent_of(dummy, bound, callee, caller) for dummy in (one, two))
     if here is None or there is None:
         return False
     (low, size), (other, other_size) = here, there
     return _not_negative(other - low - size) or _not_negative(low - other - other_size)
+
+
+def _is_scalar(dummy: str, callee: Scope) -> bool:
+    """Whether a dummy is a scalar variable: it is associated with one element alone."""
+    symbol = callee.lookup(dummy)
+    if symbol is None or symbol.dims is not None or symbol.type is None:
+        return False
+    return not symbol.attrs & {"external", "procedure", "pointer", "allocatable", "implicit"}
+
+
+def _other_elements(one: Expr, other: Expr) -> bool:
+    """Whether two elements of one array are different, since a subscript differs by a number."""
+    if not isinstance(one, Ref) or not isinstance(other, Ref) or one.args is None:
+        return False
+    if other.args is None or len(one.args) != len(other.args):
+        return False
+    pairs = zip(one.args, other.args, strict=True)
+    plain = (
+        (a, b)
+        for a, b in pairs
+        if not isinstance(a, Section | Keyword | AltReturn)
+        and not isinstance(b, Section | Keyword | AltReturn)
+    )
+    return any((poly(a) - poly(b)).value not in (None, 0) for a, b in plain)
 
 
 def _not_negative(value: Poly) -> bool:

@@ -16,7 +16,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from asphalt.analysis.memory.accesses import EffectKind, Mode
+from asphalt.analysis.call_graph.defined_operations import may_be_derived
+from asphalt.analysis.call_graph.operators import finalizers_visible
+from asphalt.analysis.effects.argument_accesses import anything, bound_arguments, whole
+from asphalt.analysis.memory.accesses import CallEffect, EffectKind, Mode
 from asphalt.analysis.names.intrinsics import ADDED
 from asphalt.analysis.names.scopes import Absence, Origin, Scope, Symbol
 from asphalt.ir.expr import Ref
@@ -123,6 +126,32 @@ def intrinsic_row(call: Call, scope: Scope) -> Row | None:
     if name in ADDED and _is_added(name, scope):
         return Row(name, _rows(_ADDED)[name])
     return None
+
+
+def intrinsic_effect(call: Call, scope: Scope) -> CallEffect | None:
+    """The effect of a call of an intrinsic procedure with effects; None: it references something
+    else."""
+    row = intrinsic_row(call, scope)
+    if row is None:
+        return None
+    bound = bound_arguments(call, row.dummies)
+    if bound is None:
+        return anything(call, scope)
+    accesses = [
+        access
+        for dummy, actual in bound.items()
+        for mode in row.modes(dummy)
+        for access in whole(actual, mode, scope)
+    ]
+    effects = list(row.effects)
+    moved = (actual for dummy, actual in bound.items() if dummy in ("from", "to"))
+    if row.name == "move_alloc" and finalizers_visible(scope):
+        effects += [
+            (EffectKind.UNKNOWN_CALL, "final subroutine")
+            for item in moved
+            if may_be_derived(item, scope)
+        ]
+    return CallEffect(tuple(accesses), tuple(effects))
 
 
 def _is_added(name: str, scope: Scope) -> bool:

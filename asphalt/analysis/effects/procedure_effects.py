@@ -11,14 +11,19 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from asphalt.analysis.call_graph.defined_operations import may_be_derived
-from asphalt.analysis.call_graph.operators import finalizers_visible
 from asphalt.analysis.directives.assumed_facts import Assumed
+from asphalt.analysis.effects.argument_accesses import (
+    anything,
+    bound_arguments,
+    is_procedure,
+    is_scalar_variable,
+    whole,
+)
 from asphalt.analysis.effects.array_flow import ArrayFlow, Flow, same_flow
 from asphalt.analysis.effects.assumed_calls import assumed_effect
 from asphalt.analysis.effects.callee import ArgumentPart, Callee, SharedPart, same_elements
 from asphalt.analysis.effects.element_arguments import section_of_element
-from asphalt.analysis.effects.intrinsic_calls import Row, intrinsic_row
+from asphalt.analysis.effects.intrinsic_calls import intrinsic_effect
 from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.effects.known_libraries import library_procedure
 from asphalt.analysis.effects.shared_storage import SharedVariable, is_exact, storages_in
@@ -40,18 +45,15 @@ from asphalt.analysis.memory.forward_substitution import Values, constants_in
 from asphalt.analysis.memory.invariant_frame import Frame
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.memory.statement_accesses import examine
-from asphalt.analysis.memory.storage import component_storage, name_kind, storage_of
+from asphalt.analysis.memory.storage import name_kind, storage_of
 from asphalt.analysis.mpi.call import mpi_call, mpi_function
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.ir.expr import (
     AltReturn,
-    Arg,
-    Component,
     Expr,
     Keyword,
-    OpaqueExpr,
     Ref,
     Section,
     argument_value,
@@ -253,10 +255,12 @@ class Effects:
         """The effects of a CALL statement or function reference, in terms of the caller."""
         mpi = mpi_call(call, scope)
         if mpi is not None:
-            accesses = [a for arg in mpi.used(scope) for a in _whole(arg, Mode.READ, scope)]
+            accesses = [a for arg in mpi.used(scope) for a in whole(arg, Mode.READ, scope)]
             for arg in mpi.defined(scope):
-                sure = arg is mpi.error and mpi.binding != "unknown" and _is_scalar(arg, scope)
-                accesses += _whole(arg, Mode.WRITE if sure else Mode.MAYBE_WRITE, scope)
+                sure = (
+                    arg is mpi.error and mpi.binding != "unknown" and is_scalar_variable(arg, scope)
+                )
+                accesses += whole(arg, Mode.WRITE if sure else Mode.MAYBE_WRITE, scope)
             quiet = library_row(mpi.procedure).quiet
             effects = [] if quiet else [(EffectKind.MPI, mpi.operation)]
             if mpi.anywhere(scope):
@@ -267,18 +271,18 @@ class Effects:
         assumed = assumed_effect(call, self.assumed, scope)
         if assumed is not None:
             return assumed
-        intrinsic = intrinsic_row(call, scope)
+        intrinsic = intrinsic_effect(call, scope)
         if intrinsic is not None:
-            return _intrinsic(intrinsic, call, scope)
+            return intrinsic
         callee, bound = self._bound(call, scope)
         if callee is None or bound is None:
-            return _anything(call, scope)
+            return anything(call, scope)
         accesses = []
         effects = list(callee.summary.effects)
         for dummy, actual in bound.items():
             found = list(self._argument(dummy, actual, bound, callee, scope))
             named = isinstance(actual, Ref) and actual.args is None
-            if not found and isinstance(actual, Ref) and named and _is_procedure(actual, scope):
+            if not found and isinstance(actual, Ref) and named and is_procedure(actual, scope):
                 effects.append((EffectKind.UNKNOWN_CALL, f"procedure argument {actual.name}"))
             accesses += found
         for shared, mode in _shared_accesses(callee.summary):
@@ -314,7 +318,7 @@ class Effects:
             name_kind(actual.name, actual.args is not None, scope) is not NameKind.VARIABLE
         ):
             for mode in modes:
-                yield from _whole(actual, mode, scope)
+                yield from whole(actual, mode, scope)
             return
         storage = storage_of(actual.name, scope)
         subscripts = self._subscripts_passed(dummy, actual, bound, callee, scope)
@@ -376,100 +380,3 @@ def _reached(
         if exact and own is not None and storage != ALIASED and own_mode is not Mode.WRITE:
             part = SharedPart(callee, own, bound, mode is not Mode.READ)
         yield CalledAccess(storage, own_mode, None, part)
-
-
-def called_name(procedure: Expr) -> str:
-    """How effects name a procedure; that of an object begins with ``%``."""
-    if isinstance(procedure, Component):
-        return f"%{procedure.name}"
-    return procedure.name if isinstance(procedure, Ref) else "procedure"
-
-
-def _is_procedure(ref: Ref, scope: Scope) -> bool:
-    return name_kind(ref.name, ref.args is not None, scope) in (
-        NameKind.PROCEDURE,
-        NameKind.UNKNOWN,
-    )
-
-
-def _is_scalar(arg: Expr, scope: Scope) -> bool:
-    """Whether an actual argument is a scalar variable with a name of its own."""
-    symbol = scope.lookup(arg.name) if isinstance(arg, Ref) and arg.args is None else None
-    return symbol is not None and symbol.dims is None
-
-
-def _whole(arg: Arg, mode: Mode, scope: Scope) -> list[CalledAccess]:
-    value = argument_value(arg)
-    match value:
-        case Ref(name=name, args=args) if (
-            name_kind(name, args is not None, scope) is NameKind.VARIABLE
-        ):
-            return [CalledAccess(storage_of(name, scope), mode)]
-        case Component():
-            own = component_storage(value, scope)
-            if own is not None:
-                return [CalledAccess(own, mode)]
-            root = root_name(value)
-            if root is None:
-                return []
-            # any component on the way may be a pointer
-            return [CalledAccess(storage_of(root, scope), mode), CalledAccess(ALIASED, mode)]
-        case OpaqueExpr(names=names):  # a substring of an element, maybe
-            kinds = {name: name_kind(name, False, scope) for name in sorted(names)}
-            variables = [name for name, kind in kinds.items() if kind is NameKind.VARIABLE]
-            return [CalledAccess(storage_of(name, scope), mode) for name in variables]
-    return []
-
-
-def _intrinsic(row: Row, call: Call, scope: Scope) -> CallEffect:
-    """The effect of an intrinsic procedure, if the arguments fit."""
-    bound = bound_arguments(call, row.dummies)
-    if bound is None:
-        return _anything(call, scope)
-    accesses = [
-        access
-        for dummy, actual in bound.items()
-        for mode in row.modes(dummy)
-        for access in _whole(actual, mode, scope)
-    ]
-    effects = list(row.effects)
-    moved = (actual for dummy, actual in bound.items() if dummy in ("from", "to"))
-    if row.name == "move_alloc" and finalizers_visible(scope):
-        effects += [
-            (EffectKind.UNKNOWN_CALL, "final subroutine")
-            for item in moved
-            if may_be_derived(item, scope)
-        ]
-    return CallEffect(tuple(accesses), tuple(effects))
-
-
-def _anything(call: Call, scope: Scope) -> CallEffect:
-    name = called_name(call.procedure)
-    accesses = [
-        access
-        for arg in call.args
-        for mode in (Mode.READ, Mode.MAYBE_WRITE)
-        for access in _whole(arg, mode, scope)
-    ]
-    passed = (
-        (EffectKind.UNKNOWN_CALL, f"procedure argument {value.name}")
-        for value in map(argument_value, call.args)
-        if isinstance(value, Ref) and value.args is None and _is_procedure(value, scope)
-    )
-    return CallEffect(tuple(accesses), ((EffectKind.UNKNOWN_CALL, name), *passed))
-
-
-def bound_arguments(call: Call, dummies: tuple[str, ...]) -> Mapping[str, Expr] | None:
-    """Actual arguments by dummy name; None: they do not fit."""
-    bound: dict[str, Expr] = {}
-    for position, arg in enumerate(call.args):
-        match arg:
-            case Keyword(name=name, value=value):
-                bound[name] = value
-            case Section() | AltReturn():
-                return None
-            case _ if position < len(dummies):
-                bound[dummies[position]] = arg
-            case _:
-                return None
-    return bound if set(bound) <= set(dummies) else None

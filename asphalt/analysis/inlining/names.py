@@ -394,7 +394,7 @@ class InlinedNames:
                     message = f"{name} of module {module} is not accessible in the caller"
                     raise RefusedError(MEANING, message)
                 self._shown.setdefault(module, {})[original] = None
-        if module not in used_before(self.caller):
+        if module not in used_before(self.caller, (module,)):
             message = f"module {module}, which has {name}, may be compiled after the caller"
             raise RefusedError(MEANING, message)
         self._bring(name, module, original)

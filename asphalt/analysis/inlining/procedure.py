@@ -57,6 +57,12 @@ def communicates(located: Located, scopes: Scopes, seen: frozenset[UnitKey] = fr
     )
 
 
+def is_candidate(located: Located, scopes: Scopes) -> bool:
+    """Whether a procedure transfers messages, or executes a collective operation that may overlap
+    with what follows, itself or through others."""
+    return communicates(located, scopes) or transfers_together(located, scopes)
+
+
 def transfers_together(
     located: Located, scopes: Scopes, seen: frozenset[UnitKey] = frozenset()
 ) -> bool:

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 _ONE = Lit("integer", "1")
 _ELEMENTAL = frozenset(
-    {"abs", "aimag", "cmplx", "cos", "dble", "epsilon", "exp", "huge", "int", "max", "min", "mod",
-     "real", "sin", "size", "sqrt", "tiny"}
+    {"abs", "aimag", "ceiling", "cmplx", "cos", "dble", "dim", "epsilon", "exp", "floor", "huge",
+     "int", "max", "min", "mod", "modulo", "nint", "real", "sign", "sin", "size", "sqrt", "tiny"}
 )  # fmt: skip
 _ARRAYS = frozenset({"coshape", "shape", "spread", "transfer"})
 _BOUNDS = frozenset({"lbound", "lcobound", "ubound", "ucobound"})

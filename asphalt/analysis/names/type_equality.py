@@ -6,7 +6,7 @@ from asphalt.analysis.names.constants import constant, type_bytes
 from asphalt.analysis.names.derived_types import type_definition
 from asphalt.analysis.names.designators import designator_name, symbol_named
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
-from asphalt.ir.expr import Arg, Component, Lit, Op, Ref
+from asphalt.ir.expr import AltReturn, Arg, Component, Keyword, Lit, Op, Ref, Section
 from asphalt.ir.stmt import TypeSpec
 from asphalt.support.word_sets import words
 
@@ -22,6 +22,9 @@ _INTEGERS = words(
     mpi_integer4 mpi_integer8 mpi_real4 mpi_real8 mpi_packed mpi_request_null
     """
 )
+_LIKE_ARGUMENTS = frozenset({"abs", "dim", "max", "min", "mod", "modulo", "sign"})
+_TO_INTEGER = frozenset({"ceiling", "floor", "int", "nint"})
+_DEFAULT_KIND = Ref("kind", "kind", (Lit("integer", "0"),))
 _NUMERIC = ("integer", "real", "complex")
 
 
@@ -51,7 +54,7 @@ def symbol_key(symbol: Symbol, scope: Scope) -> TypeKey | None:
 
 
 def expression_key(expr: Arg, scope: Scope) -> TypeKey | None:
-    """The type of an expression without function references; None: not known."""
+    """The type of an expression without references to functions of the user; None: not known."""
     match expr:
         case Lit(kind="integer" | "real" | "logical" as base):
             kind = constant(Ref("kind", "kind", (expr,)), scope)
@@ -61,7 +64,9 @@ def expression_key(expr: Arg, scope: Scope) -> TypeKey | None:
             if symbol is not None and symbol.origin is Origin.MPI:
                 plain = expr.args is None and symbol.owner != "mpi_f08"
                 return ("integer", 4, 1) if plain and name in _INTEGERS else None
-            if symbol is None or symbol.type is None or symbol.origin is Origin.INTRINSIC:
+            if symbol is not None and symbol.origin is Origin.INTRINSIC:
+                return _intrinsic_key(expr, scope)
+            if symbol is None or symbol.type is None:
                 return None
             if expr.args is not None and symbol.dims is None:
                 return None
@@ -76,3 +81,19 @@ def expression_key(expr: Arg, scope: Scope) -> TypeKey | None:
             (key, *others) = keys
             return key if not others and key is not None and key[0] in _NUMERIC else None
     return None
+
+
+def _intrinsic_key(reference: Ref, scope: Scope) -> TypeKey | None:
+    """The type of a reference to an intrinsic function on scalars, as far as it is that of its
+    arguments, or the default one (F2018 16.9)."""
+    args = reference.args or ()
+    if not args or any(isinstance(arg, Section | Keyword | AltReturn) for arg in args):
+        return None
+    keys = {expression_key(arg, scope) for arg in args}
+    (key, *others) = keys
+    if key is None or others or key[0] not in _NUMERIC:
+        return None
+    if reference.name in _LIKE_ARGUMENTS:
+        return key if key[0] != "complex" else None
+    integer = reference.name in _TO_INTEGER and len(args) == 1 and key[0] != "complex"
+    return ("integer", constant(_DEFAULT_KIND, scope), 1) if integer else None

@@ -55,9 +55,9 @@ def _words_at(leaf: Leaf) -> frozenset[str]:
     return frozenset(found)
 
 
-def used_before(scope: Scope) -> frozenset[str]:
+def used_before(scope: Scope, names: Iterable[str] = ()) -> frozenset[str]:
     """The modules that are compiled before a unit: those that it uses, directly or through others,
-    and those that precede it in its file."""
+    and those of ``names`` that precede it in its file."""
     found: set[str] = set()
     waiting = [use.module for one in chain(scope) for use in one.declared.uses]
     own = scope.located.chain[0].name
@@ -69,7 +69,18 @@ def used_before(scope: Scope) -> frozenset[str]:
         inside = scope.scopes.module(module)
         if inside is not None:
             waiting += [use.module for use in inside.declared.uses]
+    found |= {name for name in names if _precedes(name, scope)}
     return frozenset(name for name in found if not is_intrinsic_module(name))
+
+
+def _precedes(name: str, scope: Scope) -> bool:
+    """Whether a module stands in the file of a unit, before it."""
+    module = scope.scopes.module(name)
+    if module is None or module.located.path != scope.located.path:
+        return False
+    ends = module.unit.end.span
+    begins = next((leaf.span for leaf in leaves(scope.located.chain[0])), None)
+    return ends is not None and begins is not None and ends.last < begins.first
 
 
 def chain(scope: Scope) -> Iterator[Scope]:

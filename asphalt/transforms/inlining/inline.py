@@ -11,10 +11,8 @@ After::
       if (north /= -1) call MPI_Recv(dum, 5*n, ..., north, 1, comm, status, ierr)
       ...
 
-The other transformations then see exchange and computation in one procedure (Danalis et al., ICS
-2009, section 6: the kernels had "the communication calls inlined at the same level with the
-computation").  Only procedures that send or receive messages or execute collective operations,
-themselves or through others, are candidates.  ``asphalt/analysis/inlining`` has the conditions.
+The other transformations then see both in one procedure (Danalis et al., ICS 2009, section 6).  Only
+procedures that communicate are candidates; ``asphalt/analysis/inlining`` has the conditions.
 """
 
 from __future__ import annotations
@@ -30,9 +28,9 @@ from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.exchange.site import statements
 from asphalt.analysis.inlining.codes import TEXT, RefusedError
 from asphalt.analysis.inlining.plan import Inlining, closes_a_loop, planned
-from asphalt.analysis.inlining.procedure import communicates, is_movable, transfers_together
+from asphalt.analysis.inlining.procedure import is_candidate, is_movable
 from asphalt.analysis.memory.shapes import is_scalar
-from asphalt.analysis.names.scopes import Origin, Scope, Scopes, Symbol
+from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.assumptions import BITS
@@ -96,16 +94,11 @@ def may_find(facts: UnitFacts) -> bool:
         if target is not None:
             callee, key = target[0], unit_key(target[0])
             if key not in known:
-                known[key] = _is_candidate(callee, scopes) and is_movable(
-                    callee, facts.located, scopes
-                )
+                movable = is_candidate(callee, scopes)
+                known[key] = movable and is_movable(callee, facts.located, scopes)
             if known[key]:
                 return True
     return False
-
-
-def _is_candidate(callee: Located, scopes: Scopes) -> bool:
-    return communicates(callee, scopes) or transfers_together(callee, scopes)
 
 
 def refusals(facts: UnitFacts, callee: Located) -> tuple[Refused, ...]:
@@ -125,9 +118,7 @@ def _judged(facts: UnitFacts) -> Iterator[tuple[Located, Inline | Refused]]:
     for leaf, place in statements(facts.unit.body):
         what = leaf.action
         target = invoked(what, facts.scope) if isinstance(what, Call) else None
-        if target is None:
-            continue
-        if not _is_candidate(target[0], scopes):
+        if target is None or not is_candidate(target[0], scopes):
             continue
         callee, call = target
         plan = planned(facts, leaf, place, call, callee, sites)

@@ -1,0 +1,107 @@
+"""What a call accesses of its actual arguments, if nothing is known of the procedure but that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from asphalt.analysis.memory.accesses import (
+    ALIASED,
+    CalledAccess,
+    CallEffect,
+    EffectKind,
+    Mode,
+    NameKind,
+)
+from asphalt.analysis.memory.storage import component_storage, name_kind, storage_of
+from asphalt.analysis.names.scopes import Scope
+from asphalt.ir.expr import (
+    AltReturn,
+    Arg,
+    Component,
+    Expr,
+    Keyword,
+    OpaqueExpr,
+    Ref,
+    Section,
+    argument_value,
+    root_name,
+)
+from asphalt.ir.stmt import Call
+
+
+def called_name(procedure: Expr) -> str:
+    """How effects name a procedure; that of an object begins with ``%``."""
+    if isinstance(procedure, Component):
+        return f"%{procedure.name}"
+    return procedure.name if isinstance(procedure, Ref) else "procedure"
+
+
+def is_procedure(ref: Ref, scope: Scope) -> bool:
+    """Whether a name that is passed is, or may be, that of a procedure."""
+    return name_kind(ref.name, ref.args is not None, scope) in (
+        NameKind.PROCEDURE,
+        NameKind.UNKNOWN,
+    )
+
+
+def is_scalar_variable(arg: Expr, scope: Scope) -> bool:
+    """Whether an actual argument is a scalar variable with a name of its own."""
+    symbol = scope.lookup(arg.name) if isinstance(arg, Ref) and arg.args is None else None
+    return symbol is not None and symbol.dims is None
+
+
+def whole(arg: Arg, mode: Mode, scope: Scope) -> list[CalledAccess]:
+    """The accesses to all of an actual argument."""
+    value = argument_value(arg)
+    match value:
+        case Ref(name=name, args=args) if (
+            name_kind(name, args is not None, scope) is NameKind.VARIABLE
+        ):
+            return [CalledAccess(storage_of(name, scope), mode)]
+        case Component():
+            own = component_storage(value, scope)
+            if own is not None:
+                return [CalledAccess(own, mode)]
+            root = root_name(value)
+            if root is None:
+                return []
+            # any component on the way may be a pointer
+            return [CalledAccess(storage_of(root, scope), mode), CalledAccess(ALIASED, mode)]
+        case OpaqueExpr(names=names):  # a substring of an element, maybe
+            kinds = {name: name_kind(name, False, scope) for name in sorted(names)}
+            variables = [name for name, kind in kinds.items() if kind is NameKind.VARIABLE]
+            return [CalledAccess(storage_of(name, scope), mode) for name in variables]
+    return []
+
+
+def anything(call: Call, scope: Scope) -> CallEffect:
+    """The effect of a call of which nothing is known."""
+    name = called_name(call.procedure)
+    accesses = [
+        access
+        for arg in call.args
+        for mode in (Mode.READ, Mode.MAYBE_WRITE)
+        for access in whole(arg, mode, scope)
+    ]
+    passed = (
+        (EffectKind.UNKNOWN_CALL, f"procedure argument {value.name}")
+        for value in map(argument_value, call.args)
+        if isinstance(value, Ref) and value.args is None and is_procedure(value, scope)
+    )
+    return CallEffect(tuple(accesses), ((EffectKind.UNKNOWN_CALL, name), *passed))
+
+
+def bound_arguments(call: Call, dummies: tuple[str, ...]) -> Mapping[str, Expr] | None:
+    """Actual arguments by dummy name; None: they do not fit."""
+    bound: dict[str, Expr] = {}
+    for position, arg in enumerate(call.args):
+        match arg:
+            case Keyword(name=name, value=value):
+                bound[name] = value
+            case Section() | AltReturn():
+                return None
+            case _ if position < len(dummies):
+                bound[dummies[position]] = arg
+            case _:
+                return None
+    return bound if set(bound) <= set(dummies) else None
