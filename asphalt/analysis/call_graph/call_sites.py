@@ -18,6 +18,7 @@ from asphalt.analysis.names.generic_names import could_be
 from asphalt.analysis.names.references import (
     bind,
     generic_listings,
+    is_in_specification,
     is_only_component,
     passed_on,
     references,
@@ -27,8 +28,8 @@ from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope, Scopes, Symbol
 from asphalt.ir.expr import Arg, Expr, Ref
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import Call, Guarded, UnitHead
-from asphalt.ir.tree import Unit
+from asphalt.ir.stmt import Call, Guarded, Plain, UnitHead
+from asphalt.ir.tree import Unit, leaves
 
 # More units than this that mention a name: it is not followed.
 MANY_UNITS = 30
@@ -81,6 +82,7 @@ class CallSites:
         self.assumed = assumed or Assumed()
         self._contexts: dict[UnitKey, CallingContext] = {}
         self._callers: dict[UnitKey, tuple[CallSite, ...] | str] = {}
+        self._uncalled: dict[UnitKey, bool] = {}
         self._has_main: bool | None = None
         self._mentions: dict[str, tuple[Located, ...] | None] = {}
 
@@ -163,6 +165,10 @@ class CallSites:
             return f"{name} may have callers outside of the tree"
         if is_bound_to_c(context.scope.unit):
             return f"{name} may be called from C"
+        nodes = (*context.scope.unit.spec, *context.scope.unit.body)
+        own = (leaf.what for node in nodes for leaf in leaves(node))
+        if any(isinstance(what, Plain) and what.keyword == "entry" for what in own):
+            return f"{name} has other entries"
         mentioned = self.mentions(name)
         if mentioned is None:
             return f"{name} is mentioned in too many places"
@@ -188,12 +194,22 @@ class CallSites:
     def is_never_called(self, context: CallingContext) -> bool:
         """Whether nothing ever calls a procedure: the tree has one main program, and no file of it,
         in whatever language, names the procedure but to define it."""
-        program, name = self.scopes.program, context.scope.unit.name
-        return (
-            self.callers(context) == _UNCALLED.format(name)
-            and len(program.main_programs()) == 1
-            and not program.foreign_files_with(name)
-        )
+        if context.key not in self._uncalled:
+            self._uncalled[context.key] = self._is_uncalled(context)
+        return self._uncalled[context.key]
+
+    def _is_uncalled(self, context: CallingContext) -> bool:
+        program, unit = self.scopes.program, context.scope.unit
+        name, chain = unit.name, context.scope.located.chain
+        if self.callers(context) != _UNCALLED.format(name) or len(program.main_programs()) != 1:
+            return False
+        if program.foreign_files_with(name) or len(program.defined_in("external", name)) > 1:
+            return False
+        head = unit.head.what if unit.head is not None else None
+        prefix = head.prefix if isinstance(head, UnitHead) else ()
+        if "module" in prefix or any(host.kind == "submodule" for host in chain):
+            return False  # an interface in another unit makes it accessible
+        return not any(is_in_specification(one, name) for one in self.mentions(name) or ())
 
     def _calls_by(self, generic: str, callee: CallingContext) -> list[CallSite] | str:
         """The calls by a generic name that may be calls of a procedure; a text: why they are not
@@ -236,6 +252,8 @@ class CallSites:
         target = procedure_named(Ref(name, name), caller.scope)
         if symbol is not None and "generic" in symbol.attrs:
             target = callee.scope.located  # it may be this one
+        if target is None and len(self.scopes.program.defined_in("external", name)) > 1:
+            yield None  # one of several procedures
         if target is None:
             if (symbol is None or symbol.home is None) and not _is_elsewhere(caller, name):
                 yield None  # it may be this one

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from asphalt.analysis.names.references import bind
-from asphalt.analysis.names.scopes import Scope, Scopes, element_bytes
+from asphalt.analysis.names.scopes import Scope, Scopes, Symbol, element_bytes
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Ref, Section
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call, Decl, UnitHead
@@ -109,14 +109,17 @@ def _differs(actual: Expr, dummy: str, inner: Scope, outer: Scope) -> bool:
     """Whether an argument certainly has another type, kind or rank than the dummy."""
     if isinstance(actual, Lit) and actual.kind in ("integer", "real", "logical", "character"):
         symbol = inner.lookup(dummy)
-        if symbol is None or symbol.type is None:
+        if symbol is None or symbol.type is None or _takes_any(symbol):
             return False
         base = _DOUBLE.get(symbol.type.base, symbol.type.base)
-        return base not in (actual.kind, "class") or bool(symbol.dims)
+        elemental = _is_elemental(inner)
+        return base not in (actual.kind, "class") or (bool(symbol.dims) and not elemental)
     if not isinstance(actual, Ref):
         return False
     given, taken = outer.lookup(actual.name), inner.lookup(dummy)
     if given is None or taken is None or given.type is None or taken.type is None:
+        return False
+    if _takes_any(taken):
         return False
     if actual.args is not None and given.dims is None:
         return False  # a function's result, or a part of a string
@@ -134,5 +137,18 @@ def _differs(actual: Expr, dummy: str, inner: Scope, outer: Scope) -> bool:
         return False  # a section, maybe by an array of subscripts
     if taken.dims is not None and any(dim.kind == "assumed_rank" for dim in taken.dims):
         return False
+    if _is_elemental(inner):
+        return False
     rank = len(given.dims or ()) if actual.args is None else 0
     return rank != len(taken.dims or ())
+
+
+def _takes_any(dummy: Symbol) -> bool:
+    """Whether a dummy is of assumed type or assumed rank."""
+    ranks = any(dim.kind == "assumed_rank" for dim in dummy.dims or ())
+    return ranks or (dummy.type is not None and dummy.type.name == "*")
+
+
+def _is_elemental(scope: Scope) -> bool:
+    head = scope.unit.head.what if scope.unit.head is not None else None
+    return isinstance(head, UnitHead) and "elemental" in head.prefix

@@ -70,14 +70,13 @@ ADDED = words(
 portability library of Intel's compiler, too)."""
 
 CONSTANT_MACROS = {
-    "__line__": "integer",
     "__file__": "character",
     "__date__": "character",
     "__time__": "character",
     "__timestamp__": "character",
 }
 """Macros that every preprocessor defines (C11 6.10.8), with the type of the constants that they
-stand for."""
+stand for (``__LINE__`` is read as the number of its line)."""
 
 # The same value on every rank that calls it with the same arguments would be wrong for these:
 # they ask about this image.

@@ -226,6 +226,24 @@ def _listed(located: Located) -> Iterator[tuple[str, Leaf]]:
                 yield head.name, inner.head
 
 
+def is_in_specification(located: Located, name: str) -> bool:
+    """Whether a declaration of a unit may evaluate a function of a name, or do more with the name
+    than make it accessible."""
+    for node in located.unit.spec:
+        if isinstance(node, Block) and node.kind == "interface":
+            continue
+        for leaf in leaves(node):
+            what = leaf.what
+            if isinstance(what, Include | Use) or (
+                isinstance(what, Decl) and what.kind in ("public", "private")
+            ):
+                continue
+            named = named_by(what)
+            if named is None or name in named:
+                return True
+    return False
+
+
 def is_only_component(located: Located, name: str) -> bool:
     """Whether a unit uses a name, wherever it does, for components of structures alone."""
     unit = located.unit

@@ -48,7 +48,7 @@ def is_settled(symbol: Symbol, given: Iterable[_Given], once: Once, sites: CallS
         return False
     begun = _begun(home, last, once, sites)
     return begun is not None and all(
-        _follows(user, begun, sites, _DEPTH)
+        _follows(user, begun, sites, _DEPTH) or _uses_later(user, found[0][1].name, begun)
         for user in _users(symbol, home, sites)
         if user.key != home.key
     )
@@ -86,6 +86,14 @@ def _users(symbol: Symbol, home: CallingContext, sites: CallSites) -> tuple[Call
     direct = [sites.of(located) for located in mentioned]
     found = {one.key: one for user in direct for one in (user, *sites.all_contained(user))}
     return tuple(one for one in found.values() if one.scope.unit.kind != "module")
+
+
+def _uses_later(user: CallingContext, name: str, begun: Mapping[UnitKey, int]) -> bool:
+    """Whether a unit on the way to the definitions uses the variable only behind them."""
+    if user.key not in begun:
+        return False
+    earlier = (s for s in user.flow.statements if s.position <= begun[user.key])
+    return not any(_reads(statement, name, user) for statement in earlier)
 
 
 def _follows(

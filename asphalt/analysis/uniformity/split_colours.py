@@ -78,12 +78,18 @@ def shared_by(split: Split, once: Once, sites: CallSites) -> Shared:
     if len(given) == 1 and given[0][1].whole and symbol is not None:
         found.variables.add(symbol.identity)
         return Shared(variables=frozenset(found.variables))
+    flow, first = split.context.flow, True
+    there = set(flow.conditions(split.statement))
     for head, condition in _decided(split, tuple(d for _, d in given)):
         statement = split.context.flow.at(head)
         if statement is None or not once(split.context, statement):
             break
         found.conditions.add((split.context.key, statement.position))
-        variable = _variable(condition)
+        # all ranks that split have tested the first condition, if the split is in its list
+        by_all = first and set(flow.conditions(statement)) <= there | {
+            one for one in flow.conditions(statement) if one.position == statement.position
+        }
+        variable, first = _variable(condition) if by_all else None, False
         if variable is not None:
             own = _definitions(variable, split.context, sites)
             tested = split.context.scope.lookup(variable)

@@ -313,7 +313,7 @@ class ValueFlow(FunctionFlow):
         if own and node.top != ALL and not node.context.flow.has_gotos:
             given, cut = _reaching([d for _, d in found], node)
             for definition in given if cut else ():
-                self._definition(node.context, definition, path, facts)
+                self._definition(node.context, definition, path, facts, ())
             if cut:
                 return
         for context, definition in found:

@@ -74,6 +74,19 @@ def tokenize(code: str) -> list[Token]:
             return tokens
 
 
+def with_line(code: str, line: int) -> str:
+    """A logical line with its number for the macro ``__LINE__``, as a preprocessor has it."""
+    if "__LINE__" not in code:
+        return code
+    try:
+        places = [token for token in tokenize(code) if token.text == "__LINE__"]
+    except FortranSyntaxError:
+        return code
+    for token in reversed(places):
+        code = f"{code[: token.start]}{line}{code[token.end :]}"
+    return code
+
+
 class Cursor:
     """A position in the tokens of a statement; every parser moves it past what it has read."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from asphalt.frontend.lexical.tokens import names_cut, names_in_text
+from asphalt.frontend.lexical.tokens import names_cut, names_in_text, with_line
 from asphalt.frontend.statements.attributes import declared_dims
 from asphalt.frontend.statements.cut_tokens import assigns, whole_tokens
 from asphalt.frontend.statements.statements import statement
@@ -156,7 +156,7 @@ def _interpreted(
     leaf: Leaf, raw: Raw, in_spec: bool, block: str, names: IoNames | None = None
 ) -> Leaf:
     code = whole_tokens(raw.code, in_spec, block) if raw.fixed else raw.code
-    what = statement(code, in_spec, block)
+    what = statement(with_line(code, leaf.line), in_spec, block)
     if raw.fixed and isinstance(what, Decl) and what.kind != "parameter" and assigns(code):
         what = Opaque(code, "a declaration, or an assignment", names_in_text(code))
     if names is not None:

@@ -11,8 +11,8 @@ After::
       if (north /= -1) call MPI_Recv(dum, 5*n, ..., north, 1, comm, status, ierr)
       ...
 
-The other transformations then see both in one procedure (Danalis et al., ICS 2009, section 6).  Only
-procedures that communicate are candidates; ``asphalt/analysis/inlining`` has the conditions.
+The other transformations then see both in one procedure (Danalis et al., ICS 2009, section 6).
+Only procedures that communicate are candidates (conditions: ``asphalt/analysis/inlining``).
 """
 
 from __future__ import annotations

@@ -58,7 +58,8 @@ def _reached(
             call = leaf.call
             if call is not None and "allreduce" in repr(call.procedure).lower():
                 stepped.uniform = True
-                (again,) = (f for f in stepped.facts() if f.unit.name == facts.unit.name)
+                here = facts.located.path, facts.unit.name
+                again = next(f for f in stepped.facts() if (f.located.path, f.unit.name) == here)
                 assert again.uniformity is not None
                 (own,) = (one for one in _all(again.unit.body) if one.span == leaf.span)
                 return again.uniformity.reached(again.scope, own, None)
@@ -206,6 +207,56 @@ def test_nor_is_what_only_that_calls(tmp_path: Path) -> None:
 def test_it_may_be_called_after_all(given: dict[str, str], tmp_path: Path) -> None:
     found = _reached(tmp_path, "  n = 1", tools_f90=_module(), **given)
     assert found.level is Level.UNKNOWN
+
+
+def test_an_entry_may_be_called(tmp_path: Path) -> None:
+    text = _module().replace("  integer :: ierr\n", "  integer :: ierr\n  entry top(x, y)\n", 1)
+    found = _reached(tmp_path, "  call top(x, y)", used=_USE, tools_f90=text)
+    assert found.level is Level.UNKNOWN
+
+
+def test_a_procedure_of_a_submodule_may_be_called(tmp_path: Path) -> None:
+    interface = "module tools\n  interface\n    module subroutine peak(x, y)\n"
+    interface += "      real, intent(in) :: x(9)\n      real, intent(out) :: y(9)\n"
+    interface += "    end subroutine\n  end interface\nend module tools\n"
+    own = _PROCEDURE.format(name="peak").replace("subroutine peak(", "module subroutine peak(", 1)
+    text = f"{interface}submodule (tools) inner\ncontains\n{own}end submodule inner\n"
+    found = _reached(tmp_path, f"{_IF}call peak(x, y)", used=_USE, tools_f90=text)
+    assert found.level is not Level.UNIFORM
+
+
+def test_two_procedures_of_one_name(tmp_path: Path) -> None:
+    twice = _PROCEDURE.format(name="peak")
+    other = twice.replace("MPI_Allreduce(x, y, 9, MPI_REAL, MPI_MAX, ", "MPI_Barrier(")
+    found = _reached(tmp_path, f"{_IF}call peak(x, y)", a_f90=twice, b_f90=other)
+    assert found.level is not Level.UNIFORM
+
+
+def test_a_function_may_be_called_by_a_declaration(tmp_path: Path) -> None:
+    size = "module tools\ncontains\n  pure integer function peak(n)\n    integer, intent(in) :: n\n"
+    size += "    peak = n\n  end function\nend module\n"
+    text = (
+        "subroutine work(n)\n  use mpi\n  use tools\n  integer :: n, ierr\n"
+        "  real :: a(peak(n)), b(9)\n"
+        "  if (size(a) > 3) call MPI_Allreduce(MPI_IN_PLACE, b, 9, MPI_REAL, MPI_MAX, &\n"
+        "    MPI_COMM_WORLD, ierr)\nend subroutine\n"
+    )
+    found = _reached(tmp_path, "  call work(me)", tools_f90=size, work_f90=text)
+    assert found.level is Level.VARYING
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "body"),
+    [
+        ("real, intent(in) :: x(9)", "type(*), intent(in) :: x(..)", "call largest(k, y)"),
+        ("real, intent(in) :: x(9)", "class(*), intent(in) :: x(9)", "call largest(k, y)"),
+    ],
+)
+def test_dummies_that_take_any_type(old: str, new: str, body: str, tmp_path: Path) -> None:
+    block = "  interface largest\n    module procedure peak\n  end interface\n"
+    text = _module(block).replace(old, new, 1)
+    given = {"used": _USE, "tools_f90": text}
+    assert _reached(tmp_path, f"{_IF}{body}", **given).level is not Level.UNIFORM
 
 
 def test_a_procedure_for_c_may_be_called(tmp_path: Path) -> None:

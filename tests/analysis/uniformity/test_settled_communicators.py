@@ -90,6 +90,7 @@ end if
 """
 _SPLIT = "call MPI_Comm_split(MPI_COMM_WORLD, colour, me, row, ierr)\n"
 _NOT = "active = me < 4\ncolour = 0\nif (.not. active) colour = 1\n"
+_NOT_ALL = _NOT.replace("if (.not.", "if (me > 1) then\n  if (.not.") + "end if\n"
 _ASK = "if (active) call site()"
 
 
@@ -109,6 +110,8 @@ _ASK = "if (active) call site()"
         (f"{_NOT}{_SPLIT}if (.not. active) goto 10\ncall site()\n10 continue", U),
         (f"{_NOT.replace('colour = 1', 'colour = 0')}{_SPLIT}{_ASK}", V),
         (f"{_NOT}{_SPLIT}active = me < 2\n{_ASK}", V),  # another value than was tested
+        # only some of the ranks that split have tested it
+        (f"{_NOT_ALL}{_SPLIT}{_ASK}", V),
         (f"colour = me/2\n{_SPLIT}if (colour == 0) call site()", U),
         (f"colour = me/2\n{_SPLIT}if (me/2 == 0) call site()", V),
         (f"colour = me/2\n{_SPLIT}colour = me\nif (colour == 0) call site()", V),

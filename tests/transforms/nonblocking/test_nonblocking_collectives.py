@@ -197,8 +197,9 @@ end subroutine more
     ("others", "busy"),
     [
         ("", True),
-        # what nothing calls may be called from elsewhere, unless all its calls were seen before
-        (_MORE.format("spread_out(a, n)"), False),
+        # what nothing calls is never executed, unless it may be called from elsewhere
+        (_MORE.format("spread_out(a, n)"), True),
+        (_MORE.format("spread_out(a, n)").replace("(a, n)", "(a, n) bind(c)", 1), False),
         pytest.param(_MORE.format("elsewhere(spread_out)"), False, marks=pytest.mark.wide),
     ],
 )
