@@ -84,20 +84,15 @@ def judged(facts: UnitFacts) -> Iterator[Inline | Refused]:
 
 
 def may_find(facts: UnitFacts) -> bool:
-    """Whether the unit calls a procedure that communicates and that could be inlined somewhere,
-    whatever else stands in the unit."""
-    scopes = facts.effects.scopes
-    known: dict[UnitKey, bool] = {}
+    """Whether the unit calls a procedure that communicates and could be inlined somewhere."""
+    scopes, known = facts.effects.scopes, set[UnitKey]()
     for leaf, _ in statements(facts.unit.body):
-        what = leaf.action
-        target = invoked(what, facts.scope) if isinstance(what, Call) else None
-        if target is not None:
-            callee, key = target[0], unit_key(target[0])
-            if key not in known:
-                movable = is_candidate(callee, scopes)
-                known[key] = movable and is_movable(callee, facts.located, scopes)
-            if known[key]:
-                return True
+        target = None if leaf.call is None else invoked(leaf.call, facts.scope)
+        if target is None or unit_key(target[0]) in known:
+            continue
+        known.add(unit_key(target[0]))
+        if is_candidate(target[0], scopes) and is_movable(target[0], facts.located, scopes):
+            return True
     return False
 
 
