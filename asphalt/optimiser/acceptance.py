@@ -53,6 +53,7 @@ def accepted_now(
     moved: dict[tuple[str, int], set[tuple[str, int]]] = {}
     elsewhere: set[int] = set()
     said: set[str] = set()
+    kinds: dict[Key, Collection[str]] = {}
     for line in _lines(located):
         place = origins.about(tree, line)
         own = None if place is None else unit_at(given, place)
@@ -60,11 +61,13 @@ def accepted_now(
             elsewhere.add(line)
             continue
         moved.setdefault((own.unit.name or "main", place.line), set()).add((name, line))
-        if key_of(own) != key:
+        theirs = key_of(own)
+        if theirs != key:
             elsewhere.add(line)
-            if key_of(own) not in changed:
-                kinds = TransferDirectives(own).assumed_by_all
-                said |= {f"{kind}@{name}:{line}" for kind in kinds}
+            if theirs not in changed:
+                if theirs not in kinds:
+                    kinds[theirs] = TransferDirectives(own).assumed_by_all
+                said |= {f"{kind}@{name}:{line}" for kind in kinds[theirs]}
     lines = with_lines(accepted, lambda unit, line: moved.get((unit, line), ()))
     return Accepted(lines | said, frozenset(elsewhere))
 

@@ -53,10 +53,10 @@ def judged(facts: UnitFacts) -> Iterator[Found]:
     for leaf, place in statements(facts.unit.body):
         what = leaf.action
         target = invoked(what, facts.scope) if isinstance(what, Call) else None
-        if target is None or not _is_nest(target[0]) or not _has_to_wait(leaf, place, facts):
+        if target is None or not _is_nest(target[0]) or communicates(target[0], scopes):
             continue
         callee, call = target
-        if communicates(callee, scopes):
+        if not _has_to_wait(leaf, place, facts):
             continue
         plan = planned(facts, leaf, place, call, callee, sites)
         yield plan if isinstance(plan, Refused) else inline.inlined(facts, plan)
