@@ -20,7 +20,7 @@ from asphalt.diagnostics.site_names import site_name
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Judge, Model, Price
 from asphalt.ir.program import Located
-from asphalt.ir.tree import File, leaves
+from asphalt.ir.tree import File, Unit, leaves
 from asphalt.optimiser.acceptance import accepted_now
 from asphalt.optimiser.options import Context, Options
 from asphalt.optimiser.origins import Origins, SourceLine
@@ -38,7 +38,7 @@ from asphalt.transforms.inlining import inline
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.rewriting.edit import replace_unit
 from asphalt.transforms.rewriting.publishing import with_public_names
-from asphalt.transforms.rewriting.step import Found, Step, Transformation
+from asphalt.transforms.rewriting.step import Found, Several, Step, Transformation
 from asphalt.transforms.rewriting.tidying import without_unused
 from asphalt.transforms.tiling import pipelining
 from asphalt.transforms.tiling.wave_pipelines import Pipeline
@@ -251,8 +251,17 @@ class Workshop:
         self, state: UnitState, facts: UnitFacts, transformation: Transformation, step: Step
     ) -> UnitState:
         """The state after one step; ``facts``: those that it was found with."""
-        unit = transformation.apply(facts, step)
-        file = replace_unit(state.tree.file(self.path), facts.unit, unit)
+        file = state.tree.file(self.path)
+        lines: Mapping[int, int] = {}
+        if isinstance(step, Several):
+            units = [facts.unit]
+            for one in step.steps:
+                chain = (*facts.located.chain[:-1], units[-1])
+                here = replace(facts, located=replace(facts.located, chain=chain))
+                units.append(transformation.apply(here, one))
+            file, lines = replace_unit(file, facts.unit, units[-1]), _new_lines(units, step.steps)
+        else:
+            file = replace_unit(file, facts.unit, transformation.apply(facts, step))
         if isinstance(step, inline.Inline):
             needed = step.plan.needed
             self._brought |= {new.lower() for new, _ in (*needed.variables, *needed.constants)}
@@ -260,8 +269,7 @@ class Workshop:
         cleared = state.cleared
         if isinstance(step, redundant_stores.Stored):
             cleared |= {self.place(state.tree, step.line)}
-        state = self._rewritten(state, file, step.line, {})
-        state = replace(state, cleared=cleared)
+        state = replace(self._rewritten(state, file, step.line, lines), cleared=cleared)
         return self._noted(state, facts, transformation.name, step.reported)
 
     def started(
@@ -272,16 +280,9 @@ class Workshop:
         if not steps:
             return state
         units = [facts.unit, *nonblocking.one_by_one(facts, steps)]
-        lines: dict[int, int] = {}
-        old = {id(leaf) for leaf in leaves(facts.unit)}
-        for step, unit in zip(steps, units[1:], strict=True):
-            for leaf in leaves(unit):
-                if id(leaf) not in old:
-                    lines.setdefault(id(leaf), step.line)
         file = replace_unit(state.tree.file(self.path), facts.unit, units[-1])
-        name = nonblocking.TRANSFORMATION.name
-        state = self._rewritten(state, file, steps[0].line, lines)
-        return self._noted(state, facts, name, steps)
+        state = self._rewritten(state, file, steps[0].line, _new_lines(units, steps))
+        return self._noted(state, facts, nonblocking.TRANSFORMATION.name, steps)
 
     def _rewritten(
         self, state: UnitState, file: File, line: int, lines: Mapping[int, int]
@@ -314,6 +315,16 @@ class Workshop:
         between = (before,) * (len(done) - 1)
         trees = (*state.trees[:-1], *between, tree)
         return replace(state, steps=(*state.steps, *done), trees=trees)
+
+
+def _new_lines(units: Sequence[Unit], steps: Sequence[Step]) -> dict[int, int]:
+    """For the statements that steps have made, by identity, the line that the step was about;
+    ``units``: the unit before the steps and after each of them, all of which the caller keeps."""
+    lines: dict[int, int] = {id(leaf): 0 for leaf in leaves(units[0])}
+    for step, unit in zip(steps, units[1:], strict=True):
+        for leaf in leaves(unit):
+            lines.setdefault(id(leaf), step.line)
+    return lines
 
 
 def _tilings(facts: UnitFacts) -> Iterator[Pipeline]:

@@ -37,7 +37,7 @@ from asphalt.ir.stmt import ArmHead, Call, Guarded
 from asphalt.ir.tree import Arm, Branch, Leaf, Node, Unit, leaves
 from asphalt.transforms.rewriting.comments import outwards
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
-from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation, together
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,11 @@ class SplitBranch(Step):
     position: int
     bodies: tuple[tuple[Node, ...], ...]
     cuts: tuple[int, ...]
+
+    @property
+    def place(self) -> tuple[int, ...]:
+        """The positions that lead to the branch."""
+        return (*self.path, self.position)
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
@@ -257,6 +262,6 @@ TRANSFORMATION = Transformation(
     Pass.FISSION,
     Phase.WINDOWS,
     "A branch is split between what starts transfers and what waits for them.",
-    check,
+    together(check),
     apply,
 )

@@ -32,7 +32,7 @@ from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.rewriting.comments import in_front
 from asphalt.transforms.rewriting.edit import column, rewrite_list
 from asphalt.transforms.rewriting.indentation import further_in
-from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation, together
 
 _KEPT = (TriviaKind.BLANK, TriviaKind.COMMENT)
 
@@ -44,34 +44,14 @@ class Decided(Step):
     path: tuple[int, ...]
     left: tuple[Node, ...]
 
-
-@dataclass(frozen=True, slots=True)
-class AllDecided(Step):
-    """Several branches, none of which stands in another one of them, in source order."""
-
-    branches: tuple[Decided, ...]
-
     @property
-    def reported(self) -> tuple[Step, ...]:
-        """The branches one by one."""
-        return self.branches
+    def place(self) -> tuple[int, ...]:
+        """The positions that lead to the branch."""
+        return self.path
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
-    """The outermost branches of a unit with constant conditions, as one step."""
-    outermost: list[Decided] = []
-    for one in _decided(facts):
-        if not any(one.path[: len(other.path)] == other.path for other in outermost):
-            outermost.append(one)
-    if not outermost:
-        return ()
-    outermost.sort(key=lambda one: one.path)
-    first = outermost[0]
-    return (AllDecided(first.line, first.does, first.evidence, tuple(outermost)),)
-
-
-def _decided(facts: UnitFacts) -> list[Decided]:
-    """The branches with constant conditions, the outermost first."""
+    """The branches of a unit with constant conditions, the outermost first."""
     truth = ConstantConditions(facts.scope, facts.values)
     found: list[Decided] = []
     for path, siblings in _lists(facts.unit.body, ()):
@@ -84,19 +64,12 @@ def _decided(facts: UnitFacts) -> list[Decided]:
             evidence = ("its condition is made of constants", "nothing else depends on it")
             does = f"the branch in {facts.at(head)} is decided"
             found.append(Decided(line_of(head), does, evidence, (*path, number), left))
-    return found
+    return tuple(found)
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:
-    """The unit with branches replaced by the statements that are executed."""
-    assert isinstance(step, AllDecided)
-    body = facts.unit.body
-    for one in reversed(step.branches):  # so that the paths to those before it still lead there
-        body = _replaced(body, one)
-    return replace(facts.unit, body=body)
-
-
-def _replaced(body: tuple[Node, ...], step: Decided) -> tuple[Node, ...]:
+    """The unit with one branch replaced by the statements that are executed."""
+    assert isinstance(step, Decided)
     number = step.path[-1]
 
     def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -112,7 +85,7 @@ def _replaced(body: tuple[Node, ...], step: Decided) -> tuple[Node, ...]:
             after = (in_front(after[0], kept), *after[1:])
         return (*before, *left, *after)
 
-    return rewrite_list(body, step.path, change)
+    return replace(facts.unit, body=rewrite_list(facts.unit.body, step.path, change))
 
 
 def _lists(
@@ -248,6 +221,6 @@ TRANSFORMATION = Transformation(
     Pass.BRANCHES,
     Phase.PREPARATION,
     "A branch whose condition is constant is replaced by the arm that is executed.",
-    check,
+    together(check),
     apply,
 )

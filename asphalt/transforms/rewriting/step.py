@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Self
+from typing import Protocol, Self, cast
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.verdicts.verdict import Refused
@@ -54,7 +54,59 @@ class Trial(Step):
     text: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Several(Step):
+    """Steps of one transformation that do not meet: ``steps``, in the order of their application.
+
+    Each is proved for the unit as it stands, and changes nothing that the proofs of the others
+    rest on.
+    """
+
+    steps: tuple[Step, ...]
+
+    @property
+    def reported(self) -> tuple[Step, ...]:
+        """The steps in source order."""
+        return tuple(reversed(self.steps))
+
+
+class PlacedStep(Protocol):
+    """A step about one node of a unit; ``place`` leads to it."""
+
+    @property
+    def place(self) -> tuple[int, ...]:
+        """The positions of the nodes around it, from the outermost one, and its own."""
+
+
 Found = Step | Refused
+
+
+def together(
+    check: Callable[[UnitFacts], Iterable[Found]],
+) -> Callable[[UnitFacts], Iterable[Found]]:
+    """The steps that a ``check`` finds, all at once as far as they are about different nodes, none
+    of which stands in another one."""
+
+    def several(facts: UnitFacts) -> Iterable[Found]:
+        found = tuple(check(facts))
+        kept: dict[tuple[int, ...], Step] = {}
+        for one in found:
+            if isinstance(one, Step):
+                place = cast(PlacedStep, one).place
+                if not any(_inside(place, other) or _inside(other, place) for other in kept):
+                    kept[place] = one
+        if len(kept) < 2:
+            return found
+        # from the end, so that the places of those in front still lead there
+        steps = tuple(kept[place] for place in sorted(kept, reverse=True))
+        first = steps[-1]
+        return (Several(first.line, first.does, first.evidence, steps),)
+
+    return several
+
+
+def _inside(place: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    return place[: len(other)] == other
 
 
 class Phase(Enum):
