@@ -14,6 +14,7 @@ from typing import Protocol
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.invoked import invoked
+from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.frontend.source_tree.tree import Tree
@@ -83,8 +84,8 @@ class Judge(Protocol):
         """Whether seconds come from executions.  Estimates may differ between texts that execute
         the same statements in the same order."""
 
-    def price(self, tree: Tree, located: Located) -> Price:
-        """The cost of a unit of a tree."""
+    def price(self, tree: Tree, located: Located, matched: Messages | None = None) -> Price:
+        """The cost of a unit of a tree; ``matched``: its messages, if they were looked at."""
 
 
 @dataclass
@@ -106,11 +107,11 @@ class Model:
         """False: nothing is executed."""
         return False
 
-    def price(self, tree: Tree, located: Located) -> Price:
+    def price(self, tree: Tree, located: Located, matched: Messages | None = None) -> Price:
         """The price of a unit of a tree, with the sizes that its named constants have."""
         work, facts_of = self._looked_at(tree)
         facts = facts_of(located)
-        transfers = Transfers()  # of one analysis, for all networks
+        transfers = Transfers(matched)  # of one analysis, for all networks
         times = (Clock(n, work, facts_of, facts, transfers).run() for n in self.networks)
         return Price(tuple(times))
 

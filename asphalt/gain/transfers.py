@@ -9,6 +9,7 @@ from asphalt.analysis.memory.derived_datatypes import type_map
 from asphalt.analysis.messages.messages import Envelope, Messages, Stage, Way, stage_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.names.symbol import Origin
+from asphalt.analysis.requests.matching import Matched
 from asphalt.gain.amounts import amount, typical
 from asphalt.gain.blocks import BlockCall, block_call
 from asphalt.ir.expr import Component, Expr, Ref
@@ -53,8 +54,10 @@ class PricedTransfer:
 
 @dataclass
 class Transfers:
-    """The calls of units, each looked at once."""
+    """The calls of units, each looked at once.  ``matched``: the messages of one of the units, with
+    what is known for any sizes: what each completion completes is not worked out again."""
 
+    matched: Messages | None = None
     _transfers: dict[int, tuple[Leaf, PricedTransfer | None]] = field(default_factory=dict)
     _blocks: dict[int, tuple[Leaf, BlockCall | None]] = field(default_factory=dict)
 
@@ -63,7 +66,7 @@ class Transfers:
         found = self._transfers.get(id(leaf))
         if found is None:
             call = facts.once(Messages).call(leaf)
-            made = None if call is None else _transfer(leaf, call, facts)
+            made = None if call is None else _transfer(leaf, call, facts, self.matched)
             found = self._transfers[id(leaf)] = leaf, made
         return found[1]
 
@@ -85,11 +88,16 @@ def bytes_of(count: Expr | None, datatype: Expr | None, leaf: Leaf, facts: UnitF
     return number * amount(made.elements.expression(), facts.scope).value * bytes_
 
 
-def _transfer(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> PricedTransfer:
+def _transfer(
+    leaf: Leaf, call: MpiCall, facts: UnitFacts, matched: Messages | None
+) -> PricedTransfer:
     part = stage_of(call)
     exchange = call.procedure.exchange
     messages = facts.once(Messages)
-    started = messages.completed_by(leaf) if part is Stage.COMPLETE else ()
+    started: tuple[Matched, ...] | None = ()
+    if part is Stage.COMPLETE:
+        started = None if matched is None else matched.completed_by(leaf)
+        started = messages.completed_by(leaf) if started is None else started
     from_queue = call.queue is not None and part is not Stage.START
     envelopes = () if from_queue else messages.envelopes(call) or ()
     requests = [(p, a) for p, a in call.bound() if p.kind == "REQUEST"]

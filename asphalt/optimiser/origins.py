@@ -43,6 +43,9 @@ class Origins:
         self._given = tree
         self._path = path
         self._made: WeakKeyDictionary[Tree, _Made] = WeakKeyDictionary()
+        self._known: WeakKeyDictionary[Tree, dict[tuple[int, bool], SourceLine | None]] = (
+            WeakKeyDictionary()
+        )
         self._numbers: WeakKeyDictionary[Tree, dict[int, int]] = WeakKeyDictionary()
 
     def note(
@@ -65,23 +68,32 @@ class Origins:
         return self._traced(tree, line, new=True)
 
     def _traced(self, tree: Tree, line: int, new: bool) -> SourceLine | None:
-        path = self._path
-        while tree is not self._given:
-            if path != self._path:
-                return SourceLine(path, line)  # nothing else has changed
+        passed: list[tuple[dict[tuple[int, bool], SourceLine | None], int]] = []
+        path, found = self._path, None
+        while True:
+            if tree is self._given or path != self._path:  # nothing else has changed
+                found = SourceLine(path, line)
+                break
+            known = self._known.setdefault(tree, {})
+            if (line, new) in known:
+                found = known[line, new]
+                break
+            passed.append((known, line))
             made = self._made.get(tree)
             number = None if made is None else self._number(tree, line)
             if made is None or number is None or number >= len(made.spans):
-                return None
+                break
             span = made.spans[number]
             if isinstance(span, Span):
                 path, line = span.file, span.first
             elif new:
                 line = span
             else:
-                return None
+                break
             tree = made.before
-        return SourceLine(path, line)
+        for known, one in passed:
+            known[one, new] = found
+        return found
 
     def _number(self, tree: Tree, line: int) -> int | None:
         """The number, among the statements of a tree, of the first one in a line."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from asphalt.analysis.data_flow.error_codes import ErrorCodes
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.effects.uncalled import transitive_callees
+from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.assumptions import FATAL
@@ -139,7 +140,8 @@ class Workshop:
         """The cost of the unit as it stands in a tree."""
         content = tree.content(self.path)
         if content not in self._prices:
-            self._prices[content] = self.model.price(tree, self.located(tree))
+            matched = self.facts(tree).once(Messages)
+            self._prices[content] = self.model.price(tree, self.located(tree), matched)
         return self._prices[content]
 
     def located(self, tree: Tree) -> Located:

@@ -8,7 +8,6 @@ it certainly does not reach the point.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -129,6 +128,18 @@ class ReachingDefinitions:
         done = self.accesses.at(point)
         return done.defined.get(storage, False) and not done.everything
 
+    @cached_property
+    def _reachable(self) -> tuple[int, ...]:
+        """The points to which a path leads from the entry."""
+        found: set[int] = set()
+        work = [ENTRY]
+        while work:
+            for target in self.graph.successors[work.pop()]:
+                if target not in found:
+                    found.add(target)
+                    work.append(target)
+        return tuple(sorted(found))
+
     def _solved(self, storage: str) -> tuple[tuple[Definition, ...], list[int]]:
         """All definitions, and for each point those that reach it, as bits.
 
@@ -152,24 +163,19 @@ class ReachingDefinitions:
         before = [0] * len(graph.points)
         after = [0] * len(graph.points)
         after[ENTRY] = 1
-        work = deque(graph.successors[ENTRY])
-        waiting = set(work)
-        seen = {ENTRY}
-        while work:
-            here = work.popleft()
-            waiting.discard(here)
-            arriving = 0
-            for source in graph.predecessors[here]:
-                arriving |= after[source]
-            before[here] = arriving
-            bit, sure = gives.get(here, (0, False))
-            leaving = bit if sure else arriving | bit
-            if leaving != after[here] or here not in seen:
-                seen.add(here)
-                after[here] = leaving
-                for target in graph.successors[here]:
-                    if target not in waiting:
-                        waiting.add(target)
-                        work.append(target)
+        nothing = (0, False)
+        changed = True
+        while changed:  # the points are numbered in source order: mostly two sweeps are enough
+            changed = False
+            for here in self._reachable:
+                arriving = 0
+                for source in graph.predecessors[here]:
+                    arriving |= after[source]
+                before[here] = arriving
+                bit, sure = gives.get(here, nothing)
+                leaving = bit if sure else arriving | bit
+                if leaving != after[here]:
+                    after[here] = leaving
+                    changed = True
         self._reach[storage] = (tuple(found), before)
         return self._reach[storage]
