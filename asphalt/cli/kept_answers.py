@@ -45,7 +45,8 @@ class Answer:
 
     ``names``: of all Fortran files.  ``warnings``: what was said when the files had been read; of
     ``problems``, some are found later.  ``remarks``: what keeps exchanges from being seen.
-    ``missing``: the missing modules of each file with a site.
+    ``missing``: the missing modules of each file with a site.  ``fails``: whether --check fails by
+    a site that --all has not added.
     """
 
     settings: Settings
@@ -57,6 +58,7 @@ class Answer:
     missing: dict[str, tuple[str, ...]]
     has_messages: bool
     internal_errors: tuple[ProblemReport, ...]
+    fails: bool
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -73,7 +75,10 @@ class Answer:
 
 
 def answer_of(
-    project: Project, sites: Sequence[SiteReport], warnings: Sequence[ProblemReport]
+    project: Project,
+    sites: Sequence[SiteReport],
+    warnings: Sequence[ProblemReport],
+    fails: bool,
 ) -> Answer:
     """The answer that reports on ``sites``; ``warnings``: what was said when the files had been
     read."""
@@ -87,6 +92,7 @@ def answer_of(
         {file: project.missing_modules(file) for file in sorted({site.file for site in sites})},
         not sites and project.has_messages,
         project.internal_errors,
+        fails,
     )
 
 

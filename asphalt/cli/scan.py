@@ -61,8 +61,7 @@ def scan(
         warn_of(answer.warnings)
         warn_of(answer.remarks)
     print_report(common, answer, answer.sites)
-    failed = bool(answer.internal_errors)
-    return int(check and (failed or any(site.verdict in FOUND for site in answer.sites)))
+    return int(check and (answer.fails or bool(answer.internal_errors)))
 
 
 def _scanned(
@@ -77,6 +76,8 @@ def _scanned(
         known = {(found.file, found.line) for found in sites}
         others = [one for one in project.transfers() if (one.file, one.line) not in known]
         listed = (*sites, *others)
-    answer = answer_of(project, sorted(listed, key=lambda site: (site.file, site.line)), warnings)
+    in_order = sorted(listed, key=lambda site: (site.file, site.line))
+    fails = any(site.verdict in FOUND for site in sites)
+    answer = answer_of(project, in_order, warnings, fails)
     kept.keep(answer, project)
     return answer
