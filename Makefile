@@ -93,6 +93,7 @@ fuzz-transfers: setup
 
 bench: setup
 	$(BIN)/python -m bench.full
+	$(BIN)/python -m bench.speed
 
 bench-quick: setup
 	$(BIN)/python -m bench.full --quick

@@ -2,8 +2,9 @@
 
 After Danalis et al., ICS 2009, figure 2.  ``phases`` is the table of all transformations, phase by
 phase; each is a module of ``transforms`` that shows the Fortran before and after.  asphalt unparses
-the unit after every step, reads it again and analyses it anew, so each step is proved for the text
-that will stand there.  What it searches for one unit is this, from the outside in:
+the unit after every step, or after several that do not meet, reads it again and analyses it anew,
+so each step is proved for a text that stood there.  What it searches for one unit is this, from the
+outside in:
 
 *Rounds* (``optimise``): all of the following, again and again with what came of it, until a round
 changes nothing.

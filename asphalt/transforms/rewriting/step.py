@@ -8,7 +8,8 @@ one line for people, and two functions::
 
 Both are pure.  ``apply`` is only called with a step that ``check`` gave for the same facts.  The
 optimiser unparses and reads the unit again after each step, so that the next ``check`` sees the
-new text as it sees any other source.
+new text as it sees any other source.  Steps that do not meet can be taken ``together``: their
+``apply`` rests on nothing but the statements that they are about.
 """
 
 from __future__ import annotations
