@@ -28,7 +28,11 @@ from asphalt.config.passes import TRANSFERS, Pass
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.change import Change as Change
 from asphalt.diagnostics.model import ProblemReport, SiteReport
-from asphalt.driver.assumed_outcomes import with_assumed_outcomes, with_fatal_outcomes
+from asphalt.driver.assumed_outcomes import (
+    with_assumed_outcomes,
+    with_fatal_outcomes,
+    with_readings_passed,
+)
 from asphalt.driver.blocking_reports import kept_blocking, kept_stores, kept_whole, not_overlapped
 from asphalt.driver.findings import findings
 from asphalt.driver.given_lines import refuse_ambiguous
@@ -173,6 +177,11 @@ class Project:
         """Reports on operations that overlap with no more work; where they would if no error
         handler returned, with what.  This optimises their procedures once more."""
         return with_fatal_outcomes(self._analyses, idle, self._options)
+
+    def with_readings_passed(self, idle: Sequence[SiteReport]) -> tuple[SiteReport, ...]:
+        """Reports on operations with nothing to overlap; where the assumption ``timers`` would
+        change that, with what would become of them."""
+        return with_readings_passed(self._analyses, idle, self._options)
 
     def kept_stores(self) -> tuple[SiteReport, ...]:
         """The stores in front of receives that ``stores`` is asked for and cannot drop."""

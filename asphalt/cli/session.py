@@ -141,7 +141,7 @@ def reports_after(
     findings = {(site.file, site.line) for site in found}
     own = project.own_operations(outcome)
     others = project.not_overlapped(changes, outcome.tries)
-    idle = tuple(map(outcome.tried, (*others, *own)))
+    idle = project.with_readings_passed(tuple(map(outcome.tried, (*others, *own))))
     blocking = project.kept_blocking()
     if promise:
         blocking = project.with_assumed_outcomes(blocking)

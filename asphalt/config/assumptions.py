@@ -54,6 +54,13 @@ PURE = Assumption(
     "it communicates, the program may hang.",
     named=True,
 )
+TIMERS = Assumption(
+    "timers",
+    "What is measured may change: the statements between two readings of a clock (MPI_Wtime, "
+    "cpu_time, system_clock, date_and_time) may be others than before, as long as the program only "
+    "computes with the readings and writes them.",
+    "The times that the program reports belong to other statements than its text suggests.",
+)
 UNIFORM = Assumption(
     "uniform",
     "The variable has the same value on all ranks of the communicator, at the statement behind "
@@ -74,7 +81,7 @@ FATAL = Assumption(
 )
 
 KINDS: Mapping[str, Assumption] = MappingProxyType(
-    {kind.word: kind for kind in (CONTROL, BITS, PURE, UNIFORM, FATAL)}
+    {kind.word: kind for kind in (CONTROL, BITS, PURE, TIMERS, UNIFORM, FATAL)}
 )
 _WRITTEN = re.compile(r"([a-z]+)(?::([a-z]\w*))?(?:@(\w+(?::\d+)?))?", re.ASCII)
 _OF_A_LINE = re.compile(r"(.+@)(\w+):(\d+)", re.ASCII)
@@ -85,7 +92,7 @@ def folded(text: str) -> str:
 
     Raises UsageError for one that can only be accepted in the source.
     """
-    known = "control, bits or pure:PROCEDURE, each with @SITE or without, or fatal"
+    known = "control, bits, timers or pure:PROCEDURE, each with @SITE or without, or fatal"
     match = _WRITTEN.fullmatch(text.lower().replace(" ", ""))
     kind = KINDS.get(match[1]) if match is not None else None
     if match is None or kind is None:

@@ -11,11 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from asphalt.analysis.conditions.point_to_point import ERROR_READ
+from asphalt.analysis.data_flow.passed_readings import may_be_passed
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis_manager.analyses import Analyses
-from asphalt.config.assumptions import FATAL
+from asphalt.config.assumptions import FATAL, TIMERS
 from asphalt.diagnostics.model import SiteReport
 from asphalt.driver.blocking_reports import not_overlapped
-from asphalt.driver.overlap import OverlapRequest, optimised, units_asked_about
+from asphalt.driver.overlap import Outcome, OverlapRequest, optimised, units_asked_about
 from asphalt.optimiser.blocking import reads_codes
 from asphalt.optimiser.options import Options
 from asphalt.transforms.nonblocking.rules import COULD
@@ -33,16 +35,13 @@ def with_assumed_outcomes(
     if not lifted:
         return tuple(blocking)
     assumed = options.accepted.union(*(site.assumptions for site in lifted))
-    units = frozenset((site.file, site.unit) for site in lifted)
-    request = OverlapRequest(replace(options, accepted=assumed), units=units)
-    outcome = optimised(analyses, (), request)
-    changes = outcome.changes
-    idle = not_overlapped(analyses, changes, request)
-    would = {(s.file, s.line, s.operation): s for change in changes for s in change.sites}
-    would |= {(s.file, s.line, s.operation): outcome.tried(s) for s in idle}
+    outcome, request = _assuming(analyses, lifted, options, assumed)
+    idle = not_overlapped(analyses, outcome.changes, request)
+    would = _applied(outcome)
+    would |= {_place(site): outcome.tried(site) for site in idle}
     found: list[SiteReport] = []
     for site in blocking:
-        then = would.get((site.file, site.line, site.operation))
+        then = would.get(_place(site))
         if site.verdict != "assumed" or then is None:
             found.append(site)
         elif then.verdict == "applied":
@@ -107,3 +106,54 @@ def _that_read_codes(
                     yield located.path, located.unit.name
 
     return frozenset(reading())
+
+
+def with_readings_passed(
+    analyses: Analyses, idle: Sequence[SiteReport], options: Options
+) -> tuple[SiteReport, ...]:
+    """Reports on transfers without computation to overlap; those that would have some if readings
+    of clocks were passed get the verdict ``assumed``."""
+    if TIMERS.word in options.accepted:
+        return tuple(idle)
+    clocked = [site for site in idle if site.verdict == "refused" and _has_readings(site, analyses)]
+    if not clocked:
+        return tuple(idle)
+    assumed = options.accepted | {TIMERS.word, FATAL.word}
+    outcome, _ = _assuming(analyses, clocked, options, assumed)
+    would = _applied(outcome)
+    found: list[SiteReport] = []
+    for site in idle:
+        then = would.get(_place(site))
+        if site.verdict == "refused" and then is not None and TIMERS.word in then.assumptions:
+            message = f"it {then.message}"
+            needed = tuple(sorted({*site.assumptions, *then.assumptions}))
+            site = replace(site, verdict="assumed", message=message, assumptions=needed)
+        found.append(site)
+    return tuple(found)
+
+
+def _has_readings(site: SiteReport, analyses: Analyses) -> bool:
+    """Whether a clock is read around a site, in its procedure or one that mentions this, that
+    other statements may pass."""
+    own = (one for one in analyses.tree.units_of(site.file) if one.unit.name == site.unit)
+    units = [*own, *(analyses.tree.mentions(site.unit) if site.unit else ())]
+    effects, _ = analyses.of(any_sizes=True)
+    return any(may_be_passed(UnitFacts(one, effects)) for one in units)
+
+
+def _assuming(
+    analyses: Analyses, sites: Sequence[SiteReport], options: Options, assumed: frozenset[str]
+) -> tuple[Outcome, OverlapRequest]:
+    """What becomes of the procedures of some sites under these assumptions."""
+    units = frozenset((site.file, site.unit) for site in sites)
+    request = OverlapRequest(replace(options, accepted=assumed), units=units)
+    return optimised(analyses, (), request), request
+
+
+def _applied(outcome: Outcome) -> dict[tuple[str, int, str], SiteReport]:
+    """The reports on what was transformed, by place."""
+    return {_place(site): site for change in outcome.changes for site in change.sites}
+
+
+def _place(site: SiteReport) -> tuple[str, int, str]:
+    return site.file, site.line, site.operation

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from asphalt.config.assumptions import TIMERS
 from asphalt.diagnostics.model import (
     DroppedReport,
     GainReport,
@@ -37,6 +38,7 @@ def overlap_reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
     steps = tuple(map(_step_report, found.steps))
     dropped = tuple(map(_dropped_report, found.dropped))
     of_nests = {name for step in found.steps for name in step.assumed}
+    measured = _measured(found.steps)
     for transfer in found.transfers:
         assumed = tuple(sorted(of_nests.union(transfer.assumed)))
         yield SiteReport(
@@ -46,7 +48,7 @@ def overlap_reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
             transfer.operation,
             found.unit,
             "applied",
-            message=_overlap(transfer, found.unit),
+            message=_overlap(transfer, found.unit) + measured,
             passes=passes,
             assumptions=assumed,
             accepted=assumed,
@@ -112,6 +114,12 @@ def procedure_report(found: Optimised, lines: tuple[int, int]) -> ProcedureRepor
         found.ended,
         *lines,
     )
+
+
+def _measured(steps: Sequence[Done]) -> str:
+    """The steps that pass readings of a clock, so that these measure something else now."""
+    told = dict.fromkeys(step.does for step in steps if TIMERS.word in step.assumed)
+    return "".join(f"; {does}" for does in told)
 
 
 def _overlap(transfer: Transfer, unit: str) -> str:

@@ -9,13 +9,15 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
+from asphalt.analysis.data_flow.accepted_assumptions import is_accepted_at
 from asphalt.analysis.data_flow.error_codes import ErrorCodes
+from asphalt.analysis.data_flow.passed_readings import may_be_passed
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.effects.uncalled import transitive_callees
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.analysis_manager.analyses import Analyses
-from asphalt.config.assumptions import FATAL
+from asphalt.config.assumptions import FATAL, TIMERS
 from asphalt.config.passes import Pass
 from asphalt.diagnostics.site_names import site_name
 from asphalt.frontend.source_tree.tree import Tree
@@ -36,6 +38,7 @@ from asphalt.transforms.buffers import (
     renaming,
 )
 from asphalt.transforms.inlining import inline
+from asphalt.transforms.motion import code_motion
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.rewriting.edit import replace_unit
 from asphalt.transforms.rewriting.publishing import with_public_names
@@ -271,8 +274,13 @@ class Workshop:
         cleared = state.cleared
         if isinstance(step, redundant_stores.Stored):
             cleared |= {self.place(state.tree, step.line)}
+        state = self._rewritten(state, file, step.line, {})
         state = replace(self._rewritten(state, file, step.line, lines), cleared=cleared)
-        return self._noted(state, facts, transformation.name, step.reported)
+        reported = step.reported
+        if not isinstance(step, code_motion.Schedule | inline.Inline):
+            more = _of_readings(facts)
+            reported = tuple(replace(one, assumed=(*one.assumed, *more)) for one in reported)
+        return self._noted(state, facts, transformation.name, reported)
 
     def started(
         self, state: UnitState, facts: UnitFacts, steps: Sequence[nonblocking.Split]
@@ -319,14 +327,10 @@ class Workshop:
         return replace(state, steps=(*state.steps, *done), trees=trees)
 
 
-def _new_lines(units: Sequence[Unit], steps: Sequence[Step]) -> dict[int, int]:
-    """For the statements that steps have made, by identity, the line that the step was about;
-    ``units``: the unit before the steps and after each of them, all of which the caller keeps."""
-    lines: dict[int, int] = {id(leaf): 0 for leaf in leaves(units[0])}
-    for step, unit in zip(steps, units[1:], strict=True):
-        for leaf in leaves(unit):
-            lines.setdefault(id(leaf), step.line)
-    return lines
+def _of_readings(facts: UnitFacts) -> tuple[str, ...]:
+    """The assumption that a step may rest on in a unit that reads clocks, where it is accepted."""
+    head = next(leaves(facts.unit))
+    return (TIMERS.word,) if is_accepted_at(TIMERS, head, facts) and may_be_passed(facts) else ()
 
 
 def _tilings(facts: UnitFacts) -> Iterator[Pipeline]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.call_graph.missing_sources import MissingSource, unknown_module
+from asphalt.analysis.data_flow.passed_readings import why_reading_stays
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.loop_exits import (
     blocks_in,
@@ -70,6 +71,11 @@ class Placement:
         for effect in self.facts.footprint(node).effects:
             if effect.kind in _PLAIN or goes_on_inside(effect, node):
                 continue
+            if effect.kind is EffectKind.CLOCK:
+                why = why_reading_stays(effect, self.facts)
+                if why is None:
+                    continue
+                return MissingSource(why)
             if not self._is_in_no_order(effect):
                 return MissingSource(effect.described)
         return None

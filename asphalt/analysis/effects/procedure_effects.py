@@ -22,6 +22,7 @@ from asphalt.analysis.effects.argument_accesses import (
 from asphalt.analysis.effects.array_flow import ArrayFlow, Flow, same_flow
 from asphalt.analysis.effects.assumed_calls import assumed_effect
 from asphalt.analysis.effects.callee import ArgumentPart, Callee, SharedPart, same_elements
+from asphalt.analysis.effects.clocks import clock_effect
 from asphalt.analysis.effects.element_arguments import section_of_element
 from asphalt.analysis.effects.intrinsic_calls import intrinsic_effect
 from asphalt.analysis.effects.invoked import invoked
@@ -266,6 +267,9 @@ class Effects:
             if mpi.anywhere(scope):
                 effects.append((EffectKind.UNKNOWN_CALL, "MPI_BOTTOM"))
             return CallEffect(tuple(accesses), tuple(effects))
+        clock = clock_effect(call, scope, _whole)
+        if clock is not None:
+            return clock
         if isinstance(call.procedure, Ref) and mpi_function(call.procedure, scope) is not None:
             return CallEffect((), ((EffectKind.MPI, call.procedure.name),))
         assumed = assumed_effect(call, self.assumed, scope)

@@ -133,6 +133,7 @@ class EffectKind(Enum):
 
     IO = "input or output"
     MPI = "an MPI call"
+    CLOCK = "a reading of a clock"
     STOP = "a stop"
     UNKNOWN_CALL = "a call with unknown effects"
     OPAQUE = "a statement that asphalt does not understand"
@@ -165,6 +166,8 @@ class Effect:
             return f"the {what.kind.upper()} {where}"
         if self.kind is EffectKind.MPI:
             return f"{self.detail} {where}"
+        if self.kind is EffectKind.CLOCK:
+            return f"the reading of a clock {where}"
         return f"{self.kind.value} {where} ({self.detail})"
 
 

@@ -43,6 +43,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.conditions.pairing import PROTOCOL
+from asphalt.analysis.data_flow.accepted_assumptions import is_accepted_at
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.dependence.permutable_loops import region_of
@@ -64,7 +65,6 @@ from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.decomposition.divided_call import OPERATIONS, Divided, DividedCall
 from asphalt.transforms.motion.windows import takes_time
 from asphalt.transforms.nonblocking import nonblocking
-from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
 from asphalt.transforms.rewriting.additions import added
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
 from asphalt.transforms.rewriting.make import add, fn, maker_at, num, sub, var

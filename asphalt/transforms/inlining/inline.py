@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from asphalt.analysis.call_graph.call_sites import CallSites, UnitKey, unit_key
+from asphalt.analysis.data_flow.accepted_assumptions import is_accepted_at
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.vector_rounding import inexact
 from asphalt.analysis.effects.invoked import invoked
@@ -54,7 +55,6 @@ from asphalt.ir.stmt import (
     What,
 )
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
-from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
 from asphalt.transforms.rewriting.comments import comments_inside, in_front
 from asphalt.transforms.rewriting.declare import insert_behind
 from asphalt.transforms.rewriting.edit import map_leaves, rewrite_list

@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.data_flow.accepted_assumptions import is_accepted_at
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.dependence.permutable_loops import effect_of
@@ -46,7 +47,6 @@ from asphalt.transforms.loops.parts_of_nest import marked, unlabelled, why_not_r
 from asphalt.transforms.loops.peeling import to_starts
 from asphalt.transforms.loops.splitting import from_waits
 from asphalt.transforms.motion.windows import OverlapWindow, windows_of
-from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
 from asphalt.transforms.rewriting.comments import assumptions
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
 from asphalt.transforms.rewriting.guarded_nests import around, nest_in, plain

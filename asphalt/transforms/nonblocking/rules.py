@@ -18,6 +18,7 @@ from asphalt.analysis.conditions.point_to_point import (
 )
 from asphalt.analysis.conditions.site import BINDING, NOT_GIVEN, SKIP, marked
 from asphalt.analysis.control_flow.paths import path_witness
+from asphalt.analysis.data_flow.accepted_assumptions import is_accepted_at
 from asphalt.analysis.data_flow.default_integers import is_default_integer
 from asphalt.analysis.data_flow.error_codes import ErrorCodes
 from asphalt.analysis.data_flow.temporaries import is_live_on_exit, is_local, is_local_until_return
@@ -49,7 +50,6 @@ from asphalt.ir.stmt import Allocation, ArmHead, Assign, Guarded, Include
 from asphalt.ir.tree import Leaf, leaves
 from asphalt.transforms.nonblocking.sides import Side, handle_arrays, is_f08
 from asphalt.transforms.nonblocking.statuses import is_status_array, is_typed_status, may_be_another
-from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
 
 COULD = "it could be non-blocking, if there is computation to overlap"
 """The report on a call that could be non-blocking under an assumption."""

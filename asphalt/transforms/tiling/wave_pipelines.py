@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.conditions.pairing import PROTOCOL
+from asphalt.analysis.data_flow.accepted_assumptions import is_accepted_at
 from asphalt.analysis.data_flow.constant_dummies import ConstantDummies
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
@@ -32,7 +33,6 @@ from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Ref, names_in
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Branch, Do, Node, leaves
-from asphalt.transforms.rewriting.accepted_assumptions import is_accepted_at
 from asphalt.transforms.rewriting.step import Found, Step
 from asphalt.transforms.tiling.message_tiles import MessageSpan
 from asphalt.transforms.tiling.whole_messages import holds_directly, messages_of
