@@ -63,6 +63,7 @@ ASSUMPTIONS: Mapping[str, Code] = MappingProxyType(
         assumptions.BITS.word: same_bits.LAST_DIGITS,
         assumptions.PURE.word: visible_effects.UNKNOWN,
         assumptions.FATAL.word: point_to_point.ERROR_READ,
+        assumptions.TIMERS.word: visible_effects.MPI_CODE,
     }
 )
 """The kinds of assumptions that a proof may lack, with the code of a site that needs one."""

@@ -268,7 +268,7 @@ def _fuse(
         if not written & _read_from_before(producer):
             return fused, None
         text = "its loops do not run over the same iterations"
-        beyond = refused_for(examine((node,), exchange.names), exchange.scope)
+        beyond = refused_for(examine((node,), exchange.names), exchange.scope, exchange.effects)
         obstacle: TilingObstacle | None = TilingObstacle(
             text, marks=_mark(node.head, text), refused=beyond
         )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from asphalt.analysis.call_graph.missing_sources import MissingSource, why_unknown
+from asphalt.analysis.data_flow.clock_values import why_observed
+from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.accesses import Effect, EffectKind, Footprint
@@ -11,6 +13,7 @@ from asphalt.analysis.names.openmp_sentinels import conditional_statements, sent
 from asphalt.analysis.names.references import references
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
+from asphalt.config.assumptions import TIMERS
 from asphalt.ir.stmt import Opaque
 from asphalt.ir.tree import Leaf, leaves
 
@@ -27,8 +30,9 @@ MPI_CODE = Code(
     "another MPI call between the entry of the producer and the call",
     "The nest, or a statement between it and the exchange, calls MPI for more than an inquiry "
     "(MPI_COMM_RANK, MPI_TYPE_SIZE ...): ranks may rely on the order of this call and the "
-    "exchange.",
-    "Move the call in front of the nest or behind the exchange.",
+    "exchange.  Or it reads a clock, and the reading may decide what the program does.",
+    "Move the call in front of the nest or behind the exchange.  Readings of a clock that are only "
+    "stored and written may be accepted with `--assume timers`.",
     7,
 )
 UNKNOWN = Code(
@@ -110,7 +114,8 @@ _BY_KIND = {
 
 def check(producer: Producer) -> Answer:
     """Whether the region only assigns to variables, and has no directives."""
-    refused = refused_for(producer.footprint, producer.exchange.scope)
+    effects = producer.exchange.effects
+    refused = refused_for(producer.footprint, producer.exchange.scope, effects)
     if refused is not None:
         return refused
     directives = check_directives(producer.exchange, producer.start)
@@ -119,7 +124,9 @@ def check(producer: Producer) -> Answer:
     window = _check_windows(producer)
     if isinstance(window, Refused):
         return window
-    return Holds("from the nest to the call only variables are assigned")
+    clocks = any(effect.kind is EffectKind.CLOCK for effect in producer.footprint.effects)
+    assumed = (TIMERS.word,) if clocks else ()
+    return Holds("from the nest to the call only variables are assigned", assumed)
 
 
 def _check_windows(producer: Producer) -> Answer:
@@ -133,9 +140,15 @@ def _check_windows(producer: Producer) -> Answer:
     return Holds("no window memory")
 
 
-def refused_for(footprint: Footprint, scope: Scope) -> Refused | None:
-    """The refusal for the first effect in a footprint that is not an assignment."""
+def refused_for(footprint: Footprint, scope: Scope, effects: Effects) -> Refused | None:
+    """The refusal for the first effect in a footprint that is not an assignment, nor a reading of a
+    clock that may change."""
     for effect in footprint.effects:
+        if effect.kind is EffectKind.CLOCK:
+            why = why_observed(effect.detail, effects)
+            if why is not None:
+                message = f"no tile can be sent before {effect.described}: {why}"
+                return Refused(MPI_CODE, message, effect.leaf.span)
         code = _BY_KIND.get(effect.kind)
         if code is not None:
             message = f"no tile can be sent before {effect.described}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,14 @@ import pytest
 from support.judging import (
     CALL,
     NEST,
+    SETTINGS,
     Case,
     assert_accepted,
     assert_refused,
     program,
     project,
     site,
+    transformed,
 )
 
 PLAIN = "do z = 1, nz\n  s(:,z,:) = z\nend do\n"
@@ -64,8 +67,8 @@ CASES = (
     Case(
         "ASP702",
         "timer",
-        program(declare="real(8) :: x\n", between="x = MPI_Wtime()\n"),
-        program(declare="real(8) :: x\n", before="x = MPI_Wtime()\n"),
+        program(declare="real(8) :: x\n", between="x = MPI_Wtime()\n", after="if (x > 3) stop\n"),
+        program(declare="real(8) :: x\n", before="x = MPI_Wtime()\n", after="if (x > 3) stop\n"),
     ),
     Case(
         "ASP702",
@@ -312,3 +315,18 @@ def test_a_module_that_is_defined_twice_is_reported(tmp_path: Path) -> None:
     assert told.note
     assert told.message.startswith("module tools is defined 2 times")
     assert project(tmp_path, text).remarks == ()
+
+
+@pytest.mark.parametrize("verdict", ["assumed", None])
+def test_a_clock_before_the_call_is_passed_under_an_assumption(
+    verdict: str | None, tmp_path: Path
+) -> None:
+    """As long as its reading decides nothing: here the bound of another loop."""
+    loop = "do z = 1, int(x)\n  s(1,1,1) = 1\nend do\n" if verdict is None else "print *, x\n"
+    text = program(declare="real(8) :: x\n", between="x = MPI_Wtime()\n", after=loop)
+    report = site(tmp_path, text).report
+    assert report.verdict == (verdict or "refused")
+    assert report.assumptions == (("timers",) if verdict else ())
+    accepted = replace(SETTINGS, assume=frozenset({"timers"}))
+    change = transformed(tmp_path, text, settings=accepted)
+    assert (change != text) == (verdict is not None)

@@ -76,8 +76,8 @@ _DECISIVE = {
     "  seed = int(1000*sums(1))\n  call random_seed(put=seed)": "a procedure that is not seen",
     "  call elsewhere(sums)": "a procedure that is not seen",
     "  call MPI_Allreduce(sums, most, 1, MPI_DOUBLE_PRECISION, MPI_MAX, MPI_COMM_WORLD, ierr)\n"
-    "  if (most > 2) seed(1) = 1\n  select case (seed(1))\n  case (1)\n    call MPI_Barrier(MPI_COMM_WORLD, "
-    "ierr)\n  end select": "a condition in line",
+    "  if (most > 2) seed(1) = 1\n  select case (seed(1))\n  case (1)\n"
+    "    call MPI_Barrier(MPI_COMM_WORLD, ierr)\n  end select": "a condition in line",
     "  block\n    t = sums(1)\n  end block": "is not followed",
 }
 
