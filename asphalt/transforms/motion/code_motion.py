@@ -49,7 +49,9 @@ from asphalt.transforms.motion.windows import (
     windows_of,
 )
 from asphalt.transforms.rewriting.checked_sizes import can_check, with_checked_sizes
+from asphalt.transforms.rewriting.comments import assumptions, in_front
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
+from asphalt.transforms.rewriting.make import maker_at
 from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
 MOST_MOVES = 500
@@ -147,12 +149,23 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
 
     def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
         for move in step.moves:
+            if move.assumed:
+                told = _with_comments(nodes[move.origin], move.assumed, facts)
+                nodes = (*nodes[: move.origin], told, *nodes[move.origin + 1 :])
             nodes = move.moved(nodes)
         return nodes
 
     body = rewrite_list(facts.unit.body, (*step.moves[0].path, 0), change)
     sizes = frozenset[str]().union(*(move.sizes for move in step.moves))
     return with_checked_sizes(replace(facts.unit, body=body), sizes, facts)
+
+
+def _with_comments(node: Node, assumed: tuple[str, ...], facts: UnitFacts) -> Node:
+    """A statement with the assumptions that its move rests on, as comments in front of it."""
+    new = maker_at(_head(node), facts.located.form, facts.eol)
+    told = [entry.text.strip() for entry in _head(node).lead]
+    comments = (new.comment(text) for text in assumptions(assumed))
+    return in_front(node, tuple(entry for entry in comments if entry.text.strip() not in told))
 
 
 @dataclass(frozen=True, slots=True)
