@@ -21,7 +21,8 @@ Transfers of different iterations can then move apart (Danalis et al., ICS 2009,
 "preliminary transformations").  Conditions:
 
 - All bounds are constants, and there are at most eight iterations.
-- The body only calls MPI and procedures that communicate, assigns scalars, and branches by IF.
+- The body only calls MPI and procedures that communicate or count, assigns scalars, and branches
+  by IF.
 - No computation is written twice, not in called procedures either, except copies from and to
   buffers.
 """
@@ -33,6 +34,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.call_graph.call_sites import UnitKey, unit_key
 from asphalt.analysis.data_flow.constant_conditions import ConstantConditions
+from asphalt.analysis.data_flow.short_calls import only_counts
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.exchange.site import statements
@@ -187,6 +189,8 @@ def _only_communicates(facts: UnitFacts, loop: Do) -> bool:
                     case Call():
                         if mpi_call(what, facts.scope) is not None:
                             transfers = transfers or is_transfer(what, facts.scope)
+                            continue
+                        if only_counts(leaf, facts):
                             continue
                         target = invoked(what, facts.scope)
                         if target is None or not communicates(target[0], scopes):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from asphalt.analysis.cost.array_work import ArrayWork
-from asphalt.analysis.data_flow.passed_readings import only_reads_clocks
+from asphalt.analysis.data_flow.short_calls import only_counts
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.mpi.call import MpiCall
@@ -114,7 +114,7 @@ def takes_time(leaf: Leaf, messages: Messages) -> bool:
     if isinstance(leaf.what, DoHead):
         return True
     if leaf.call is not None:
-        return messages.call(leaf) is None and not only_reads_clocks(leaf, messages.facts)
+        return messages.call(leaf) is None and not only_counts(leaf, messages.facts)
     return messages.facts.once(ArrayWork).in_line(leaf)
 
 
