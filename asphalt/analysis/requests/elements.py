@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from asphalt.analysis.control_flow.graph import ENTRY, ControlFlow
+from asphalt.analysis.control_flow.graph import ControlFlow
 from asphalt.analysis.control_flow.paths import path_witness
-from asphalt.analysis.data_flow.reaching_definitions import Definition, ReachingDefinitions
+from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.invariant_frame import loop_variable
 from asphalt.analysis.memory.regions import Region, loop_bounds
 from asphalt.analysis.memory.storage import storage_of
+from asphalt.analysis.requests.counters import RequestCounters
 from asphalt.analysis.requests.operations import Does, Operation
 from asphalt.analysis.symbolic.polynomials import Poly, folded
 from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, Section, names_in, walk
-from asphalt.ir.stmt import Assign
 from asphalt.ir.tree import Do
 
 Answer = tuple[bool | None, int]
@@ -49,7 +49,7 @@ class RequestElements:
         self._changing: dict[tuple[int, int], frozenset[str]] = {}
         self._ahead: dict[int, frozenset[int]] = {}
         self._behind: dict[int, frozenset[int]] = {}
-        self._counters: dict[str, bool] = {}
+        self.counters = RequestCounters(values, reaching, operations)
         self._changed_at: dict[str, frozenset[int]] = {}
         self._completed: dict[
             tuple[int, int, int], tuple[Operation, Operation, ControlFlow, Answer]
@@ -82,11 +82,11 @@ class RequestElements:
             return (True if alone else None), completion.point
         if _same(start, completion):
             return True, completion.point
-        if self._is_counter(start, completion):
+        if self.counters.completes(start, completion):
             return True, completion.point
         if self._is_in_one_iteration(start, completion, ways):
             return True, completion.point
-        equal = self._equal_numbers(start, completion)
+        equal = self._is_one_of(start, completion)
         if equal is not None and not _not_around(completion.loops, start.loops):
             return equal, completion.point
         found = self._range(start, completion, ways)
@@ -108,8 +108,23 @@ class RequestElements:
             return None
         if one.first is None or other.first is None:
             return None
-        numbers = [self.values.constants(o).value for o in (one.first, other.first)]
+        numbers = [self._number(o.first, o) for o in (one, other) if o.first is not None]
         return None if None in numbers else numbers[0] == numbers[1]
+
+    def _number(self, expr: Expr, at: Operation) -> int | None:
+        """The number that an expression is at an operation, whenever it is executed."""
+        return self.values.polynomial(expr, at.leaf).value
+
+    def _is_one_of(self, start: Operation, completion: Operation) -> bool | None:
+        """Whether a completion with constant subscripts has a single request with a constant
+        subscript; None: they are not such."""
+        if start.count is not None or start.first is None or completion.first is None:
+            return None
+        first, low = self._number(start.first, start), self._number(completion.first, completion)
+        count = 1 if completion.count is None else self._number(completion.count, completion)
+        if first is None or low is None or count is None:
+            return None
+        return low <= first < low + count
 
     def _is_in_one_iteration(
         self, start: Operation, completion: Operation, ways: ControlFlow
@@ -164,7 +179,8 @@ class RequestElements:
         equal = self._equal_numbers(start, other)
         if equal is not None:
             return equal
-        if self._counts_up(start) is not None and self._counts_up(start) == self._counts_up(other):
+        counter = self.counters.counter(start)
+        if counter is not None and counter == self.counters.counter(other):
             return False
         one = self.elements(start, start.loops)
         two = self.elements(other, other.loops)
@@ -185,7 +201,7 @@ class RequestElements:
             return True
         if start.first is None:
             return None
-        if self._counts_up(start) is not None:
+        if self.counters.counter(start) is not None:
             return False
         region = self._region(start, start, start)
         fixed = region.value(start.first, ())
@@ -311,79 +327,6 @@ class RequestElements:
         if point not in self._behind:
             self._behind[point] = _closure(self.graph.predecessors, point)
         return self._behind[point]
-
-    def _is_counter(self, start: Operation, completion: Operation) -> bool:
-        """``n = n + 1; start(r(n))`` ...  ``complete(n, r)``: all operations started since n was
-        set to a number."""
-        counter = self._counts_up(start)
-        count, first = completion.count, completion.first
-        if counter is None or count is None or first is None:
-            return False
-        if not isinstance(count, Ref) or count.args is not None or count.name != counter:
-            return False
-        if not isinstance(first, Lit) or first.integer != 1:
-            return False
-        resets = {d.point for d in self._definitions(counter) if not _adds_one(d, counter)}
-        return path_witness(self.graph, [start.point], resets, {completion.point}) is None
-
-    def _counts_up(self, start: Operation) -> str | None:
-        """The variable that counts the requests of an array.
-
-        Every start is ``r(n)``, and between any two of them n is incremented by one, or is set to a
-        number after a completion.
-        """
-        first = start.first
-        if not isinstance(first, Ref) or first.args is not None or start.count is not None:
-            return None
-        name = first.name
-        if name not in self._counters:
-            self._counters[name] = self._is_counting(name)
-        others = (
-            o for o in self.operations if o.storage == start.storage and o.does is not Does.COMPLETE
-        )
-        alike = all(isinstance(o.first, Ref) and o.first.name == name for o in others)
-        return name if self._counters[name] and alike else None
-
-    def _is_counting(self, name: str) -> bool:
-        symbol = self.values.scope.lookup(name)
-        if symbol is None or symbol.type is None or symbol.type.base != "integer" or symbol.dims:
-            return False
-        found = self._definitions(name)
-        adding = {d.point for d in found if _adds_one(d, name)}
-        if not all(d.point in adding or _is_number(d) for d in found):
-            return False
-        storage = storage_of(name, self.values.scope)
-        starts = {
-            o.point
-            for o in self.operations
-            if o.does is not Does.COMPLETE and isinstance(o.first, Ref) and o.first.name == name
-        }
-        for point in adding:  # it has a number before it is added to
-            if any(d.point == ENTRY for d in self.reaching.at(point, storage)):
-                return False
-        for point in starts:
-            if any(d.point not in adding for d in self.reaching.at(point, storage)):
-                return False
-        return path_witness(self.graph, starts, starts, adding) is None
-
-    def _definitions(self, name: str) -> tuple[Definition, ...]:
-        storage = storage_of(name, self.values.scope)
-        return tuple(d for d in self.reaching.definitions(storage) if d.leaf is not None)
-
-
-def _adds_one(definition: Definition, name: str) -> bool:
-    what = definition.leaf.what if definition.leaf is not None else None
-    if not isinstance(what, Assign) or not definition.sure:
-        return False
-    variable, one = Ref(name, name), Lit("integer", "1")
-    return folded(what.value) in (Op("+", (variable, one)), Op("+", (one, variable)))
-
-
-def _is_number(definition: Definition) -> bool:
-    what = definition.leaf.what if definition.leaf is not None else None
-    if not isinstance(what, Assign) or not definition.sure:
-        return False
-    return isinstance(what.value, Lit) and what.value.integer is not None
 
 
 def _closure(edges: tuple[tuple[int, ...], ...], start: int) -> frozenset[int]:

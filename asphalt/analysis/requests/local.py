@@ -15,13 +15,14 @@ from asphalt.analysis.data_flow.branch_correlation import BranchFacts
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.mpi_buffers import transfer_buffers
+from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.mpi.call import mpi_constant
 from asphalt.analysis.mpi.library_effects import Quantity
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.requests.elements import RequestElements
 from asphalt.analysis.requests.operations import Does, Operation
-from asphalt.ir.expr import Ref
+from asphalt.ir.expr import Expr, Lit, Op, Ref, root_name
 from asphalt.ir.stmt import Assign
 from asphalt.ir.tree import Leaf
 
@@ -190,11 +191,32 @@ class OwnRequests:
         return frozenset(changed)
 
     def _is_null(self, leaf: Leaf) -> bool:
-        """Whether a statement assigns MPI_REQUEST_NULL."""
+        """Whether a statement assigns MPI_REQUEST_NULL, or a number where nothing is in
+        progress."""
         what = leaf.action
-        if not isinstance(what, Assign) or not isinstance(what.value, Ref):
+        if not isinstance(what, Assign):
             return False
-        return mpi_constant(what.value, self.scope) == "mpi_request_null"
+        match what.value:
+            case Lit(kind="integer") | Op(op="-", operands=(Lit(kind="integer"),)):
+                return self._is_idle(leaf, what.target)
+            case Ref():
+                return mpi_constant(what.value, self.scope) == "mpi_request_null"
+        return False
+
+    def _is_idle(self, leaf: Leaf, target: Expr) -> bool:
+        """Whether no operation with a request in a variable is in progress at a statement.
+
+        Handles are opaque (MPI-4.0 section 2.5.1): no number that a program contains is one of an
+        operation.
+        """
+        graph, name = self.reaching.graph, root_name(target)
+        point = graph.action(leaf)
+        if name is None or point is None:
+            return False
+        own = [o for o in self.found if o.root == storage_of(name, self.scope)]
+        ends = {o.point for o in own if o.does is Does.COMPLETE and o.certain}
+        starts = {o.point for o in own if o.does is not Does.COMPLETE}
+        return not leads_to(graph, starts, point, ends - {point}, frozenset())
 
 
 def _designator(operation: Operation) -> str | None:

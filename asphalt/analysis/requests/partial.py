@@ -55,7 +55,7 @@ class PartialRequests:
                 left = left.minus(region.elements(access))
         except UndecidedError:
             return None
-        return _designator(one, left) if left.is_there_where(mine) else None
+        return self._designator(one, left) if left.is_there_where(mine) else None
 
     def _all_of(self, one: Operation, region: Region, ways: ControlFlow) -> Elements | None:
         """The requests of an operation in all iterations of its loops; None: unknown."""
@@ -82,6 +82,19 @@ class PartialRequests:
             limits += [Poly.atom(variables[-1]) - low, high - Poly.atom(variables[-1])]
         return _values(limits, variables)
 
+    def _designator(self, one: Operation, left: Elements) -> str:
+        """Some requests in words."""
+        ((low, high),) = left.box()
+        assert one.storage is not None
+        name = one.storage.rsplit("::", 1)[-1]
+        if low is None or high is None:
+            return f"some elements of {name}"
+        symbol = self.requests.values.scope.lookup(name)
+        if symbol is not None and symbol.dims is not None and len(symbol.dims) > 1:
+            where = f"element {low}" if low == high else f"elements {low} to {high}"
+            return f"{where} of {name}"
+        return f"{name}({low})" if low == high else f"{name}({low}:{high})"
+
 
 def _values(limits: Iterable[Poly], variables: Iterable[Ref]) -> Elements | None:
     """The elements for which no limit is negative, for some values of the variables; None: a limit
@@ -98,12 +111,3 @@ def _values(limits: Iterable[Poly], variables: Iterable[Ref]) -> Elements | None
         return Elements.where(1, constraints, affine).project(names)
     except UndecidedError:
         return None
-
-
-def _designator(one: Operation, left: Elements) -> str:
-    ((low, high),) = left.box()
-    assert one.storage is not None
-    name = one.storage.rsplit("::", 1)[-1]
-    if low is None or high is None:
-        return f"some elements of {name}"
-    return f"{name}({low})" if low == high else f"{name}({low}:{high})"

@@ -124,3 +124,23 @@ def test_what_is_received_may_be_the_request(tmp_path: Path) -> None:
     own = "call MPI_Irecv(request, 1, MPI_INTEGER, 0, 2, comm, other, ierr)"
     text = f"{own}\n{START}\ncall MPI_Wait(other, MPI_STATUS_IGNORE, ierr)\n{WAIT}"
     assert _completed(tmp_path, text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("own = 0\n{start}\n{wait}", True),
+        ("do k = 1, n\nown = -1\n{start}\n{wait}\nend do", True),
+        ("{start}\nown = 0\n{wait}", False),  # the operation is in progress
+        ("own = n\n{start}\n{wait}", False),  # the number may be the handle of another one
+    ],
+)
+def test_a_number_is_no_handle_of_an_operation(tmp_path: Path, text: str, known: bool) -> None:
+    start, wait = (one.replace("request(1)", "own(1)") for one in (START, WAIT))
+    body = text.format(start=start, wait=wait)
+    unit = UNIT.replace("  integer :: k, ierr", "  integer :: k, ierr, own(2)")
+    files = {"shared.f90": MODULE, "unit.f90": unit.format(text=body)}
+    facts = next(f for f in Stepped.of(tmp_path, files).facts() if f.unit.name == "unit")
+    messages = Messages(facts)
+    end = next(leaf for leaf, call in messages.own_calls() if call.operation == "mpi_wait")
+    assert (messages.completed_by(end) is not None) == known

@@ -17,11 +17,12 @@ subroutine unit(n, m, outside)
   integer :: outside
   integer :: r, q, rs(20), i, j, k, ierr, done, statuses(MPI_STATUS_SIZE, 20)
   logical :: flag
+  integer :: sides(2, 0:1), v(n, 2)
   real :: b(100)
 {body}
 end subroutine unit
 """
-BODY = 9
+BODY = 10
 ANY = "MPI_STATUS_IGNORE, ierr)"
 ALL = "MPI_STATUSES_IGNORE, ierr)"
 
@@ -256,6 +257,87 @@ CASES = {
         f"do j = 1, n\nk = 0\ndo i = 1, m\nk = k + 1\n{send('rs(k)')}end do\n"
         f"{wait_all('k')}end do\n",
         ["5: matched 7"],
+    ),
+    "counter-behind-the-starts": (
+        f"k = 0\n{receive('rs(k+1)')}{send('rs(k+2)')}k = k + 2\n{wait_all('k')}",
+        ["2: matched 5", "3: matched 5"],
+    ),
+    "counter-under-conditions": (
+        f"k = 0\nif (n > 1) then\n{receive('rs(k+1)')}{send('rs(2 + k)')}k = k + 2\nend if\n"
+        f"if (m > 1) then\n{send('rs(k+1)')}k = k + 1\nend if\n{wait_all('k')}",
+        ["3: matched 11", "4: matched 11", "8: matched 11"],
+    ),
+    "counter-of-a-one-line-branch": (
+        f"k = 0\n{receive('rs(k+1)')}if (n > 1) k = k + 1\n{send('rs(k+1)')}k = k + 1\n"
+        f"{wait_all('k')}",
+        ["2: unknown", "4: unknown"],
+    ),
+    "counter-too-small": (
+        f"k = 0\n{receive('rs(k+1)')}{send('rs(k+2)')}k = k + 1\n{wait_all('k')}",
+        ["2: matched 5", "3: unknown"],
+    ),
+    "counter-too-small-on-a-way": (
+        f"k = 0\n{receive('rs(k+1)')}{send('rs(k+2)')}k = k + 1\nif (n > 1) k = k + 1\n"
+        f"{wait_all('k')}",
+        ["2: matched 6", "3: unknown"],
+    ),
+    "counter-with-the-same-twice": (
+        f"k = 0\nif (n > 1) k = k + 1\n{receive('rs(k+2)')}k = k + 1\n{send('rs(k+1)')}"
+        f"k = k + 1\n{wait_all('k')}",
+        ["3: unknown", "5: unknown"],
+    ),
+    "counter-set-back-between": (
+        f"k = 0\nif (n > 1) k = k + 4\n{receive('rs(k+1)')}k = k + 1\nif (m > 1) k = 0\n"
+        f"{wait_all('k')}",
+        ["3: unknown"],
+    ),
+    "counter-given-by-the-caller": (
+        f"k = n\n{receive('rs(k+1)')}k = k + 1\n{wait_all('k')}",
+        ["2: unknown"],
+    ),
+    "counter-of-the-first-ones-only": (
+        f"k = 0\nif (n > 1) k = k + 1\n{receive('rs(k+1)')}k = k + 1\n{wait_all('k', 'rs(2)')}",
+        ["3: unknown"],
+    ),
+    "elements-of-rank-two": (
+        f"{receive('sides(1,0)')}{send('sides(2,1)')}{wait('sides(2,1)')}{wait('sides(1,0)')}",
+        ["1: matched 4", "2: matched 3"],
+    ),
+    "all-of-rank-two": (
+        f"{receive('sides(2,1)')}{send('sides(1,0)')}{send('sides(2,0)')}{send('sides(1,1)')}"
+        f"{wait_all('4', 'sides')}",
+        [f"{number}: matched 5" for number in range(1, 5)],
+    ),
+    "as-many-as-there-are": (
+        f"sides = MPI_REQUEST_NULL\n{receive('sides(2,1)')}{wait_all('size(sides)', 'sides')}",
+        ["2: matched 3"],
+    ),
+    "a-column-of-rank-two": (
+        f"{receive('sides(1,1)')}{send('sides(2,1)')}{send('sides(2,0)')}"
+        f"{wait_all('2', 'sides(:,1)')}{wait('sides(2,0)')}",
+        ["1: matched 4", "2: matched 4", "3: matched 5"],
+    ),
+    "too-few-of-rank-two": (
+        f"{receive('sides(2,1)')}{send('sides(1,0)')}{wait_all('3', 'sides')}",
+        ["1: unmatched", "2: matched 3", "3: unmatched"],
+    ),
+    "a-row-is-not-contiguous": (
+        f"{receive('sides(1,1)')}{wait_all('2', 'sides(1,:)')}",
+        ["1: unknown"],
+    ),
+    "extents-that-may-be-any": (
+        f"{receive('v(2,1)')}{send('v(1,2)')}{wait('v(2,1)')}{wait('v(1,2)')}",
+        ["1: unknown", "2: matched 4 3"],
+    ),
+    "loops-over-rank-two": (
+        f"do j = 0, 1\ndo i = 1, 2\n{receive('sides(i,j)')}end do\nend do\n"
+        f"{wait_all('4', 'sides')}",
+        ["3: matched 6"],
+    ),
+    "loops-over-half-of-rank-two": (
+        f"do j = 0, 1\ndo i = 1, 2\n{receive('sides(i,j)')}end do\nend do\n"
+        f"{wait_all('2', 'sides')}",
+        ["3: unmatched"],
     ),
     "test": (f"{receive('r')}call MPI_Test(r, flag, {ANY}\n", ["1: unknown"]),
     "test-until": (

@@ -91,6 +91,41 @@ end subroutine give
     assert len(tree.steps(unrolling)) == steps
 
 
+_COUNTS = """\
+module tally
+  implicit none
+  integer :: calls(9) = 0, total = 0
+  real(8) :: since = 0
+contains
+  subroutine note(k)
+    use mpi
+    integer, intent(in) :: k
+    {0}
+  end subroutine note
+end module tally
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "steps"),
+    [
+        ("calls(k) = calls(k) + 1", 1),
+        ("if (k > 1) total = total + 1", 1),
+        ("since = MPI_Wtime()", 1),
+        ("calls = calls + 1", 0),  # computes
+        ("print *, k", 0),
+        ("call elsewhere(k)", 0),
+        ("if (calls(k) > 3) stop", 0),
+        ("do while (calls(k) < 3); calls(k) = calls(k) + 1; end do", 0),
+    ],
+)
+def test_calls_that_only_count_stand_in_no_way(statement: str, steps: int, tmp_path: Path) -> None:
+    body = f"do d = 1, 2\n{SEND}\ncall note(d)\nend do"
+    unit = UNIT.replace("  use mpi\n", "  use mpi\n  use tally, only: note\n", 1)
+    files = {"a.f90": _COUNTS.format(statement), "b.f90": unit.format(body=body)}
+    assert len(Stepped.of(tmp_path, files).steps(unrolling)) == steps
+
+
 def test_the_variable_of_a_loop_that_a_procedure_inside_uses_stays(tmp_path: Path) -> None:
     # ready would send with a number that nobody has given
     loop = "do d = 1, 2\ncall ready(v)\nend do\ncontains\nsubroutine ready({0})\ninteger :: {0}\n"
