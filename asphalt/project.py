@@ -23,6 +23,7 @@ from asphalt.analysis.names.intrinsic_modules import MPI_MODULES, is_intrinsic_m
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.analysis_manager.user_units import user_units
+from asphalt.config.assumptions import PURE, of_kind
 from asphalt.config.limits import HEADER
 from asphalt.config.passes import TRANSFERS, Pass
 from asphalt.config.settings import Settings
@@ -63,7 +64,8 @@ class Project:
         self.roots = tuple(Path(path) for path in paths)
         self._tree: Tree = load_tree(self.roots, self.settings)
         self._for_exchanges: tuple[Directive, ...] = ()
-        self._analyses = Analyses(self._tree).under(self.settings.assume)
+        analyses = Analyses(self._tree, pure=of_kind(PURE, self.settings.assume))
+        self._analyses = analyses.under(self.settings.assume)
 
     @property
     def tree(self) -> Tree:

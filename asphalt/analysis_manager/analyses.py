@@ -41,14 +41,22 @@ _ANY: frozenset[Text] = frozenset()
 class Analyses:
     """The analyses of a tree, made on demand and kept.
 
-    ``pure``: procedures that are assumed to be pure.  ``any_sizes``: without the values of named
-    constants, except those in ``asked``, so that conclusions hold for all values of the others.
-    ``before``: the analyses of a tree of which some files were edited: what has not changed is
-    taken from there, as long as this is used.  ``fatal``: no error handler is assumed to return.
+    ``pure``: procedures that are accepted as pure in the whole tree.  ``any_sizes``: without the
+    values of named constants, except those in ``asked``, so that conclusions hold for all values of
+    the others.  ``before``: the analyses of a tree of which some files were edited: what has not
+    changed is taken from there, as long as this is used.  ``fatal``: no error handler is assumed to
+    return.
     """
 
-    def __init__(self, tree: Tree, before: Analyses | None = None, fatal: bool = False) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        before: Analyses | None = None,
+        fatal: bool = False,
+        pure: Pure = frozenset(),
+    ) -> None:
         self.tree = tree
+        self.pure: Pure = pure if before is None else before.pure
         self.fatal: bool = fatal if before is None else before.fatal
         self._other: Analyses | None = None
         self._before = before
@@ -71,7 +79,7 @@ class Analyses:
         if (FATAL.word in accepted) == self.fatal:
             return self
         if self._other is None:
-            self._other = Analyses(self.tree, fatal=not self.fatal)
+            self._other = Analyses(self.tree, fatal=not self.fatal, pure=self.pure)
             self._other.errors = self.errors
         return self._other
 
@@ -79,7 +87,7 @@ class Analyses:
         """The analyses of an edited tree, which replace these: they take over what has not changed,
         and do not need these any more."""
         unaffected = Unaffected(self._sight, tree)
-        found = Analyses(tree, fatal=self.fatal)
+        found = Analyses(tree, fatal=self.fatal, pure=self.pure)
         found._used, found.errors = self._used, self.errors
         for key, (effects, _) in self._made.items():
             same = {
@@ -113,11 +121,13 @@ class Analyses:
 
     def of(
         self,
-        pure: Pure = frozenset(),
+        pure: Pure | None = None,
         any_sizes: bool = False,
         asked: frozenset[Text] = frozenset(),
     ) -> tuple[Effects, Uniformity]:
-        """The effects of calls, and the values that all ranks have in common."""
+        """The effects of calls, and the values that all ranks have in common; ``pure`` None: under
+        the assumptions that are accepted for the whole tree."""
+        pure = self.pure if pure is None else pure
         key = (pure, asked if any_sizes else None)
         if key not in self._made:
             scopes = self._scopes_for(key[1])

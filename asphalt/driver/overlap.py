@@ -12,6 +12,7 @@ from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.names.generic_names import generic_names
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.analysis_manager.user_units import user_units
+from asphalt.config.assumptions import PURE, of_kind
 from asphalt.config.limits import USUAL_DEPTH
 from asphalt.config.passes import Pass
 from asphalt.diagnostics.change import Change
@@ -143,6 +144,7 @@ def optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapReq
 
 
 def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRequest) -> Outcome:
+    pure = _called(of_kind(PURE, request.options.accepted), analyses.tree)
     procedures: list[ProcedureReport] = []
     own: dict[tuple[str, int, str], SiteReport] = {}
     tries: dict[Key, Tried] = {}
@@ -193,12 +195,18 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
         by_path[path] = replace(
             change,
             after=found.content,
-            sites=(*change.sites, *overlap_reports(given, tree)),
+            sites=(*change.sites, *overlap_reports(given, tree, pure)),
             parameters=(*change.parameters, *request.values.parameters(given)),
         )
     changed = tuple(by_path[path] for path in sorted(by_path))
     notes = tuple(left.values())
     return Outcome(changed, tuple(procedures), tuple(own.values()), tries, notes)
+
+
+def _called(pure: Collection[str], tree: Tree) -> tuple[str, ...]:
+    """The accepted assumptions about procedures that the program mentions: what is known of all of
+    it may rest on them."""
+    return tuple(f"{PURE.word}:{name}" for name in sorted(pure) if tree.mention_count(name))
 
 
 def _places(tree: Tree, request: OverlapRequest) -> tuple[Key, ...]:

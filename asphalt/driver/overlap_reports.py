@@ -24,10 +24,13 @@ from asphalt.optimiser.outcome import Done, Dropped, Optimised, Transfer
 _NAMED = 2  # statements that a message names
 
 
-def overlap_reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
+def overlap_reports(
+    found: Optimised, given: Tree, assumed_of_all: tuple[str, ...] = ()
+) -> Iterator[SiteReport]:
     """A report on each transfer that overlaps with work now, and on each store that is dropped.
 
-    Lines are those of the source as it was ``given``; a site's id names the procedure there.
+    ``assumed_of_all``: the assumptions about the program that all of them rest on.  Lines are
+    those of the source as it was ``given``; a site's id names the procedure there.
     """
 
     def name(path: str, line: int) -> str:
@@ -37,7 +40,7 @@ def overlap_reports(found: Optimised, given: Tree) -> Iterator[SiteReport]:
     passes = tuple(dict.fromkeys(step.transformation for step in found.steps))
     steps = tuple(map(_step_report, found.steps))
     dropped = tuple(map(_dropped_report, found.dropped))
-    of_nests = {name for step in found.steps for name in step.assumed}
+    of_nests = {*assumed_of_all, *(name for step in found.steps for name in step.assumed)}
     measured = _measured(found.steps)
     for transfer in found.transfers:
         assumed = tuple(sorted(of_nests.union(transfer.assumed)))

@@ -47,7 +47,7 @@ _NEEDED = _work("a") + "  print *, a(1), c(1)"
 @pytest.mark.parametrize(
     ("body", "line", "why"),
     [
-        (_RECEIVE + "  t = MPI_Wtime()\n" + _work("c") + _NEEDED, 1, "mpi_wtime in line"),
+        (_RECEIVE + "  t = MPI_Wtime()\n" + _work("c") + _NEEDED, 1, "the reading of a clock in line"),
         (_RECEIVE + "  print *, t\n" + _work("c") + _NEEDED, 1, "the PRINT in line"),
         (
             _RECEIVE + "  call MPI_Barrier(comm, ierr)\n" + _work("c") + _NEEDED,
@@ -56,11 +56,11 @@ _NEEDED = _work("a") + "  print *, a(1), c(1)"
         ),
         (_RECEIVE + _NEEDED, 2, "reads a"),
         (_work("b") + _SEND, -2, "defines b"),
-        (_work("c") + "  t = MPI_Wtime()\n" + _SEND, -1, "mpi_wtime in line"),
+        (_work("c") + "  t = MPI_Wtime()\n" + _SEND, -1, "the reading of a clock in line"),
         (
             "  if (left >= 0) then\n  " + _RECEIVE + "    t = MPI_Wtime()\n  end if\n" + _work("c"),
             1,
-            "mpi_wtime in line",
+            "the reading of a clock in line",
         ),
         (
             "  if (left >= 0) then\n  " + _RECEIVE + "  else\n    print *, t\n  end if\n"
