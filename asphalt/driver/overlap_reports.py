@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from asphalt.config.assumptions import TIMERS
+from asphalt.config.passes import Pass
 from asphalt.diagnostics.model import (
     DroppedReport,
     GainReport,
@@ -121,8 +122,10 @@ def procedure_report(found: Optimised, lines: tuple[int, int]) -> ProcedureRepor
 
 def _measured(steps: Sequence[Done]) -> str:
     """The steps that pass readings of a clock, so that these measure something else now."""
-    told = dict.fromkeys(step.does for step in steps if TIMERS.word in step.assumed)
-    return "".join(f"; {does}" for does in told)
+    moved = (step for step in steps if step.transformation == Pass.MOTION)
+    told = list(dict.fromkeys(step.does for step in moved if TIMERS.word in step.assumed))
+    more = f"; {len(told) - _NAMED} more steps pass readings" if len(told) > _NAMED else ""
+    return "".join(f"; {does}" for does in told[:_NAMED]) + more
 
 
 def _overlap(transfer: Transfer, unit: str) -> str:

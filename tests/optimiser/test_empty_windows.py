@@ -47,7 +47,10 @@ _NEEDED = _work("a") + "  print *, a(1), c(1)"
 @pytest.mark.parametrize(
     ("body", "line", "why"),
     [
-        (_RECEIVE + "  t = MPI_Wtime()\n" + _work("c") + _NEEDED, 1, "the reading of a clock in line"),
+        (
+            _RECEIVE + "  t = MPI_Wtime()\n" + _work("c") + _NEEDED, 1,
+            "the reading of a clock in line",
+        ),
         (_RECEIVE + "  print *, t\n" + _work("c") + _NEEDED, 1, "the PRINT in line"),
         (
             _RECEIVE + "  call MPI_Barrier(comm, ierr)\n" + _work("c") + _NEEDED,

@@ -163,7 +163,7 @@ def _of_leaf(leaf: Leaf, tainted: Tainted, decided: bool) -> Iterator[Flow]:
                     raise ObservedReadingError(
                         f"the {kind.upper()} in line {leaf.line} depends on it"
                     )
-                yield from (Flow(root_name(i)) for i in writes if isinstance(i, Ref | Component))
+                yield from (Flow(name) for name in _internal_files(writes, tainted.scope))
         case Allocation(objects=objects, options=options):
             shapes = [a for o in objects if isinstance(o, Ref | Component) for a in o.args or ()]
             if tainted.any_in(*shapes, *options):
@@ -194,6 +194,17 @@ def _only_stores(what: What, scope: Scope) -> bool:
         case Plain():
             return True
     return False
+
+
+def _internal_files(written: Iterable[Arg], scope: Scope) -> Iterator[str]:
+    """The character variables that an output statement defines; it also defines status variables,
+    and those of implied loops."""
+    for item in written:
+        name = root_name(item) if isinstance(item, Ref | Component) else None
+        symbol = None if name is None else scope.lookup(name)
+        kind = None if symbol is None or symbol.type is None else symbol.type.base
+        if name is not None and kind in (None, "character", "type", "class"):
+            yield name
 
 
 def _is_elsewhere(target: Expr, scope: Scope) -> bool:

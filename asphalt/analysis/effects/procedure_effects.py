@@ -267,7 +267,7 @@ class Effects:
             if mpi.anywhere(scope):
                 effects.append((EffectKind.UNKNOWN_CALL, "MPI_BOTTOM"))
             return CallEffect(tuple(accesses), tuple(effects))
-        clock = clock_effect(call, scope, _whole)
+        clock = clock_effect(call, scope, whole)
         if clock is not None:
             return clock
         if isinstance(call.procedure, Ref) and mpi_function(call.procedure, scope) is not None:

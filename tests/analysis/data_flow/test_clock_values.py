@@ -59,6 +59,7 @@ end program watched
 """
 _HARMLESS = [
     "  print *, sums",
+    "  write (*, *, iostat=n) (sums(i), passed_by(i), i = 1, 4)",
     "  t = passed_by(1)\n  call told(t, rate)\n  write (*, *) rate",
     "  t = passed_by(1)\n  if (t /= 0) then\n    rate = 100/t\n  else\n    rate = 0\n  end if\n"
     "  print *, rate",
