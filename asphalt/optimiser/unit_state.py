@@ -274,7 +274,6 @@ class Workshop:
         cleared = state.cleared
         if isinstance(step, redundant_stores.Stored):
             cleared |= {self.place(state.tree, step.line)}
-        state = self._rewritten(state, file, step.line, {})
         state = replace(self._rewritten(state, file, step.line, lines), cleared=cleared)
         reported = step.reported
         if not isinstance(step, code_motion.Schedule | inline.Inline):
@@ -325,6 +324,16 @@ class Workshop:
         between = (before,) * (len(done) - 1)
         trees = (*state.trees[:-1], *between, tree)
         return replace(state, steps=(*state.steps, *done), trees=trees)
+
+
+def _new_lines(units: Sequence[Unit], steps: Sequence[Step]) -> dict[int, int]:
+    """For the statements that steps have made, by identity, the line that the step was about;
+    ``units``: the unit before the steps and after each of them, all of which the caller keeps."""
+    lines: dict[int, int] = {id(leaf): 0 for leaf in leaves(units[0])}
+    for step, unit in zip(steps, units[1:], strict=True):
+        for leaf in leaves(unit):
+            lines.setdefault(id(leaf), step.line)
+    return lines
 
 
 def _of_readings(facts: UnitFacts) -> tuple[str, ...]:
