@@ -3,9 +3,9 @@
     python -m bench.speed [--tree NAME=PATH]... [--only NAME]...
 
 runs the commands of ``ROWS`` on the kernels, and on trees of the user's own, which are named on the
-command line and never committed.  It writes ``bench/results/speed.json`` and ``docs/speed.md``.
-Each row has the time of a fixed loop of Python beside it, measured before and after: machines are
-compared by the ratio of the two.
+command line and never committed.  It writes ``bench/results/optimiser/speed.json`` and
+``docs/speed.md``.  Each row has the time of a fixed loop of Python beside it, measured before and
+after: machines are compared by the ratio of the two.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bench.lab.case import KERNELS, ROOT, load_case
 from bench.lab.run import LabError
 from bench.lab.transform import command
 
-RESULTS = ROOT / "bench" / "results" / "speed.json"
+RESULTS = ROOT / "bench" / "results" / "optimiser" / "speed.json"
 PAGE = ROOT / "docs" / "speed.md"
 LOOP = "s = 0\nfor i in range(10_000_000):\n    s += i\n"
 """What the unit of time is: this, in the interpreter that runs asphalt."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import wraps
 from typing import Protocol, Self, cast
 
 from asphalt.analysis.data_flow.unit import UnitFacts
@@ -88,6 +89,7 @@ def together(
     """The steps that a ``check`` finds, all at once as far as they are about different nodes, none
     of which stands in another one."""
 
+    @wraps(check)
     def several(facts: UnitFacts) -> Iterable[Found]:
         found = tuple(check(facts))
         kept: dict[tuple[int, ...], Step] = {}
