@@ -31,7 +31,22 @@ def differs(index: FileIndex, chain: tuple[Unit, ...]) -> str | None:
         return None
     for entry in entries:
         same_lines = entry.first <= head.span.last and entry.last >= unit.end.span.first
-        if same_lines and entry.args == head.what.args:
+        if same_lines and _same_dummies(entry.args, head.what.args, head.cut):
             return None
     found = entries[0]
     return f"{unit.name} is found in lines {found.first} to {found.last} with {list(found.args)}"
+
+
+def _same_dummies(theirs: tuple[str, ...], ours: tuple[str, ...], cut: frozenset[str]) -> bool:
+    """Whether two readings of a list of dummies are the same, where fortls may take a name that a
+    line ending or a blank of fixed form cuts for several."""
+    if theirs == ours:
+        return True
+    parts = list(theirs)
+    for name in ours:
+        taken = parts.pop(0) if parts else ""
+        while name in cut and len(taken) < len(name) and parts:
+            taken += parts.pop(0)
+        if taken != name:
+            return False
+    return not parts

@@ -54,3 +54,34 @@ def test_other_lines(tmp_path: Path) -> None:
 def test_what_fortls_does_not_know(tmp_path: Path) -> None:
     _, chain = read(tmp_path / "m.f90")
     assert differs(FileIndex((), frozenset()), chain) is None
+
+
+CUT = """\
+      subroutine relax_a_line(values, quite_long_name_of_an_extent, lef
+     1t, right)
+      integer quite_long_name_of_an_extent, left, right
+      real values(quite_long_name_of_an_extent)
+      values(1) = left + right
+      end
+"""
+
+
+def test_a_dummy_that_a_line_ending_cuts(tmp_path: Path) -> None:
+    """fortls finds two of them, and only where the name is cut that is no difference."""
+    path = tmp_path / "cut.f"
+    path.write_text(CUT)
+    (unit,) = load_tree([path], Settings(cache=False)).file(str(path)).units
+    index = index_file(read_source(str(path)))
+    (entry,) = index.units
+    assert "left" not in entry.args
+    assert differs(index, (unit,)) is None
+    values, extent, *_ = entry.args
+    for args in (
+        (values, extent, "lef", "t", "rig", "ht"),  # right is in one piece
+        (values, extent, "le", "t", "right"),
+        (values, extent, "leftright"),
+        (values, extent, "lef", "t"),
+        (values, extent, "left", "right", "more"),
+    ):
+        other = FileIndex((replace(entry, args=args),), index.called)
+        assert differs(other, (unit,)) is not None
