@@ -469,3 +469,52 @@ def test_nothing_goes_behind_a_nest_that_ends_the_loop_around_it(tmp_path: Path)
     path.write_text(_SHARED_LABEL)
     tree = load_tree([tmp_path])
     assert optimise(tree, tree.units_of(str(path))[0]).content is None
+
+
+_CODES = """\
+program codes
+  use mpi
+  implicit none
+  integer, parameter :: n = 100
+  real(8) :: a(n), b(n), c(n), d(n), e(n), t
+  integer :: me, np, other, it, i, ierr
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  other = np - 1 - me
+  a = me; c = 1; d = 0; t = 0
+  do it = 1, 3
+    t = t + ierr
+    ierr = 7
+    call MPI_Sendrecv(a, n, MPI_DOUBLE_PRECISION, other, 1, b, n, MPI_DOUBLE_PRECISION, other, &
+                      1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+    call MPI_Sendrecv(c, n, MPI_DOUBLE_PRECISION, other, 2, e, n, MPI_DOUBLE_PRECISION, other, &
+                      2, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+    do i = 1, n
+      d(i) = d(i) + 0.5d0*i
+    end do
+    a = a + b
+    c = c + e
+  end do
+  print '(4z17)', t, sum(a), sum(c), sum(d)
+  call MPI_Finalize(ierr)
+end program codes
+"""
+
+
+def test_one_of_several_calls_stores_the_code_that_is_read_later(tmp_path: Path) -> None:
+    path = tmp_path / "codes.f90"
+    path.write_text(_CODES)
+    tree = load_tree([tmp_path])
+    found = optimise(tree, tree.units_of(str(path))[0])
+    assert len(found.transfers) == 2
+    assert _lines(found).count("ierr = MPI_SUCCESS") == 1
+
+
+def test_codes_that_nobody_reads_are_not_stored(tmp_path: Path) -> None:
+    path = tmp_path / "codes.f90"
+    path.write_text(_CODES.replace("    t = t + ierr\n", ""))
+    tree = load_tree([tmp_path])
+    found = optimise(tree, tree.units_of(str(path))[0])
+    assert len(found.transfers) == 2
+    assert "ierr = MPI_SUCCESS" not in _lines(found)

@@ -33,7 +33,12 @@ from asphalt.config.passes import Pass
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import Assign, Call, Decl, Entity, TypeSpec, What
 from asphalt.ir.tree import Leaf, Node, Unit
-from asphalt.transforms.nonblocking.rules import Rules, is_code_read, why_types_are_lost
+from asphalt.transforms.nonblocking.rules import (
+    Rules,
+    is_code_read,
+    is_stored_before,
+    why_types_are_lost,
+)
 from asphalt.transforms.nonblocking.sides import Side, sides_of, starts_nothing
 from asphalt.transforms.rewriting.additions import added
 from asphalt.transforms.rewriting.comments import assumptions
@@ -52,6 +57,7 @@ class Split(Step):
 
     ``not_whole``: why it can become messages only, and not one non-blocking operation; None: it
     can.  ``stored``: the variable that gets MPI_SUCCESS in place of the call, since it may be read.
+    ``stored_before``: it may be read, and needs no store, since others have stored it before.
     """
 
     leaf: Leaf
@@ -59,6 +65,7 @@ class Split(Step):
     sides: tuple[Side, ...]
     not_whole: str | None = None
     stored: Ref | None = None
+    stored_before: bool = False
 
     @property
     def is_send(self) -> bool:
@@ -112,7 +119,18 @@ def _split(
     does = f"{call.procedure.spelled} of {facts.at(leaf)} becomes {parts}"
     code = call.error if is_code_read(leaf, call, facts) else None
     assert code is None or isinstance(code, Ref)
-    return Split(line_of(leaf), does, evidence, leaf, call, sides, assumed=assumed, stored=code)
+    before = is_stored_before(leaf, call, facts)
+    return Split(
+        line_of(leaf),
+        does,
+        evidence,
+        leaf,
+        call,
+        sides,
+        assumed=assumed,
+        stored=code,
+        stored_before=before,
+    )
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:
@@ -124,7 +142,8 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
 def one_by_one(facts: UnitFacts, steps: Iterable[Split]) -> Iterator[Unit]:
     """The unit after each of several steps, on top of those before it.
 
-    Each wait is right behind its start: what is proved of the other transfers still holds.
+    Each wait is right behind its start: what is proved of the other transfers still holds, except
+    that another one has stored MPI_SUCCESS before (``stored_before``).
     """
     unit, number = facts.unit, next_number(facts, REQUEST)
     for step in steps:

@@ -333,8 +333,17 @@ def code_reader(error: Expr, leaf: Leaf, facts: UnitFacts) -> Leaf | None:
 
 
 def is_code_read(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> bool:
-    """Whether anything may read the MPI_SUCCESS that a call would store."""
+    """Whether anything may read the MPI_SUCCESS that a call would store, and the variable may have
+    another value before."""
     error = call.error
     if not isinstance(error, Ref) or not is_read(error, leaf, facts):
         return False
-    return not facts.once(ErrorCodes).is_success_before(leaf, storage_of(error.name, facts.scope))
+    return not is_stored_before(leaf, call, facts)
+
+
+def is_stored_before(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> bool:
+    """Whether something may read the MPI_SUCCESS of a call, and others have stored it before."""
+    error = call.error
+    if not isinstance(error, Ref) or not is_read(error, leaf, facts):
+        return False
+    return facts.once(ErrorCodes).is_success_before(leaf, storage_of(error.name, facts.scope))
