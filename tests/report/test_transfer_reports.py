@@ -147,8 +147,14 @@ _NEEDS = "do i = 1, n\n  c(i) = c(i) + b(modulo(i*me,n)+1)\nend do"
         ),
         (
             _RECEIVE + _SEND + _WAITS + "\nc(1) = MPI_Wtime()\n" + _FIRST,
+            ["ring.f90:10  MPI_Irecv  assumed  ASP026  it overlaps with do i = 1, n; "
+             "the wait of line 12 goes behind line 15, behind the reading of a clock in line 14; ",
+             "ring.f90:11  MPI_Isend  assumed  ASP026  it overlaps with do i = 1, n; "],
+        ),
+        (
+            _RECEIVE + _SEND + _WAITS + "\nprint *, c(1)\n" + _FIRST,
             ["ring.f90:10  MPI_Irecv  refused  ASP026  no computation to overlap: below, "
-             "mpi_wtime in line 14",
+             "the PRINT in line 14",
              "ring.f90:11  MPI_Isend  refused  ASP026  no computation to overlap: below, "],
         ),
         (
@@ -160,7 +166,7 @@ _NEEDS = "do i = 1, n\n  c(i) = c(i) + b(modulo(i*me,n)+1)\nend do"
             ["ring.f90:11  MPI_Irecv  refused  ASP026  no computation to overlap"],
         ),
     ],
-    ids=["needed", "timer", "not-complete", "nothing-there"],
+    ids=["needed", "timer", "printed", "not-complete", "nothing-there"],
 )  # fmt: skip
 def test_what_the_program_starts_itself_is_listed(
     body: str, told: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
