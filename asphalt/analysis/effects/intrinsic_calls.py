@@ -162,6 +162,6 @@ def _is_added(name: str, scope: Scope) -> bool:
     if isinstance(answer, Symbol):
         if answer.dims is not None or answer.attrs & _NOT_ADDED:
             return False
-        if answer.origin not in (Origin.PROCEDURE, Origin.LOCAL):
-            return False
+        if answer.origin is not Origin.LOCAL and "intrinsic" not in answer.attrs:
+            return False  # a procedure of a module, or one that the unit or its host contains
     return not scope.program.defines(name)

@@ -121,6 +121,30 @@ def test_others_may_do_anything(given: dict[str, str], tmp_path: Path) -> None:
     assert not _is_closed(stepped)
 
 
+_MODULE = "module own\ncontains\n{}end module own\n"
+_CHANGES = """\
+subroutine second(x)
+  real(8), intent(inout) :: x(4)
+  x = 2*x
+end subroutine second
+"""
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_module_or_host_may_have_a_procedure_of_that_name(inside: bool, tmp_path: Path) -> None:
+    if inside:
+        main = _PROGRAM.format(statement="call second(y)", declared="", used="")
+        end = "end program main\n"
+        files = {"main.f90": main.replace(end, f"contains\n{_CHANGES}{end}")}
+    else:
+        main = _PROGRAM.format(statement="call second(y)", declared="", used="  use own\n")
+        files = {"main.f90": main, "own.f90": _MODULE.format(_CHANGES)}
+    facts = next(f for f in Stepped.of(tmp_path, files).facts() if f.unit.kind == "program")
+    found = examine(facts.unit.body, facts.effects.names(facts.scope))
+    assert {access.writes for access in found.of("y")} == {False, True}
+    assert not any(effect.kind is EffectKind.SYSTEM for effect in found.effects)
+
+
 @pytest.mark.parametrize(
     ("statement", "used", "declared"),
     [

@@ -1,0 +1,83 @@
+"""Error codes of operations that are taken apart at once: one must store MPI_SUCCESS, if read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asphalt.config.passes import Pass
+from asphalt.config.settings import Settings
+from asphalt.frontend.source_tree.tree import load_tree
+from asphalt.optimiser.optimise import Optimised, optimise
+from asphalt.optimiser.options import Options
+from support.mpi_run import OPENMPI, Mpi, installed, same_lines
+
+_PROGRAM = """\
+program main
+  use mpi
+  implicit none
+  integer, parameter :: n = 300
+  real(8) :: a(n), b(n), c(n), d(n), e(n), w(n, n)
+  integer :: me, np, left, right, i, k, ierr, found
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  left = modulo(me - 1, np)
+  right = modulo(me + 1, np)
+  a = me; b = 0; c = 2*me; d = 0; e = 0; w = 1; found = 0
+{body}{work}  found = found + ierr
+  print '(2(i0, 1x), 4z17)', me, found, sum(b), sum(d), sum(e), sum(w)
+  call MPI_Finalize(ierr)
+end program main
+"""
+_WORK = """\
+  do i = 1, n
+    w(:, i) = sqrt(w(:, i) + i)
+  end do
+"""
+_ENDS = "MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)\n"
+_REAL = "n, MPI_DOUBLE_PRECISION"
+
+
+def _shift(one: str, other: str) -> str:
+    return (
+        f"  call MPI_Sendrecv({one}, {_REAL}, right, 1, {other}, {_REAL}, left, 1, &\n    {_ENDS}"
+    )
+
+
+_AB, _CD = _shift("a", "b"), _shift("c", "d")
+_OVERWRITTEN = {
+    # nothing reads the first code, and the second one is that
+    "two": (f"  ierr = 7\n{_AB}{_CD}", 1),
+    "three": (f"  ierr = 7\n{_AB}{_CD}{_shift('a', 'e')}", 1),
+    "branch": (f"  ierr = 7\n  if (np > 1) then\n{_AB}{_CD}{_WORK}  end if\n", 1),
+    "loop": (f"  do k = 1, 2\n  ierr = 7\n{_AB}{_CD}{_WORK}  end do\n", 1),
+}
+_ANYWAY = {
+    # the variable has the value before: nothing stores it again
+    "before": (f"{_AB}{_CD}", 0),
+    "read between": (f"  ierr = 7\n{_AB}  found = ierr\n{_CD}", 1),
+}
+
+
+def _optimised(folder: Path, body: str) -> Optimised:
+    folder.mkdir()
+    path = folder / "main.f90"
+    path.write_text(_PROGRAM.format(body=body, work=_WORK))
+    tree = load_tree([folder], Settings(cache=False, jobs=1))
+    options = Options((Pass.NONBLOCKING, Pass.MOTION))
+    return optimise(tree, tree.units_of(str(path))[0], options)
+
+
+@pytest.mark.parametrize("mpi", installed(OPENMPI))
+@pytest.mark.parametrize("case", [*_OVERWRITTEN, *_ANYWAY])
+def test_the_code_is_stored_where_no_other_call_stores_it(
+    case: str, mpi: Mpi, tmp_path: Path
+) -> None:
+    body, stores = {**_OVERWRITTEN, **_ANYWAY}[case]
+    outcome = _optimised(tmp_path / "in", body)
+    text = (outcome.content or b"").decode()
+    assert text.count("ierr = MPI_SUCCESS") == stores
+    assert text.count("call asphalt_irecv") > 1
+    same_lines(mpi, tmp_path, _PROGRAM.format(body=body, work=_WORK), outcome.content)
