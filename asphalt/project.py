@@ -292,8 +292,8 @@ class Project:
         are optimised, as far as the settings ask for these passes; procedures with findings are
         left alone.  ``judges``: what decides which steps for transfers are kept; None: the usual
         model.  ``in_place``: the changes replace the sources, so that nothing is proved again where
-        other files change later.  ``watch``: told of each procedure before its transfers are
-        optimised, with the number of those done and of all.
+        other files change later.  ``watch``: called for each procedure before its transfers
+        are optimised, with the number of those done and of all.
         """
         refuse_ambiguous(self.settings.assume, self._tree)
         passes = self.settings.passes

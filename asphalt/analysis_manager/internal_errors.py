@@ -1,6 +1,6 @@
 """Failures of asphalt itself in one unit, which end neither the command nor the other units.
 
-A unit in which an analysis or a transformation raises what nobody expected is left as it was.
+A unit in which an analysis or a transformation raises an unexpected error is left as it was.
 """
 
 from __future__ import annotations

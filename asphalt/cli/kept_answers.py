@@ -66,7 +66,7 @@ class Answer:
         return tuple(map(Path, self.names))
 
     def missing_modules(self, file: str) -> tuple[str, ...]:
-        """The modules that a file with a site uses and nobody has."""
+        """The modules that a file with a site uses and no file of the tree has."""
         return self.missing[file]
 
     def content(self, file: str) -> bytes | None:

@@ -106,8 +106,7 @@ class TileValues:
 _USUAL = TileValues()
 
 Watch = Callable[[str, int, int], None]
-"""What is told of work in progress: its piece, how many were done before, and how many there are.
-"""
+"""A listener to work in progress: it gets the piece, how many are done, and how many there are."""
 
 
 def _unwatched(piece: str, done: int, total: int) -> None:
@@ -120,8 +119,8 @@ class OverlapRequest:
 
     ``options``: for each unit.  ``values``: K and D of nests that are executed in tiles.
     ``judges``: what decides about steps; None: the cost model with the usual networks.  ``units``:
-    file and name of the units that are asked about; None: all.  ``watch``: told of each unit before
-    its turn.
+    file and name of the units that are asked about; None: all.  ``watch``: called for each unit
+    before its turn.
     """
 
     options: Options

@@ -48,8 +48,7 @@ class Stop:
 class EmptyWindow:
     """The obstacles that stop the wait of a transfer (``behind`` it) and its start (``before``
     it); None: nothing does up to the end of the way.  ``free``: computation that nothing keeps from
-    overlapping.  ``alone_in``: the procedure, if it is called from elsewhere and
-    has none."""
+    overlapping.  ``alone_in``: the procedure, if it is called from elsewhere and has none."""
 
     behind: Stop | None
     before: Stop | None

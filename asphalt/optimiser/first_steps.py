@@ -7,6 +7,11 @@ it: where there is neither, nothing else is asked.
 
 from __future__ import annotations
 
+from asphalt.analysis.call_graph.call_sites import UnitKey, unit_key
+from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.effects.invoked import invoked
+from asphalt.analysis.exchange.site import statements
+from asphalt.analysis.inlining.procedure import is_candidate, is_movable
 from asphalt.analysis.messages.collectives import nonblocking_form
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.mpi.procedures import MpiProcedure
@@ -16,7 +21,6 @@ from asphalt.config.passes import Pass
 from asphalt.ir.tree import leaves
 from asphalt.optimiser.phases import PHASES
 from asphalt.optimiser.unit_state import UnitState, Workshop
-from asphalt.transforms.inlining import inline
 from asphalt.transforms.rewriting.step import Phase
 
 
@@ -28,7 +32,7 @@ def has_first_step(shop: Workshop) -> bool:
     calls = (mpi_call(call, scope) for call in own if call is not None)
     if any(_communicates(call) for call in calls if call is not None):
         return True
-    if Pass.INLINE not in shop.passes or not inline.may_find(facts):
+    if Pass.INLINE not in shop.passes or not _may_be_inlined(facts):
         return False
     begin = UnitState(shop.tree, ())
     return shop.closure(begin, PHASES[Phase.PREPARATION]).tree is not begin.tree
@@ -45,3 +49,16 @@ def _is_asked_about(procedure: MpiProcedure) -> bool:
         or deals_with_requests(procedure)
         or nonblocking_form(procedure) is not None
     )
+
+
+def _may_be_inlined(facts: UnitFacts) -> bool:
+    """Whether the unit calls a procedure that communicates and could be inlined somewhere."""
+    scopes, known = facts.effects.scopes, set[UnitKey]()
+    for leaf, _ in statements(facts.unit.body):
+        target = None if leaf.call is None else invoked(leaf.call, facts.scope)
+        if target is None or unit_key(target[0]) in known:
+            continue
+        known.add(unit_key(target[0]))
+        if is_candidate(target[0], scopes) and is_movable(target[0], facts.located, scopes):
+            return True
+    return False

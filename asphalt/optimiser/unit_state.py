@@ -38,7 +38,6 @@ from asphalt.transforms.buffers import (
     renaming,
 )
 from asphalt.transforms.inlining import inline
-from asphalt.transforms.motion import code_motion
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.rewriting.edit import replace_unit
 from asphalt.transforms.rewriting.publishing import with_public_names
@@ -276,7 +275,7 @@ class Workshop:
             cleared |= {self.place(state.tree, step.line)}
         state = replace(self._rewritten(state, file, step.line, lines), cleared=cleared)
         reported = step.reported
-        if not isinstance(step, code_motion.Schedule | inline.Inline):
+        if not step.names_readings:
             more = _of_readings(facts)
             reported = tuple(replace(one, assumed=(*one.assumed, *more)) for one in reported)
         return self._noted(state, facts, transformation.name, reported)
@@ -316,7 +315,7 @@ class Workshop:
                 step.does,
                 step.evidence,
                 self.given(self.place(before, step.line)),
-                # those of a transfer are told with it
+                # those of a transfer are reported with the transfer
                 assumed=all_ if isinstance(step, nonblocking.Split) else (*step.assumed, *all_),
             )
             for step in steps

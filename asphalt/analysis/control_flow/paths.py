@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT, STOP, ControlFlow, PointRole
@@ -74,15 +74,18 @@ def path_witness(
     return None
 
 
-def points_before(graph: ControlFlow, targets: Iterable[int]) -> frozenset[int]:
-    """The points from which a path of at least one edge leads to one of ``targets``."""
+def closure(
+    edges: Sequence[Sequence[int]], starts: Iterable[int], without: int | None = None
+) -> frozenset[int]:
+    """The points to which at least one edge leads from one of ``starts``, without passing
+    ``without``; ``edges``: the successors or the predecessors of each point of a graph."""
     found: set[int] = set()
-    work = list(targets)
+    work = list(starts)
     while work:
-        for here in graph.predecessors[work.pop()]:
-            if here not in found:
-                found.add(here)
-                work.append(here)
+        for target in edges[work.pop()]:
+            if target not in found and target != without:
+                found.add(target)
+                work.append(target)
     return frozenset(found)
 
 

@@ -12,6 +12,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.control_flow.graph import ControlFlow, Point, PointRole
+from asphalt.analysis.control_flow.paths import closure
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.memory.accesses import EffectKind, NameKind
 from asphalt.analysis.symbolic.polynomials import folded
@@ -166,14 +167,14 @@ class BranchFacts:
         """The points reachable from a point without passing ``without``."""
         key = point, without
         if key not in self._ahead:
-            self._ahead[key] = frozenset(_closure(self.graph.successors, point, without))
+            self._ahead[key] = closure(self.graph.successors, (point,), without)
         return self._ahead[key]
 
     def _reaching(self, point: int, without: int | None = None) -> frozenset[int]:
         """The points from which a point is reachable without passing ``without``."""
         key = point, without
         if key not in self._behind:
-            self._behind[key] = frozenset(_closure(self.graph.predecessors, point, without))
+            self._behind[key] = closure(self.graph.predecessors, (point,), without)
         return self._behind[key]
 
     def _is_passed_between(self, middle: int, start: int, end: int) -> bool:
@@ -247,15 +248,3 @@ def _positive(condition: Expr) -> tuple[Arg, bool]:
         held = held != (condition.op == ".not.")
         condition = condition.operands[0]
     return folded(condition), held
-
-
-def _closure(edges: tuple[tuple[int, ...], ...], start: int, without: int | None) -> set[int]:
-    """The points reachable by edges without passing ``without``."""
-    seen: set[int] = set()
-    work = [start]
-    while work:
-        for target in edges[work.pop()]:
-            if target not in seen and target != without:
-                seen.add(target)
-                work.append(target)
-    return seen

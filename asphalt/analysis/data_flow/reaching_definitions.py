@@ -14,6 +14,7 @@ from functools import cached_property
 
 from asphalt.analysis.control_flow.dominance import Dominance
 from asphalt.analysis.control_flow.graph import ENTRY, ControlFlow, control_flow
+from asphalt.analysis.control_flow.paths import closure
 from asphalt.analysis.data_flow.definitions_and_uses import UnitAccesses
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.names.scopes import Scope
@@ -131,14 +132,7 @@ class ReachingDefinitions:
     @cached_property
     def _reachable(self) -> tuple[int, ...]:
         """The points to which a path leads from the entry."""
-        found: set[int] = set()
-        work = [ENTRY]
-        while work:
-            for target in self.graph.successors[work.pop()]:
-                if target not in found:
-                    found.add(target)
-                    work.append(target)
-        return tuple(sorted(found))
+        return tuple(sorted(closure(self.graph.successors, (ENTRY,))))
 
     def _solved(self, storage: str) -> tuple[tuple[Definition, ...], list[int]]:
         """All definitions, and for each point those that reach it, as bits.

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from asphalt.analysis.control_flow.graph import ControlFlow
-from asphalt.analysis.control_flow.paths import path_witness
+from asphalt.analysis.control_flow.paths import closure, path_witness
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.memory.forward_substitution import Values
@@ -320,25 +320,13 @@ class RequestElements:
 
     def _reached(self, point: int) -> frozenset[int]:
         if point not in self._ahead:
-            self._ahead[point] = _closure(self.graph.successors, point)
+            self._ahead[point] = closure(self.graph.successors, (point,))
         return self._ahead[point]
 
     def _reaching(self, point: int) -> frozenset[int]:
         if point not in self._behind:
-            self._behind[point] = _closure(self.graph.predecessors, point)
+            self._behind[point] = closure(self.graph.predecessors, (point,))
         return self._behind[point]
-
-
-def _closure(edges: tuple[tuple[int, ...], ...], start: int) -> frozenset[int]:
-    """The points reachable by at least one edge."""
-    seen: set[int] = set()
-    work = [start]
-    while work:
-        for target in edges[work.pop()]:
-            if target not in seen:
-                seen.add(target)
-                work.append(target)
-    return frozenset(seen)
 
 
 def _not_around(loops: tuple[Do, ...], others: tuple[Do, ...]) -> tuple[Do, ...]:

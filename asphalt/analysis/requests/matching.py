@@ -15,7 +15,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from asphalt.analysis.control_flow.graph import ENTRY, ControlFlow
-from asphalt.analysis.control_flow.paths import Path, path_witness, points_before
+from asphalt.analysis.control_flow.paths import Path, closure, path_witness
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.memory.forward_substitution import Values
@@ -225,7 +225,7 @@ class _Matcher:
         """
         dominators = self.reaching.dominance.dominators
         around = {point for loop in start.loops for point in self.graph.of(loop.head)}
-        before = points_before(self.graph, completing)
+        before = closure(self.graph.predecessors, completing)
         return {
             point
             for point, targets in enumerate(self.graph.successors)

@@ -76,8 +76,8 @@ def directories_below(
     root: Path, unreadable: Callable[[OSError], None]
 ) -> Iterator[tuple[str, list[str]]]:
     """A directory and those below it, each once, in a fixed order, with the names of the files in
-    it; hidden ones and those of tools are passed over.  ``unreadable`` is told of those that cannot
-    be read."""
+    it; hidden ones and those of tools are passed over.  ``unreadable`` gets the error of each that
+    cannot be read."""
     seen: set[tuple[int, int]] = set()
     for directory, subdirectories, names in os.walk(root, onerror=unreadable, followlinks=True):
         status = os.stat(directory)

@@ -20,8 +20,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePath
+from typing import ClassVar
 
-from asphalt.analysis.call_graph.call_sites import CallSites, UnitKey, unit_key
+from asphalt.analysis.call_graph.call_sites import CallSites, unit_key
 from asphalt.analysis.data_flow.accepted_assumptions import is_accepted_at
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.vector_rounding import inexact
@@ -29,7 +30,7 @@ from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.exchange.site import statements
 from asphalt.analysis.inlining.codes import TEXT, RefusedError
 from asphalt.analysis.inlining.plan import Inlining, closes_a_loop, planned
-from asphalt.analysis.inlining.procedure import is_candidate, is_movable
+from asphalt.analysis.inlining.procedure import is_candidate
 from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.analysis.verdicts.splitting_codes import DIGITS
@@ -69,6 +70,8 @@ _KEPT = ("asynchronous", "target", "allocatable")
 class Inline(Step):
     """A call to be replaced; ``nodes``: the statements of the procedure in terms of the caller."""
 
+    names_readings: ClassVar[bool] = True
+
     plan: Inlining
     nodes: tuple[Node, ...]
 
@@ -81,19 +84,6 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
 def judged(facts: UnitFacts) -> Iterator[Inline | Refused]:
     """The same, found one by one."""
     return (found for _, found in _judged(facts))
-
-
-def may_find(facts: UnitFacts) -> bool:
-    """Whether the unit calls a procedure that communicates and could be inlined somewhere."""
-    scopes, known = facts.effects.scopes, set[UnitKey]()
-    for leaf, _ in statements(facts.unit.body):
-        target = None if leaf.call is None else invoked(leaf.call, facts.scope)
-        if target is None or unit_key(target[0]) in known:
-            continue
-        known.add(unit_key(target[0]))
-        if is_candidate(target[0], scopes) and is_movable(target[0], facts.located, scopes):
-            return True
-    return False
 
 
 def refusals(facts: UnitFacts, callee: Located) -> tuple[Refused, ...]:

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from asphalt.analysis.data_flow.passed_readings import reads_a_clock
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
@@ -84,6 +85,8 @@ class Schedule(Step):
     The proof of each pair holds in any order of the list that legal moves have led to: a statement
     accesses the same elements in all of them.
     """
+
+    names_readings: ClassVar[bool] = True
 
     moves: tuple[Move, ...]
 
@@ -150,8 +153,8 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
         for move in step.moves:
             if move.assumed:
-                told = _with_comments(nodes[move.origin], move.assumed, facts)
-                nodes = (*nodes[: move.origin], told, *nodes[move.origin + 1 :])
+                marked = _with_comments(nodes[move.origin], move.assumed, facts)
+                nodes = (*nodes[: move.origin], marked, *nodes[move.origin + 1 :])
             nodes = move.moved(nodes)
         return nodes
 

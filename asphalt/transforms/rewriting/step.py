@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import wraps
-from typing import Protocol, Self, cast
+from typing import ClassVar, Protocol, Self, cast
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.verdicts.verdict import Refused
@@ -32,8 +32,11 @@ class Step:
 
     ``line``: of the statement that it is about; ``does``: what it does, one clause for people;
     ``evidence``: why it is legal, a sentence each; ``assumed``: the names of the assumptions that
-    it rests on.
+    it rests on.  ``names_readings``: whether they say which readings of a clock it passes; those of
+    another step may rest on ``timers`` wherever the unit reads clocks.
     """
+
+    names_readings: ClassVar[bool] = False
 
     line: int
     does: str
@@ -42,7 +45,7 @@ class Step:
 
     @property
     def reported(self) -> tuple[Step, ...]:
-        """The steps that it consists of, as people are told of them."""
+        """The steps that reports list: the step itself, or its parts in source order."""
         return (self,)
 
 
