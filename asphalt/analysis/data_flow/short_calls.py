@@ -7,7 +7,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.clocks import clock_arguments
 from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.memory.accesses import EffectKind
-from asphalt.analysis.memory.shapes import is_scalar
+from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.names.references import actions
 from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.expr import Ref, walk

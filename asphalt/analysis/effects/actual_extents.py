@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from asphalt.analysis.memory.invariant_frame import Standpoint
-from asphalt.analysis.memory.shapes import is_scalar
+from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.symbolic.affine import Affine
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Ref, Section

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from asphalt.analysis.effects.actual_extents import extent_passed
 from asphalt.analysis.memory.invariant_frame import Standpoint
-from asphalt.analysis.memory.shapes import is_scalar
+from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.analysis.symbolic.polynomials import Monomial, Poly, product
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Op, Ref, Section, names_in

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from asphalt.analysis.memory.shapes import is_scalar
+from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.derived_types import type_definition
 from asphalt.analysis.names.intrinsics import is_intrinsic

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.accesses import ALIASED, Access
+from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.memory.regions import Region
-from asphalt.analysis.memory.shapes import Shape, is_scalar, shape_of
+from asphalt.analysis.memory.shapes import Shape, shape_of
 from asphalt.analysis.names.designators import designator_name, spelled_designator, symbol_named
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Component, Expr, Lit, Ref, Section

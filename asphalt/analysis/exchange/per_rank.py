@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.exchange.site import Exchange
-from asphalt.analysis.memory.shapes import is_scalar, shape_of
+from asphalt.analysis.memory.ranks import is_scalar
+from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.names.designators import designator_name, symbol_named
 from asphalt.analysis.names.scopes import Scope, Symbol, constant
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr

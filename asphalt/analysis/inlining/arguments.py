@@ -17,7 +17,7 @@ from asphalt.analysis.inlining.call_context import CallContext
 from asphalt.analysis.inlining.codes import ARGUMENT, TWICE, RefusedError
 from asphalt.analysis.inlining.replacement import Renamed, Replacement, Standing
 from asphalt.analysis.inlining.uses import ArrayUses
-from asphalt.analysis.memory.shapes import is_scalar
+from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.names.compile_time_errors import may_fail
 from asphalt.analysis.names.designators import designator_name, object_named, symbol_named

@@ -9,7 +9,8 @@ from asphalt.analysis.inlining.call_context import CallContext, is_placed
 from asphalt.analysis.inlining.codes import ARGUMENT, RefusedError
 from asphalt.analysis.inlining.replacement import Renamed, Replacement, Shifted
 from asphalt.analysis.inlining.uses import ArrayUses
-from asphalt.analysis.memory.shapes import Shape, is_scalar
+from asphalt.analysis.memory.ranks import is_scalar
+from asphalt.analysis.memory.shapes import Shape
 from asphalt.analysis.names.scopes import Symbol
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Component, Lit, Op, Ref

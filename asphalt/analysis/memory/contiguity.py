@@ -9,7 +9,7 @@ from __future__ import annotations
 from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.aliasing import second_name
-from asphalt.analysis.memory.shapes import gives_array, is_scalar
+from asphalt.analysis.memory.ranks import gives_array, is_scalar
 from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.names.designators import (
     declarations_on_the_way,

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from asphalt.analysis.memory.accesses import ALIASED, Access
 from asphalt.analysis.memory.forward_substitution import Values
-from asphalt.analysis.memory.shapes import Shape, gives_array, shape_of
+from asphalt.analysis.memory.ranks import gives_array
+from asphalt.analysis.memory.shapes import Shape, shape_of
 from asphalt.analysis.memory.storage import component_storage, pointer_component, storage_of
 from asphalt.analysis.names.designators import designator_name, symbol_named
 from asphalt.analysis.names.intrinsics import is_inquiry

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from asphalt.analysis.memory.accesses import ALIASED, Access, Footprint, Mode
 from asphalt.analysis.memory.invariant_frame import keeps_bounds
+from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.memory.regions import Region
-from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.names.designators import designator, symbol_named
 from asphalt.analysis.names.scopes import Scope

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from asphalt.analysis.memory.accesses import NameKind
-from asphalt.analysis.memory.module_arrays import shaped_here_alone
-from asphalt.analysis.memory.storage import name_kind, storage_of
+from asphalt.analysis.memory.module_arrays import (
+    may_reallocate,
+    only_allocation,
+    shaped_here_alone,
+)
+from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.names.constants import is_size
 from asphalt.analysis.names.designators import designator, designator_name, symbol_named
 from asphalt.analysis.names.host_association import named_inside
-from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol, constant
 from asphalt.analysis.names.symbol import NameLookup
 from asphalt.analysis.symbolic.polynomials import Poly, product
@@ -25,23 +27,16 @@ from asphalt.ir.expr import (
     Op,
     Ref,
     Section,
-    argument_value,
     names_in,
     walk,
 )
-from asphalt.ir.stmt import IO, Allocation, Assign, Call, Dim, Guarded, UnitHead
+from asphalt.ir.stmt import Allocation, Dim
 from asphalt.ir.tree import Leaf
 
 if TYPE_CHECKING:
     from asphalt.analysis.memory.forward_substitution import Values
 
 _ONE = Lit("integer", "1")
-_ELEMENTAL = frozenset(
-    {"abs", "aimag", "ceiling", "cmplx", "cos", "dble", "dim", "epsilon", "exp", "floor", "huge",
-     "int", "max", "min", "mod", "modulo", "nint", "real", "sign", "sin", "size", "sqrt", "tiny"}
-)  # fmt: skip
-_ARRAYS = frozenset({"coshape", "shape", "spread", "transfer"})
-_BOUNDS = frozenset({"lbound", "lcobound", "ubound", "ucobound"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +140,8 @@ def _stated_dims(
     if any(dim.kind == "assumed_shape" for dim in symbol.dims):
         return None
     bounds = [b for dim in symbol.dims for b in (dim.lower, dim.upper) if b is not None]
-    if all(_is_constant(bound, symbol) for bound in bounds):
-        if symbol.home is scope or all(means_the_same(b, symbol.home, scope) for b in bounds):
-            return symbol.dims
-        return _evaluated(symbol.dims, symbol.home)
+    if all(_is_constant(bound, symbol.home) for bound in bounds):
+        return _constant_dims(symbol.dims, symbol.home, scope)
     if symbol.home is not scope or symbol.origin not in (Origin.DUMMY, Origin.LOCAL):
         return None
     # evaluated on entry: the same later only if nothing changes them
@@ -164,8 +157,17 @@ def is_variable(name: str, scope: Scope) -> bool:
     return symbol is None or symbol.origin not in (Origin.INTRINSIC, Origin.PARAMETER)
 
 
-def _is_constant(bound: Expr, symbol: Symbol) -> bool:
-    home = symbol.home
+def _constant_dims(
+    dims: tuple[Dim, ...], home: NameLookup | None, scope: Scope
+) -> tuple[Dim, ...] | None:
+    """Dimensions with constant bounds of ``home``, in terms of ``scope``; None: it has none."""
+    bounds = [b for dim in dims for b in (dim.lower, dim.upper) if b is not None]
+    if home is scope or all(means_the_same(b, home, scope) for b in bounds):
+        return dims
+    return _evaluated(dims, home)
+
+
+def _is_constant(bound: Expr, home: NameLookup | None) -> bool:
     if not isinstance(home, Scope):
         return False
     parts = [part for part in walk(bound) if isinstance(part, Ref)]
@@ -211,6 +213,9 @@ def _allocated_dims(
     root = name.split("%")[0]
     storage = name
     if symbol.origin is Origin.MODULE and name == root:
+        fixed = _always_allocated(symbol, scope)
+        if fixed is not None:
+            return fixed
         if values.changed_unseen(name) or not shaped_here_alone(symbol, scope):
             return None
         storage = storage_of(name, scope)
@@ -225,7 +230,7 @@ def _allocated_dims(
             if leaf.what.kind == "allocate":
                 allocations.append(leaf)
         elif any(w.subscripts is None for w in writes if w.leaf is leaf) and (
-            name != root or _may_reallocate(name, leaf, scope)
+            name != root or may_reallocate(name, leaf, scope)
         ):
             return None
     if len(allocations) != 1:
@@ -247,6 +252,19 @@ def _allocated_dims(
     return None
 
 
+def _always_allocated(symbol: Symbol, scope: Scope) -> tuple[Dim, ...] | None:
+    """The constant bounds of the only ALLOCATE of a module array in the program."""
+    found = only_allocation(symbol, scope)
+    if found is None:
+        return None
+    home, args = found
+    dims = tuple(dim for arg in args if (dim := _allocated(arg)) is not None)
+    bounds = [b for dim in dims for b in (dim.lower, dim.upper)]
+    if len(dims) != len(args) or any(b is not None and not _is_constant(b, home) for b in bounds):
+        return None
+    return _constant_dims(dims, home, scope)
+
+
 def _dims_of_source(
     rank: int, allocation: Leaf, scope: Scope, values: Values
 ) -> tuple[Dim, ...] | None:
@@ -260,88 +278,6 @@ def _dims_of_source(
             if option.value.args is None and symbol is not None and len(symbol.dims or ()) == rank:
                 return _stated_dims(name, symbol, scope, values, allocation)
     return None
-
-
-def is_scalar(expr: Arg, scope: Scope) -> bool:
-    """Whether an expression certainly has rank 0."""
-    match expr:
-        case Lit():
-            return True
-        case Op(operands=operands):
-            return all(is_scalar(operand, scope) for operand in operands)
-        case Ref(name=name, args=args):
-            symbol = scope.lookup(name)
-            if symbol is None or (args is None and symbol.dims is not None):
-                return False
-            kind = name_kind(name, args is not None, scope)
-            if kind not in (NameKind.VARIABLE, NameKind.CONSTANT) and name not in _ELEMENTAL:
-                return False
-            return all(is_scalar(arg, scope) for arg in args or ())
-    return False
-
-
-def gives_array(expr: Arg, scope: Scope) -> bool:
-    """Whether an expression references a function whose result may be an array although no argument
-    is.
-
-    The result of a function without an explicit interface is a scalar (F2018 15.4.2.2).
-    """
-    if not isinstance(expr, Ref) or expr.args is None:
-        return False
-    match name_kind(expr.name, True, scope):
-        case NameKind.VARIABLE | NameKind.CONSTANT:
-            return False
-        case NameKind.INQUIRY | NameKind.PURE_FUNCTION:
-            given = [a for a in expr.args if not (isinstance(a, Keyword) and a.name == "kind")]
-            return expr.name in _ARRAYS or (expr.name in _BOUNDS and len(given) == 1)
-    symbol = scope.lookup(expr.name)
-    if symbol is None:
-        return True
-    located = procedure_named(Ref(expr.name, expr.spelled), scope)
-    head = None if located is None else located.unit.head
-    if located is None or head is None or not isinstance(head.what, UnitHead):
-        implicit = symbol.origin is Origin.LOCAL or "external" in symbol.attrs
-        return not implicit or "procedure" in symbol.attrs
-    result = scope.scopes.of(located).lookup(head.what.result or located.unit.name)
-    return result is None or result.dims is not None
-
-
-def _may_reallocate(array: str, leaf: Leaf, scope: Scope) -> bool:
-    """Whether a statement that defines a whole allocatable may change its bounds.
-
-    Intrinsic assignment of an array may (F2018 10.2.1.3), and so may a procedure with an
-    allocatable dummy; MPI procedures have none.
-    """
-    what = leaf.what
-    if isinstance(what, Guarded):
-        what = what.action
-    match what:
-        case Assign(value=value) if is_scalar(value, scope):
-            return False
-        case Call(args=args) if not any(_is_whole(arg, array) for arg in args):
-            return False  # an element or a section is not allocatable
-        case Call(procedure=Ref(name=name) as procedure):
-            symbol = scope.lookup(name)
-            if symbol is not None and symbol.origin is Origin.MPI:
-                return False
-            located = procedure_named(procedure, scope)
-            head = None if located is None else located.unit.head
-            if located is None or head is None or not isinstance(head.what, UnitHead):
-                return True
-            callee = scope.scopes.of(located)
-            dummies = [callee.lookup(dummy) for dummy in head.what.args]
-            return any(d is None or "allocatable" in d.attrs for d in dummies)
-        case IO():
-            return False
-    return True
-
-
-def _is_whole(arg: Arg, array: str) -> bool:
-    """Whether an argument is, or may be, a whole array."""
-    value = argument_value(arg)
-    if isinstance(value, Ref) and value.name == array:
-        return value.args is None
-    return array in names_in(value) and not isinstance(value, Ref)
 
 
 def _allocated(arg: Arg) -> Dim | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.permutable_loops import effect_of, region_of, why_ordered
 from asphalt.analysis.memory.accesses import Access, Mode
-from asphalt.analysis.memory.shapes import is_scalar
+from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.tiling.rank_blocks import RankBlocks, iteration_rank

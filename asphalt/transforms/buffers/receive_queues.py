@@ -38,7 +38,7 @@ from asphalt.analysis.dependence.receive_schedule import (
     direct_statements,
     early_receives,
 )
-from asphalt.analysis.memory.shapes import is_scalar
+from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.verdicts.block_codes import COPIES, Obstacle, refused_at
 from asphalt.analysis.verdicts.verdict import Refused

@@ -34,8 +34,8 @@ from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.effects.array_flow import may_minus
 from asphalt.analysis.effects.whole_program import is_closed
 from asphalt.analysis.memory.accesses import ALIASED, Mode
+from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.memory.regions import loop_variable
-from asphalt.analysis.memory.shapes import is_scalar
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.messages.buffer_flow import BufferFlow
 from asphalt.analysis.messages.full_messages import FullMessages

@@ -31,7 +31,7 @@ from asphalt.analysis.exchange.site import statements
 from asphalt.analysis.inlining.codes import TEXT, RefusedError
 from asphalt.analysis.inlining.plan import Inlining, closes_a_loop, planned
 from asphalt.analysis.inlining.procedure import is_candidate
-from asphalt.analysis.memory.shapes import is_scalar
+from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Refused

@@ -39,7 +39,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.exchange.site import statements
 from asphalt.analysis.inlining.procedure import calls_of, communicates, is_transfer
-from asphalt.analysis.memory.shapes import is_scalar
+from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.compile_time_errors import may_fail

@@ -28,7 +28,7 @@ from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.exchange.missing_inputs import missing_modules, undeclared_constant
 from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.contiguity import may_be_array, reference_contiguity
-from asphalt.analysis.memory.shapes import is_scalar
+from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.messages.collectives import (
     is_predefined_reduction,

@@ -88,3 +88,90 @@ def test_an_array_that_may_have_another_shape_keeps_the_call(
     tmp_path: Path, changed: dict[str, str]
 ) -> None:
     assert "call exchange" in _prepared(tmp_path, **changed)
+
+
+_ELSEWHERE = """\
+module fields
+  implicit none
+  integer, parameter :: n = 6
+  integer :: m = 4
+  real(8), allocatable :: t(:,:,:)
+contains
+  subroutine grow(x)
+    real(8), allocatable, intent(inout) :: x(:,:,:)
+    if (.not. allocated(x)) allocate (x(2,2,2))
+  end subroutine grow
+  subroutine halve(x)
+    real(8), intent(inout) :: x(-1:,:,:)
+    x = 0.5d0*x
+  end subroutine halve
+end module fields
+program main
+  use mpi
+  use fields
+  implicit none
+  integer :: ierr
+  call MPI_Init(ierr)
+  allocate (t({bounds}))
+  t = 1 + m
+{more}  call step
+  call MPI_Finalize(ierr)
+end program main
+subroutine step
+  use fields
+  implicit none
+  integer :: l
+  do l = 1, 3
+    call exchange(t(-1,1,l))
+  end do
+end subroutine step
+subroutine exchange(a)
+  use mpi
+  use fields
+  implicit none
+  real(8) :: a(-1:n,n)
+  integer :: ierr
+  call MPI_Sendrecv(a(1,1), 1, MPI_DOUBLE_PRECISION, 0, 1, a(2,2), 1, MPI_DOUBLE_PRECISION, &
+                    0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE, ierr)
+end subroutine exchange
+subroutine other(w)
+  use fields
+  implicit none
+  real(8), allocatable :: w(:,:,:)
+{other}end subroutine other
+"""
+
+
+def _step(tmp_path: Path, more: str = "", other: str = "", bounds: str = "-1:n,n,3") -> str:
+    text = _ELSEWHERE.format(more=more, other=other, bounds=bounds)
+    stepped = Stepped.of(tmp_path, {"main.f90": text})
+    stepped.applied(inline, unit="step")
+    return stepped.text("main.f90").split("subroutine step")[1]
+
+
+@pytest.mark.parametrize(
+    "harmless",
+    [{}, {"more": "  call halve(t)\n"}, {"other": "  t = m\n"}, {"other": "  deallocate (t)\n"}],
+)
+def test_the_only_allocation_counts_for_all_units(tmp_path: Path, harmless: dict[str, str]) -> None:
+    """It has constant bounds: the array has them wherever it is allocated."""
+    assert "MPI_Sendrecv(t(1,1,l)" in _step(tmp_path, **harmless)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"other": "  deallocate (t)\n  allocate (t(n,n,n))\n"},
+        {"other": "  t = reshape([1d0], [1, 1, 1])\n"},
+        {"other": "  t = w\n"},
+        {"other": "  call move_alloc(w, t)\n"},
+        {"other": "  call grow(t)\n"},
+        {"other": "!$ allocate (t(n,n,n))\n"},
+        {"bounds": "-1:m,n,3"},
+        {"bounds": "n+2,n,3"},
+    ],
+)
+def test_a_shape_that_may_change_counts_for_no_unit(
+    tmp_path: Path, changed: dict[str, str]
+) -> None:
+    assert "call exchange" in _step(tmp_path, **changed)

@@ -1,0 +1,61 @@
+"""Whether expressions have rank 0."""
+
+from __future__ import annotations
+
+from asphalt.analysis.memory.accesses import NameKind
+from asphalt.analysis.memory.storage import name_kind
+from asphalt.analysis.names.resolve import procedure_named
+from asphalt.analysis.names.scopes import Origin, Scope
+from asphalt.ir.expr import Arg, Keyword, Lit, Op, Ref
+from asphalt.ir.stmt import UnitHead
+
+_ELEMENTAL = frozenset(
+    {"abs", "aimag", "ceiling", "cmplx", "cos", "dble", "dim", "epsilon", "exp", "floor", "huge",
+     "int", "max", "min", "mod", "modulo", "nint", "real", "sign", "sin", "size", "sqrt", "tiny"}
+)  # fmt: skip
+_ARRAYS = frozenset({"coshape", "shape", "spread", "transfer"})
+_BOUNDS = frozenset({"lbound", "lcobound", "ubound", "ucobound"})
+
+
+def is_scalar(expr: Arg, scope: Scope) -> bool:
+    """Whether an expression certainly has rank 0."""
+    match expr:
+        case Lit():
+            return True
+        case Op(operands=operands):
+            return all(is_scalar(operand, scope) for operand in operands)
+        case Ref(name=name, args=args):
+            symbol = scope.lookup(name)
+            if symbol is None or (args is None and symbol.dims is not None):
+                return False
+            kind = name_kind(name, args is not None, scope)
+            if kind not in (NameKind.VARIABLE, NameKind.CONSTANT) and name not in _ELEMENTAL:
+                return False
+            return all(is_scalar(arg, scope) for arg in args or ())
+    return False
+
+
+def gives_array(expr: Arg, scope: Scope) -> bool:
+    """Whether an expression references a function whose result may be an array although no argument
+    is.
+
+    The result of a function without an explicit interface is a scalar (F2018 15.4.2.2).
+    """
+    if not isinstance(expr, Ref) or expr.args is None:
+        return False
+    match name_kind(expr.name, True, scope):
+        case NameKind.VARIABLE | NameKind.CONSTANT:
+            return False
+        case NameKind.INQUIRY | NameKind.PURE_FUNCTION:
+            given = [a for a in expr.args if not (isinstance(a, Keyword) and a.name == "kind")]
+            return expr.name in _ARRAYS or (expr.name in _BOUNDS and len(given) == 1)
+    symbol = scope.lookup(expr.name)
+    if symbol is None:
+        return True
+    located = procedure_named(Ref(expr.name, expr.spelled), scope)
+    head = None if located is None else located.unit.head
+    if located is None or head is None or not isinstance(head.what, UnitHead):
+        implicit = symbol.origin is Origin.LOCAL or "external" in symbol.attrs
+        return not implicit or "procedure" in symbol.attrs
+    result = scope.scopes.of(located).lookup(head.what.result or located.unit.name)
+    return result is None or result.dims is not None
