@@ -12,7 +12,7 @@ from asphalt.analysis.memory.accesses import (
     Mode,
     NameKind,
 )
-from asphalt.analysis.memory.storage import component_storage, name_kind, storage_of
+from asphalt.analysis.memory.storage import component_storage, name_kind, part_storage, storage_of
 from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.expr import (
     AltReturn,
@@ -59,7 +59,7 @@ def whole(arg: Arg, mode: Mode, scope: Scope) -> list[CalledAccess]:
         ):
             return [CalledAccess(storage_of(name, scope), mode)]
         case Component():
-            own = component_storage(value, scope)
+            own = component_storage(value, scope) or part_storage(value, scope)
             if own is not None:
                 return [CalledAccess(own, mode)]
             root = root_name(value)

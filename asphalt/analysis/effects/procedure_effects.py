@@ -381,6 +381,10 @@ def _reached(
         own_mode = Mode.MAYBE_WRITE if mode is Mode.WRITE and not exact else mode
         own = shared.key if shared.kind == "module" else shared.name
         part = None
+        if shared.path:
+            found = storage if storage == ALIASED else "%".join((storage, *shared.path))
+            yield CalledAccess(found if exact else storage, own_mode)
+            continue
         if exact and own is not None and storage != ALIASED and own_mode is not Mode.WRITE:
             part = SharedPart(callee, own, bound, mode is not Mode.READ)
         yield CalledAccess(storage, own_mode, None, part)

@@ -21,6 +21,7 @@ class SharedVariable:
     ``kind``: ``module`` (``key``: its storage), ``host`` (``identity``), ``common`` (``key``: the
     block, ``layout``: bytes of each member up to the variable, the last one its own; None: some
     part of the block) or ``aliased``.  ``name``: in the procedure; None: it has none there.
+    ``path``: the component of it that is accessed; empty: all of it.
     """
 
     kind: str
@@ -28,6 +29,7 @@ class SharedVariable:
     identity: tuple[str, str, str] | None = None
     layout: tuple[tuple[str, int], ...] | None = None
     name: str | None = field(default=None, compare=False)
+    path: tuple[str, ...] = ()
 
 
 def shared_storage(storage: str, scope: Scope) -> SharedVariable | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from asphalt.analysis.call_graph.defined_operations import finalizes_at_end
 from asphalt.analysis.effects.shared_storage import SharedVariable, shared_storage
@@ -65,8 +65,8 @@ def summarise(scope: Scope, footprint: Footprint, names: NameSemantics) -> Summa
         effects[EffectKind.UNKNOWN_CALL, "final subroutine"] = None
     read: set[str] = set()
     written: set[str] = set()
-    shared_read: dict[str, SharedVariable] = {}
-    shared_written: dict[str, SharedVariable] = {}
+    shared_read: dict[tuple[str, tuple[str, ...]], SharedVariable] = {}
+    shared_written: dict[tuple[str, tuple[str, ...]], SharedVariable] = {}
     for access in footprint.accesses:
         storage = access.storage
         symbol = scope.lookup(storage)
@@ -77,9 +77,10 @@ def summarise(scope: Scope, footprint: Footprint, names: NameSemantics) -> Summa
             continue
         shared = shared_storage(storage, scope)
         if shared is not None:
-            (shared_written if access.writes else shared_read)[storage] = shared
+            known = shared_written if access.writes else shared_read
+            known[storage, access.path] = replace(shared, path=access.path)
         elif storage == ALIASED and not access.writes and not blocks_seen_twice(scope):
-            shared_read[storage] = SharedVariable("aliased", ALIASED)
+            shared_read[storage, ()] = SharedVariable("aliased", ALIASED)
         elif symbol is None or _is_state(symbol):
             effects[EffectKind.STATE, storage] = None
     if "*" in dummies:
@@ -93,8 +94,8 @@ def summarise(scope: Scope, footprint: Footprint, names: NameSemantics) -> Summa
     defined = frozenset(name for name in written if is_defined(name, name))
     shared_defined = frozenset(
         shared
-        for storage, shared in shared_written.items()
-        if shared.name is not None and is_defined(shared.name, storage)
+        for (storage, path), shared in shared_written.items()
+        if shared.name is not None and not path and is_defined(shared.name, storage)
     )
     return Summary(
         dummies,

@@ -15,6 +15,7 @@ from asphalt.analysis.memory.accesses import CallEffect, NameKind, NameSemantics
 from asphalt.analysis.memory.storage import (
     component_storage,
     name_kind,
+    part_storage,
     pointer_component,
     storage_of,
 )
@@ -43,6 +44,9 @@ class UnitNames(NameSemantics):
 
     def component(self, component: Component) -> str | None:
         return component_storage(component, self.scope)
+
+    def part(self, component: Component) -> str | None:
+        return part_storage(component, self.scope)
 
     def pointer(self, component: Component) -> tuple[str, str] | None:
         return pointer_component(component, self.scope)

@@ -56,7 +56,8 @@ class Access:
     ``part``: for an access of a called procedure, which elements it accesses; ``subscripts``
     include these.  ``loops``: the DO loops around it inside the examined nodes, outermost first.
     ``sure``: every iteration of these loops executes it.  ``path``: the component of the storage
-    that is accessed (``subscripts`` are those of the component); empty: all of it.
+    that is accessed (``subscripts`` are those of the component); empty: all of it.  Where elements
+    stand on the way (``tiles(1)%field``), it is that component of some of them.
 
     ``resizable``: an assignment may change the size that an inquiry asks for.  ``named``: the
     designator of something that may have other names, and ``inside`` its subscripts; then the
@@ -248,6 +249,13 @@ class NameSemantics(Protocol):
         None: it may have one.
         """
 
+    def part(self, component: Component) -> str | None:
+        """The designator without subscripts of a component of some element, if no other name leads
+        to it, e.g. ``tiles%field`` for ``tiles(1)%field``.
+
+        None: one may.
+        """
+
     def pointer(self, component: Component) -> tuple[str, str] | None:
         """The designator of a pointer component, and the storage of the pointer itself.
 
@@ -293,6 +301,9 @@ class RefinedNames(NameSemantics):
 
     def component(self, component: Component) -> str | None:
         return self.names.component(component)
+
+    def part(self, component: Component) -> str | None:
+        return self.names.part(component)
 
     def pointer(self, component: Component) -> tuple[str, str] | None:
         return self.names.pointer(component)

@@ -155,6 +155,9 @@ class RecordingPoint:
                 self.call(_bound_call(expr))
             case Component() if self._through(expr, Mode.READ):
                 pass
+            case Component() if (own := self.record.names.part(expr)) is not None:
+                self._component(own, Mode.READ, None)
+                self._read_indices(expr)
             case Component(base=base, args=args):
                 root = root_name(base)
                 self._bound_by_construct(root)
@@ -219,9 +222,11 @@ class RecordingPoint:
     def _inquire_component(self, target: Component) -> None:
         """Record an inquiry about a component whose size an assignment, too, may change by
         reallocation."""
-        own = self.record.names.component(target)
-        if own is not None:
+        names = self.record.names
+        if (own := names.component(target)) is not None:
             self._component(own, Mode.INQUIRE, None)
+        elif (own := names.part(target)) is not None:
+            self._component(own, Mode.READ if names.may_be_resized(target) else Mode.INQUIRE, None)
         elif (root := root_name(target)) is not None:
             self._bound_by_construct(root)
             # sizes of what is allocated in an element are part of its value
@@ -265,6 +270,8 @@ class RecordingPoint:
                 self._bound_by_construct(root)
                 if root is None or self.record.names.may_be_function(target):
                     self.effect(EffectKind.OPAQUE, "assignment to a component")
+                elif (own := self.record.names.part(target)) is not None:
+                    self._component(own, mode, None)
                 else:
                     self._access(root, Mode.MAYBE_WRITE, None)
                     self._through_pointer(Mode.MAYBE_WRITE)

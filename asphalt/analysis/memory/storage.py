@@ -6,7 +6,13 @@ from asphalt.analysis.memory.accesses import ALIASED, NameKind
 from asphalt.analysis.memory.aliasing import second_name
 from asphalt.analysis.mpi.call import is_runtime_function, mpi_function
 from asphalt.analysis.names.common_blocks import is_seen_twice
-from asphalt.analysis.names.designators import designator_name, designators_in, object_named
+from asphalt.analysis.names.designators import (
+    declarations_on_the_way,
+    designator_name,
+    designators_in,
+    object_named,
+    way_to,
+)
 from asphalt.analysis.names.intrinsics import is_inquiry, is_intrinsic, is_pure_function
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Ref, argument_value
@@ -127,9 +133,31 @@ def component_storage(component: Component, scope: Scope) -> str | None:
     """The storage of a component that has no other name, with its path; None: it may have one."""
     name = designator_name(component)
     found = None if name is None else object_named(name, scope)
-    if name is None or found is None:
+    if name is None or found is None or found.root in scope.shadowed:
         return None
     if component.args is not None and found.symbol.dims is None:
         return None
     storage = storage_of(name, scope)
     return None if storage == ALIASED else storage
+
+
+def part_storage(component: Component, scope: Scope) -> str | None:
+    """The storage of a component of some element, with its path (``tiles%field`` for
+    ``tiles(1)%field``); None: it may have another name.
+
+    Without pointers on the way, it is a part of the variable alone, and components of different
+    names are different storage.
+    """
+    root, way = way_to(component)
+    symbol = scope.lookup(root.name) if isinstance(root, Ref) else None
+    declared = declarations_on_the_way(component, scope)
+    if not isinstance(root, Ref) or symbol is None or declared is None:
+        return None
+    if root.name in scope.shadowed or not symbol.origin.is_variable:
+        return None
+    if symbol.attrs & {"procedure", "external", "pointer"}:
+        return None
+    if any("pointer" in declaration.decl.attrs for declaration in declared):
+        return None
+    storage = storage_of(root.name, scope)
+    return None if storage == ALIASED else "%".join((storage, *(part.name for part in way)))

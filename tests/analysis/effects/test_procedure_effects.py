@@ -171,6 +171,15 @@ def test_module_variables_that_are_written_have_names() -> None:
         assert f"writes state::{name}" in accesses(found)
 
 
+def test_components_of_module_variables_keep_their_names() -> None:
+    kinds = "type pair\n real, allocatable :: one(:), two(:)\nend type\n"
+    text = STATE.format(name="work", text="\nboth%one(1) = many(2)%two(1)\n")
+    text = text.replace("real :: shared", kinds + "type(pair) :: both, many(3)\nreal :: shared")
+    found = Analysed(CALLER.format(use="work", call="call work"), text, chain=("caller",))
+    assert accesses(found) == {"may write state::both%one", "reads state::many%two"}
+    assert effects(found) == set()
+
+
 def test_procedure_arguments_might_be_called() -> None:
     found = called("call work(x, mpi_init)", "work(a, f)\nreal :: a\nexternal :: f\ncall f(a)\n")
     assert EffectKind.UNKNOWN_CALL in effects(found)
