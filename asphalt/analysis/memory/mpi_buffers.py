@@ -11,13 +11,14 @@ from asphalt.analysis.memory.contiguity import reference_contiguity
 from asphalt.analysis.memory.derived_datatypes import TypeMap, type_map
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.shapes import Shape, shape_of
-from asphalt.analysis.memory.storage import evaluated_designators, storage_of
+from asphalt.analysis.memory.storage import evaluated_designators, part_storage, storage_of
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant, predefined_type
 from asphalt.analysis.mpi.library_effects import BufferEffect, library_row
 from asphalt.analysis.mpi.procedures import Parameter
 from asphalt.analysis.mpi.standard.row import COUNTS_BLOCK
 from asphalt.analysis.names.constants import constant, element_bytes, is_open
 from asphalt.analysis.names.designators import (
+    declarations_on_the_way,
     designator_name,
     object_named,
     symbol_named,
@@ -34,6 +35,7 @@ from asphalt.ir.expr import (
     Ref,
     Section,
     names_in,
+    root_name,
     walk,
 )
 from asphalt.ir.tree import Leaf
@@ -113,6 +115,10 @@ class _Buffers:
                     continue
                 transfer = replace(transfer, reads=True)
             name = None if actual is None else designator_name(actual)
+            part = None if name is not None else self._of_elements(actual, call)
+            if part is not None:
+                found += _accesses(transfer, part, None, leaf)
+                continue
             if (
                 not isinstance(actual, Ref | Component)
                 or name is None
@@ -132,6 +138,17 @@ class _Buffers:
                 section = self._from(actual, call, leaf)
             found += _accesses(transfer, storage, section, leaf)
         return (*found, *self._read_later(leaf, call))
+
+    def _of_elements(self, actual: Expr | None, call: MpiCall) -> str | None:
+        """The storage of a component of some element, or of all of it that may follow in memory, as
+        far as only one argument has to do with the variable; None: it is none."""
+        part = part_storage(actual, self.scope) if isinstance(actual, Component) else None
+        root = None if actual is None else root_name(actual)
+        if part is None or root is None or self._is_twice(root, call):
+            return None
+        assert isinstance(actual, Component)
+        alone = "allocatable" in (declarations_on_the_way(actual, self.scope) or ())[-1].decl.attrs
+        return part if alone else part.split("%")[0]
 
     def _read_later(self, leaf: Leaf, call: MpiCall) -> Iterator[Access]:
         """The arrays of counts, displacements and types that an operation may read until it is

@@ -19,6 +19,7 @@ from asphalt.analysis.control_flow.paths import Path, closure, path_witness
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.memory.forward_substitution import Values
+from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.mpi.library_effects import Quantity
 from asphalt.analysis.mpi.procedures import MpiProcedure, Timing
@@ -30,6 +31,7 @@ from asphalt.analysis.requests.local import OwnRequests
 from asphalt.analysis.requests.lost import Losses
 from asphalt.analysis.requests.operations import Does, Operation, operations
 from asphalt.analysis.requests.partial import PartialRequests
+from asphalt.ir.expr import root_name
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Do, Leaf
 
@@ -295,12 +297,19 @@ class _Matcher:
             if named and "%" in (start.storage or ""):
                 named = self._touches(point.number, start.storage or "")
             if root is None:
-                named = ALIASED in done.used or ALIASED in done.defined
+                named = any(at in done.used or at in done.defined for at in self._around(start))
             exposed = done.exposed and (root is None or accesses.is_exposed(root))
             if done.everything or exposed or named:
                 if self._only_asks(point.number):
                     continue
                 yield point.number, f"line {point.line} may access the request"
+
+    def _around(self, start: Operation) -> tuple[str, ...]:
+        """The storages that a request which is no object of its own may be part of."""
+        parameter = next(p for p in start.call.procedure.parameters if p.kind == "REQUEST")
+        actual = start.call.args.get(parameter.name)
+        root = None if actual is None else root_name(actual)
+        return (ALIASED,) if root is None else (ALIASED, storage_of(root, self.scope))
 
     def _touches(self, point: int, storage: str) -> bool:
         root, *path = storage.split("%")

@@ -443,3 +443,25 @@ def test_reasons() -> None:
     assert slots.reason == (
         f"line {BODY + 1} may use the same request before the operation is complete"
     )
+
+
+ELEMENTS = UNIT.replace(
+    "  real :: b(100)",
+    "  type tile\n    integer :: w(3), level\n  end type\n  type(tile) :: e(3)\n  real :: b(100)",
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (wait("e(1)%w(1)"), "5: matched 6"),
+        ("e(2)%level = 1\n" + wait("e(1)%w(1)"), "5: matched 7"),
+        (wait("e(2)%w(1)"), "5: unknown"),
+        ("e(1)%w(1) = MPI_REQUEST_NULL\n", "5: unknown, line 6 may access the request"),
+        ("r = e(1)%w(1)\n" + wait("r"), "5: unknown, line 6 may access the request"),
+    ],
+)
+def test_a_request_in_an_element_of_structures(body: str, expected: str) -> None:
+    found = answers(receive("e(1)%w(1)") + body, ELEMENTS)[0]
+    reason = f", {found.reason.replace('15', '6')}" if "," in expected else ""
+    assert described(found) + reason == expected

@@ -1,0 +1,82 @@
+"""Waits move behind work that accesses nothing of their operations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asphalt.config.passes import TRANSFERS
+from asphalt.config.settings import Settings
+from asphalt.frontend.source_tree.tree import load_tree
+from asphalt.optimiser.optimise import optimise
+from asphalt.optimiser.options import Options
+
+_PROGRAM = """\
+module fields
+  implicit none
+  integer, parameter :: n = 200000
+  type tile
+    real(8){alloc} :: field(:), halo(:)
+  end type tile
+  type(tile), allocatable{target} :: tiles(:)
+contains
+  subroutine work(k)
+    integer, intent(in) :: k
+    integer :: i
+    do i = 1, n
+      tiles(k)%field(i) = sqrt(tiles(k)%field(i)) + {used}
+    end do
+  end subroutine work
+end module fields
+program main
+  use mpi
+  use fields
+  implicit none
+  integer :: ierr, requests(2), k
+  real(8) :: s(n)
+  call MPI_Init(ierr)
+  allocate (tiles(2))
+  do k = 1, 2
+    allocate (tiles(k)%field(n), tiles(k)%halo(n))
+    tiles(k)%field = k
+  end do
+  s = 1
+  k = 2
+  call MPI_Irecv(tiles(k)%halo, n, MPI_DOUBLE_PRECISION, 0, 1, MPI_COMM_SELF, requests(1), ierr)
+  call MPI_Isend(s, n, MPI_DOUBLE_PRECISION, 0, 1, MPI_COMM_SELF, requests(2), ierr)
+  call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE, ierr)
+  call work(1)
+  print *, sum(tiles(2)%halo), sum(tiles(1)%field)
+  call MPI_Finalize(ierr)
+end program main
+"""
+
+
+def _passes(
+    tmp_path: Path, used: str = "i", alloc: str = ", allocatable", target: str = ""
+) -> bool:
+    """Whether the work comes before the wait for the receive."""
+    path = tmp_path / "main.f90"
+    path.write_text(_PROGRAM.format(used=used, alloc=alloc, target=target))
+    tree = load_tree([tmp_path], Settings(cache=False, jobs=1))
+    (unit,) = (u for u in tree.units_of(str(path)) if u.unit.kind == "program")
+    found = optimise(tree, unit, Options(TRANSFERS)).content or path.read_bytes()
+    main = found.decode().lower().split("program main")[1]
+    return main.index("call work") < main.index("call mpi_wait")
+
+
+def test_a_component_of_another_name_is_no_obstacle(tmp_path: Path) -> None:
+    assert _passes(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"used": "tiles(k)%halo(i)"},
+        {"used": "size(tiles)*tiles(1)%halo(1)"},
+        {"alloc": ", pointer"},
+    ],
+)
+def test_what_may_be_received_is(tmp_path: Path, changed: dict[str, str]) -> None:
+    assert not _passes(tmp_path, **changed)
