@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 from asphalt.analysis.call_graph.definitions import Source, VariableDefinition, definitions
+from asphalt.analysis.call_graph.program_end import only_ends
+from asphalt.analysis.call_graph.reaching import ReachingDefinitions
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement, UnitFlow
 from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.names.generic_names import could_be
@@ -82,6 +85,7 @@ class CallSites:
         self.assumed = assumed or Assumed()
         self._contexts: dict[UnitKey, CallingContext] = {}
         self._callers: dict[UnitKey, tuple[CallSite, ...] | str] = {}
+        self._reaching: dict[CallingContext, ReachingDefinitions] = {}
         self._uncalled: dict[UnitKey, bool] = {}
         self._has_main: bool | None = None
         self._mentions: dict[str, tuple[Located, ...] | None] = {}
@@ -91,7 +95,7 @@ class CallSites:
         key = unit_key(scope.located)
         found = self._contexts.get(key)
         if found is None:
-            flow = UnitFlow(scope.unit)
+            flow = UnitFlow(scope.unit, partial(only_ends, scope=scope))
             found = CallingContext(key, scope, flow, definitions(flow, scope))
             self._contexts[key] = found
         return found
@@ -100,6 +104,12 @@ class CallSites:
         """The context of a unit; always the same object for the same unit."""
         found = self._contexts.get(unit_key(located))
         return found if found is not None else self.context(self.scopes.of(located))
+
+    def reaching(self, context: CallingContext) -> ReachingDefinitions:
+        """The reaching definitions of a unit."""
+        if context not in self._reaching:
+            self._reaching[context] = ReachingDefinitions(context.scope.unit, context.flow)
+        return self._reaching[context]
 
     def contained(self, context: CallingContext) -> tuple[CallingContext, ...]:
         """The units that a unit contains."""
@@ -318,6 +328,8 @@ class CallSites:
         if any(use_renames(scope.located, symbol.name)):
             return f"{symbol.name} has another name in {unit}"
         seen = scope.lookup(symbol.name)
+        if seen is None and symbol.name not in context.defined:
+            return False  # part of an operator, or a keyword: nothing here defines such a variable
         if seen is None:
             return f"what {symbol.name} is in {unit} is not known"
         return seen.identity == symbol.identity

@@ -294,7 +294,9 @@ def _mpi(
             old, new = procedure.same_group or ("", "")
             parent, part = procedure.part_of_group or ("", "")
             whole = found.whole and not found.path and not _is_array(found.name, scope)
-            if whole and parameter.kind == "BUFFER" and not _fills(mpi, found.name, scope):
+            if parameter.kind == "BUFFER" and _fills_array(mpi, actual, scope):
+                whole = True
+            elif whole and parameter.kind == "BUFFER" and not _fills(mpi, found.name, scope):
                 whole = False
                 source = Source.UNKNOWN if source is Source.SHARED else source
             yield VariableDefinition(
@@ -322,8 +324,9 @@ _KEPT = frozenset({"location", "base"})
 _FAMILIES = {"double_precision": "real", "double_complex": "complex"}
 
 
-def _fills(mpi: MpiCall, name: str, scope: Scope) -> bool:
-    """Whether a collective operation certainly defines all of a scalar."""
+def _fills(mpi: MpiCall, name: str, scope: Scope, elements: int = 1) -> bool:
+    """Whether a collective operation certainly defines all of a variable from its first element
+    on."""
     count, datatype = ((mpi.args.get(one) or mpi.args.get(two)) for one, two in _TRANSFERRED)
     symbol = scope.lookup(name)
     if count is None or datatype is None or symbol is None or symbol.type is None:
@@ -335,7 +338,29 @@ def _fills(mpi: MpiCall, name: str, scope: Scope) -> bool:
     base = symbol.type.base
     if moved.family != _FAMILIES.get(base, base):
         return False
-    return number * moved.bytes >= size if base == "character" else moved.bytes == size
+    if base == "character":
+        return number * moved.bytes >= size * elements
+    return moved.bytes == size and number >= elements
+
+
+def _fills_array(mpi: MpiCall, actual: Expr, scope: Scope) -> bool:
+    """Whether a collective operation certainly defines all of an array of constant shape: its
+    buffer is the whole array, or its first element."""
+    symbol = scope.lookup(actual.name) if isinstance(actual, Ref) else None
+    if not isinstance(actual, Ref) or symbol is None or not symbol.dims:
+        return False
+    home, elements = symbol.home or scope, 1
+    firsts: list[int] = []
+    for dim in symbol.dims:
+        lower = 1 if dim.lower is None else constant(dim.lower, home)
+        upper = constant(dim.upper, home)
+        if dim.kind != "explicit" or lower is None or upper is None:
+            return False
+        firsts.append(lower)
+        elements *= max(upper - lower + 1, 0)
+    if actual.args is not None and [constant(arg, scope) for arg in actual.args] != firsts:
+        return False
+    return _fills(mpi, actual.name, scope, elements)
 
 
 _TRANSFERRED = (("count", "recvcount"), ("datatype", "recvtype"))

@@ -3,12 +3,12 @@
 A condition is an expression that a branch, a loop or a jump tests.  Statements are numbered in
 source order.  ``STOP`` and ``ERROR STOP`` do not count as jumps: a rank that stops reaches no other
 call, so that a collective operation that the others enter fails before the transformation as well
-as after it.
+as after it.  A jump to statements that only end the program is like ``STOP``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -43,16 +43,15 @@ class ConditionedStatement:
     """An executable statement.
 
     ``what``: what it does; for a one-line IF its action, whose condition is among ``conditions``.
-    ``top``: index of the node of the unit's body that contains it; ``plain``: it is that node, and
-    executed whenever control reaches it.  ``loops``: positions of the heads of the enclosing loops,
-    with those of their last statements.  ``lists``: numbers of the enclosing statement lists,
-    outermost first.  ``threaded``: several threads may execute it.
+    ``plain``: it is a node of the unit's body, and executed whenever control reaches it.
+    ``loops``: positions of the heads of the enclosing loops, with those of their last statements.
+    ``lists``: numbers of the enclosing statement lists, outermost first.  ``threaded``: several
+    threads may execute it.
     """
 
     what: What
     leaf: Leaf
     position: int
-    top: int
     plain: bool
     conditions: tuple[Condition, ...]
     loops: tuple[tuple[int, int], ...]
@@ -72,7 +71,9 @@ class _Jump:
 class UnitFlow:
     """The statements of one unit's body, in source order."""
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: Unit, only_ends: Callable[[Iterable[What]], bool]) -> None:
+        """``only_ends``: whether some last statements only end the program."""
+        self._only_ends = only_ends
         self.statements: list[ConditionedStatement] = []
         self._labels: dict[int, int] = {}
         self._position = 0
@@ -159,7 +160,7 @@ class UnitFlow:
     ) -> ConditionedStatement:
         threaded = self._top in self._threaded
         found = ConditionedStatement(
-            what, leaf, self._position, self._top, plain, conditions, loops, self._lists, threaded
+            what, leaf, self._position, plain, conditions, loops, self._lists, threaded
         )
         self.statements.append(found)
         self._position += 1
@@ -241,6 +242,10 @@ class UnitFlow:
             if target is None:
                 yield _Jump(0, last, (*conditions, *unseen))
             elif target > at:
+                if isinstance(what, Jump) and self._only_ends(
+                    s.what for s in self.statements[target:]
+                ):
+                    continue
                 yield _Jump(at + 1, target - 1, (*conditions, *unseen))
             else:
                 yield _Jump(target, at, (*conditions, *unseen))

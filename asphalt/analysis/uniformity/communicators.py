@@ -7,7 +7,7 @@ once, or once in each execution of the unit concerned.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, UnitKey
 from asphalt.analysis.call_graph.definitions import MAX_PATH, Source, VariableDefinition, component
@@ -166,7 +166,28 @@ class Communicators:
         if self._may_have_two_groups():
             return None
         settled = is_settled(symbol, found, self._is_executed_once, self.sites)
-        return Group(name) if settled else None
+        return Group(name, split=self._split(found, path)) if settled else None
+
+    def _split(
+        self, given: tuple[_Given, ...], path: tuple[str, ...], depth: int = _DEPTH
+    ) -> Split | None:
+        """The only split that some definitions do, or a procedure that is the only one.
+
+        It is executed at most once.
+        """
+        if path or not depth:
+            return None
+        if len(given) == 1 and given[0][1].source is Source.CALLEE:
+            inside = self._inside(given[0][1], path)
+            return None if inside is None else self._split(inside, path, depth - 1)
+        splits = [one for unit, d in given if (one := split_at(unit, d)) is not None]
+        if len(splits) != 1 or len({unit.key for unit, _ in given}) != 1:
+            return None
+        (split,) = splits
+        if not self._is_executed_once(split.context, split.statement):
+            return None
+        others = (d.statement for _, d in given if d.statement is not split.statement)
+        return replace(split, others=tuple(others))
 
     def shared_by(self, group: Group) -> Shared:
         """What the ranks of a group share because of the split that made it."""
@@ -201,7 +222,7 @@ class Communicators:
             return None
         ((unit, definition),) = [g for g in given if self._made([g], path, depth)]
         if self._is_executed_once(unit, definition.statement):
-            return Group(name, within, split=split_at(unit, definition))
+            return Group(name, within, split=self._split(((unit, definition),), path))
         own = home is not None and unit.key == home.key
         return Group(name, within, home.key) if home is not None and own else None
 
@@ -253,6 +274,24 @@ class Communicators:
         self, definition: VariableDefinition, path: tuple[str, ...], repeated: bool, depth: int
     ) -> list[Group | _New] | None:
         """The group that a procedure gives to an argument."""
+        given = self._inside(definition, path)
+        if given is None or definition.callee is None:
+            return None
+        inside = self.sites.of(definition.callee)
+        made = self._made(given, path, depth)
+        if made is None:
+            return None
+        return [
+            _New(_outlasting(one.within, inside), one.repeated or repeated)
+            if isinstance(one, _New)
+            else _outlasting(one, inside) or _New(None, repeated)
+            for one in made
+        ]
+
+    def _inside(
+        self, definition: VariableDefinition, path: tuple[str, ...]
+    ) -> tuple[_Given, ...] | None:
+        """The definitions by which a procedure gives an argument its value; None: not known."""
         if definition.callee is None or definition.exprs:
             return None
         inside = self.sites.of(definition.callee)
@@ -265,15 +304,7 @@ class Communicators:
         if any(definition.dummy in unit.defined for unit in units[1:]):
             return None
         given = inside.defined.get(definition.dummy, ())
-        made = self._made([(inside, d) for d in given if self.sites.changes(d)], path, depth)
-        if made is None:
-            return None
-        return [
-            _New(_outlasting(one.within, inside), one.repeated or repeated)
-            if isinstance(one, _New)
-            else _outlasting(one, inside) or _New(None, repeated)
-            for one in made
-        ]
+        return tuple((inside, d) for d in given if self.sites.changes(d) and _concerns(d, path))
 
     def _dummy(
         self,

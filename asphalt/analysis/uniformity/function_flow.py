@@ -20,7 +20,7 @@ from asphalt.analysis.uniformity.shape_flow import ShapeFlow
 from asphalt.analysis.uniformity.value_graph import ALL, Facts, Level, Variable
 from asphalt.ir.expr import Arg, Expr, Ref
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import Jump, JumpKind, Plain, UnitHead
+from asphalt.ir.stmt import Plain, UnitHead
 
 
 class FunctionFlow(ShapeFlow):
@@ -114,8 +114,5 @@ class FunctionFlow(ShapeFlow):
 
 
 def place_of_return(context: CallingContext) -> int:
-    """The place where a procedure returns; ``ALL``: anywhere."""
-    leaves_early = any(
-        isinstance(s.what, Jump) and s.what.kind is JumpKind.RETURN for s in context.flow.statements
-    )
-    return ALL if leaves_early else len(context.scope.unit.body)
+    """The place where a procedure returns."""
+    return len(context.flow.statements)

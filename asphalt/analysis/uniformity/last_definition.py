@@ -85,7 +85,19 @@ def _users(symbol: Symbol, home: CallingContext, sites: CallSites) -> tuple[Call
     mentioned = sites.mentions(holder or "") or ()
     direct = [sites.of(located) for located in mentioned]
     found = {one.key: one for user in direct for one in (user, *sites.all_contained(user))}
-    return tuple(one for one in found.values() if one.scope.unit.kind != "module")
+    return tuple(
+        one
+        for one in found.values()
+        if one.scope.unit.kind != "module"
+        and not _is_another(one.scope.lookup(symbol.name), symbol)
+    )
+
+
+def _is_another(found: Symbol | None, symbol: Symbol) -> bool:
+    """Whether a unit means something else by the name of a variable of a module."""
+    if found is None or symbol.origin is not Origin.MODULE:
+        return False
+    return found.identity != symbol.identity
 
 
 def _uses_later(user: CallingContext, name: str, begun: Mapping[UnitKey, int]) -> bool:

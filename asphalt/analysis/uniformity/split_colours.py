@@ -14,6 +14,13 @@ them::
 
 A colour that one statement computes is the same itself.  All this holds for a split that is
 executed once, behind statements that are executed once.
+
+Where the variable may hold another communicator instead::
+
+    comm = MPI_COMM_WORLD
+    if (np == n) return
+
+the ranks of that one have not tested the condition, if each test of it leads to the split.
 """
 
 from __future__ import annotations
@@ -23,7 +30,10 @@ from dataclasses import dataclass, field
 
 from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, UnitKey
 from asphalt.analysis.call_graph.definitions import Source, VariableDefinition
+from asphalt.analysis.call_graph.reaching import ReachingDefinitions
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
+from asphalt.analysis.control_flow.graph import EXIT
+from asphalt.analysis.control_flow.paths import closure, path_witness
 from asphalt.analysis.mpi.call import mpi_call, mpi_constant
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.scopes import Origin, Symbol
@@ -39,11 +49,15 @@ _Colour = int | str
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """A call of MPI_COMM_SPLIT that is executed once."""
+    """A call of MPI_COMM_SPLIT that is executed once.
+
+    ``others``: the statements of its unit that may make the variable another communicator.
+    """
 
     context: CallingContext
     statement: ConditionedStatement
     colour: Ref
+    others: tuple[ConditionedStatement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,26 +83,33 @@ def split_at(context: CallingContext, definition: VariableDefinition) -> Split |
 
 
 def shared_by(split: Split, once: Once, sites: CallSites) -> Shared:
-    """What the ranks of a communicator share that a split makes."""
+    """What the ranks of a communicator share that a split makes, or one of its ``others``."""
     given = _definitions(split.colour.name, split.context, sites)
-    if given is None or not all(_is_earlier(split, one, once) for one in given):
+    if given is None or any(c.key != split.context.key or d.lasting for c, d in given):
+        return Shared()
+    reaching = sites.reaching(split.context)
+    colours, _ = reaching.at([d for _, d in given], split.statement.position)
+    if not all(_is_earlier(split, one, once) for one in colours):
         return Shared()
     found = _Found()
     symbol = split.context.scope.lookup(split.colour.name)
-    if len(given) == 1 and given[0][1].whole and symbol is not None:
+    if len(given) == 1 and given[0][1].whole and symbol is not None and not split.others:
         found.variables.add(symbol.identity)
         return Shared(variables=frozenset(found.variables))
     flow, first = split.context.flow, True
     there = set(flow.conditions(split.statement))
-    for head, condition in _decided(split, tuple(d for _, d in given)):
+    for head, condition in _decided(split, tuple(colours)):
         statement = split.context.flow.at(head)
         if statement is None or not once(split.context, statement):
+            break
+        if split.others and not _leads_to(split, statement, reaching):
             break
         found.conditions.add((split.context.key, statement.position))
         # all ranks that split have tested the first condition, if the split is in its list
         by_all = first and set(flow.conditions(statement)) <= there | {
             one for one in flow.conditions(statement) if one.position == statement.position
         }
+        by_all = by_all and not split.others
         variable, first = _variable(condition) if by_all else None, False
         if variable is not None:
             own = _definitions(variable, split.context, sites)
@@ -136,15 +157,23 @@ def _is_plain(symbol: Symbol) -> bool:
     )
 
 
-def _is_earlier(split: Split, given: tuple[CallingContext, VariableDefinition], once: Once) -> bool:
+def _leads_to(split: Split, statement: ConditionedStatement, reaching: ReachingDefinitions) -> bool:
+    """Whether each execution of a statement leads to the split, unless the program stops, and to
+    nothing that makes the variable another communicator."""
+    graph, there = reaching.graph, reaching.point(split.statement)
+    others = {reaching.point(other) for other in split.others}
+    tested = graph.of(statement.leaf)[:1]
+    if not tested or there is None or None in others:
+        return False
+    if path_witness(graph, tested, {EXIT}, {there}) is not None:
+        return False
+    return not others & closure(graph.successors, tested)
+
+
+def _is_earlier(split: Split, definition: VariableDefinition, once: Once) -> bool:
     """Whether a definition stands before the split in its unit, and is executed at most once."""
-    context, definition = given
-    return (
-        context.key == split.context.key
-        and not definition.lasting
-        and definition.statement.position < split.statement.position
-        and once(context, definition.statement)
-    )
+    earlier = definition.statement.position < split.statement.position
+    return earlier and once(split.context, definition.statement)
 
 
 def _has_one_value(

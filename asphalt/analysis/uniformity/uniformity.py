@@ -13,6 +13,7 @@ from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.uniformity.communicators import Communicators, Group
+from asphalt.analysis.uniformity.reaching_values import ReachingValues
 from asphalt.analysis.uniformity.value_flow import ValueFlow
 from asphalt.analysis.uniformity.value_graph import (
     ALL,
@@ -82,6 +83,7 @@ class Uniformity:
     def __init__(self, scopes: Scopes, assumed: Assumed | None = None) -> None:
         self._sites = CallSites(scopes, assumed)
         self._communicators = Communicators(self._sites)
+        self._values = ReachingValues(self._sites)
         self._flows: dict[Group | None, ValueFlow] = {}
 
     def value(
@@ -128,7 +130,7 @@ class Uniformity:
         if communicator is not None:
             group = self._communicators.group(communicator, self._sites.context(scope))
         if group not in self._flows:
-            self._flows[group] = ValueFlow(self._sites, self._communicators, group)
+            self._flows[group] = ValueFlow(self._sites, self._communicators, self._values, group)
         return self._flows[group]
 
 

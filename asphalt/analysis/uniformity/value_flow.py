@@ -19,6 +19,7 @@ from asphalt.analysis.names.scopes import Origin, Symbol
 from asphalt.analysis.uniformity.assumed_values import UniformDirectives
 from asphalt.analysis.uniformity.communicators import Communicators, Group, is_within
 from asphalt.analysis.uniformity.function_flow import FunctionFlow, place_of_return
+from asphalt.analysis.uniformity.reaching_values import ReachingValues, overlap
 from asphalt.analysis.uniformity.shape_flow import OF_A_TYPE
 from asphalt.analysis.uniformity.split_colours import Shared
 from asphalt.analysis.uniformity.value_graph import (
@@ -41,13 +42,18 @@ class ValueFlow(FunctionFlow):
     """The graph, relative to one communicator."""
 
     def __init__(
-        self, sites: CallSites, communicators: Communicators, communicator: Group | None
+        self,
+        sites: CallSites,
+        communicators: Communicators,
+        values: ReachingValues,
+        communicator: Group | None,
     ) -> None:
         super().__init__()
         self.sites = sites
         self.communicators = communicators
         self.communicator = communicator
         self.uniform = UniformDirectives(sites)
+        self.values = values
         self.shared = Shared() if communicator is None else communicators.shared_by(communicator)
 
     def _is_far(self, node: Node) -> bool:
@@ -131,8 +137,8 @@ class ValueFlow(FunctionFlow):
         """The value of a variable at statement ``at``."""
         if self.assumed_uniform(name, context, at, facts):
             return
-        top = ALL if at == ALL else context.flow.statements[at].top
-        facts.depends[Variable(context, name, top, path)] = None
+        place = ALL if at == ALL else self.values.place(context, name, path, at)
+        facts.depends[Variable(context, name, place, path)] = None
 
     def assumed_uniform(self, name: str, context: CallingContext, at: int, facts: Facts) -> bool:
         """Whether a directive makes a variable uniform at statement ``at``."""
@@ -251,21 +257,17 @@ class ValueFlow(FunctionFlow):
             for definition in inner.defined.get(name, ())
             if _same(inner.scope.lookup(name), symbol)
             and self.sites.changes(definition)
-            and _overlap(definition.path, node.path)
+            and overlap(definition.path, node.path)
         ]
-        given = [
-            definition
-            for definition in context.defined.get(name, ())
-            if self.sites.changes(definition) and _overlap(definition.path, node.path)
-        ]
+        given = self.values.given(context, name, node.path)
         if any(d.lasting for d in (*given, *(d for _, d in inside))):
             facts.note(Level.UNKNOWN, f"{name} may be defined by MPI at any time")
         saved = "save" in symbol.attrs and context.scope.unit.kind != "program"
         cut = False
-        if node.top != ALL and not inside and not saved and not context.flow.has_gotos:
-            given, cut = _reaching(given, node)
+        if node.place != ALL and not inside and not saved:
+            given, cut = self.sites.reaching(context).at(given, node.place, node.path)
         for definition in given:
-            returned = saved or node.top == ALL
+            returned = saved or node.place in (ALL, place_of_return(context))
             lives = () if saved else None
             self._definition(context, definition, node.path, facts, lives, returned=returned)
             if saved:  # how often it was executed decides, too
@@ -299,26 +301,24 @@ class ValueFlow(FunctionFlow):
                 facts.depends[Reachability(site.context, site.statement.position)] = None
 
     def _shared_variable(self, node: Variable, symbol: Symbol, facts: Facts) -> None:
-        """A variable of a module or in COMMON: all its definitions in the program, or those that
-        reach a place in the only unit that defines it."""
+        """A variable of a module or in COMMON: the definitions that reach the place, if all
+        procedures on the way to them are known; else all in the program."""
         path = node.path
         found = self.sites.shared_definitions(symbol)
         if isinstance(found, str):
             facts.note(Level.UNKNOWN, found)
             return
         found = tuple(
-            (c, d) for c, d in found if _overlap(d.path, path) and not self.sites.is_never_called(c)
+            (c, d) for c, d in found if overlap(d.path, path) and not self.sites.is_never_called(c)
         )
-        own = all(c is node.context and not d.lasting for c, d in found)
-        if own and node.top != ALL and not node.context.flow.has_gotos:
-            given, cut = _reaching([d for _, d in found], node)
-            for definition in given if cut else ():
-                self._definition(node.context, definition, path, facts, ())
-            if cut:
-                return
+        local = False
+        if node.place != ALL and found:
+            found, local = self.values.shared(symbol, found, path, node.context, node.place)
         for context, definition in found:
-            self._definition(context, definition, path, facts, (), returned=True)
-            facts.depends[Reachability(context, definition.statement.position)] = None
+            own = local and context is node.context
+            self._definition(context, definition, path, facts, (), returned=not own)
+            if not own:
+                facts.depends[Reachability(context, definition.statement.position)] = None
         if symbol.initial is None and not found:
             facts.note(Level.UNKNOWN, f"{symbol.name} is never defined")
 
@@ -404,35 +404,8 @@ class ValueFlow(FunctionFlow):
         facts.depends[Variable(inside, definition.dummy, place_of_return(inside), path)] = None
 
 
-def _reaching(
-    given: list[VariableDefinition], node: Variable
-) -> tuple[list[VariableDefinition], bool]:
-    """The definitions that may reach a place, and whether they kill all earlier ones.
-
-    The nodes of a body without GOTO are executed in order; an assignment that is such a node kills
-    earlier definitions.
-    """
-    before = [
-        d
-        for d in given
-        if d.statement.top < node.top or (d.statement.top == node.top and not d.statement.plain)
-    ]
-    hiding = [
-        d for d in before if d.whole and d.statement.plain and d.path == node.path[: len(d.path)]
-    ]
-    if not hiding:
-        return before, False
-    last = max(d.statement.top for d in hiding)
-    return [d for d in before if d.statement.top >= last], True
-
-
 def _same(found: Symbol | None, symbol: Symbol) -> bool:
     return found is None or found.identity == symbol.identity
-
-
-def _overlap(defined: tuple[str, ...], read: tuple[str, ...]) -> bool:
-    """Whether a definition of one component may change another."""
-    return all(a == b for a, b in zip(defined, read, strict=False))
 
 
 def _extended(expr: Arg, path: tuple[str, ...], context: CallingContext) -> Arg:

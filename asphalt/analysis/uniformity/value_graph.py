@@ -28,14 +28,14 @@ class Level(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable of a unit before the node ``top`` of its body ends (-1: at any time).
+    """A variable of a unit at the statement with the position ``place`` (-1: at any time).
 
     ``path``: the component; (): all of it.
     """
 
     context: CallingContext
     name: str
-    top: int
+    place: int
     path: tuple[str, ...] = ()
 
 
@@ -117,7 +117,7 @@ class ValueGraph(ABC):
 
         follow(start)
         worst = max([start.level, *(self.facts[n].level for n in start.depends if n in self.facts)])
-        followed = 0
+        followed: set[object] = set()  # a variable counts once, wherever it is read
         units: set[object] = set()  # that have been looked up
         while near or far:
             node = near.popleft() if near else far.popleft()
@@ -126,12 +126,13 @@ class ValueGraph(ABC):
             facts = self.facts[node] = Facts()
             added.append(node)
             distant = self._is_far(node)
-            followed += distant
+            if distant:
+                followed.add((node.context.key, getattr(node, "name", node)))
             units |= {node.context.key} if distant else set()
             if len(self.facts) > _MANY_NODES or (distant and worst > Level.UNIFORM):
                 facts.level = Level.UNKNOWN
                 self._provisional = added
-            elif followed > _MANY_FAR or len(units) > _MANY_UNITS:
+            elif len(followed) > _MANY_FAR or len(units) > _MANY_UNITS:
                 facts.note(Level.UNKNOWN, "it depends on too many units")
                 self._provisional = added
             else:

@@ -107,7 +107,7 @@ _ASK = "if (active) call site()"
         (f"{_SPLIT}{_ARMS.format(one=1, other=0)}{_ASK}", V),  # split before
         (f"do i = 1, 2\n{_ARMS.format(one=1, other=0)}{_SPLIT}{_ASK}\nend do", V),
         (f"{_NOT}{_SPLIT}{_ASK}", U),
-        (f"{_NOT}{_SPLIT}if (.not. active) goto 10\ncall site()\n10 continue", U),
+        (f"{_NOT}{_SPLIT}if (.not. active) goto 10\ncall site()\n10 n = 1", U),
         (f"{_NOT.replace('colour = 1', 'colour = 0')}{_SPLIT}{_ASK}", V),
         (f"{_NOT}{_SPLIT}active = me < 2\n{_ASK}", V),  # another value than was tested
         # only some of the ranks that split have tested it
@@ -122,6 +122,70 @@ def test_ranks_of_a_split_share_its_colour(body: str, expected: Level) -> None:
     assert main(body, declared, comm="row").reached() is expected
     world = main(body, declared, comm="mpi_comm_world").reached()
     assert world is V  # it does not hold for others
+
+
+_EARLY = """\
+subroutine ranks(n, me, comm, active)
+  use mpi
+  implicit none
+  integer :: n, me, comm, all, np, ierr, colour
+  logical :: active
+  all = MPI_COMM_WORLD
+  call MPI_Comm_size(all, np, ierr)
+  call MPI_Comm_rank(all, me, ierr)
+  n = int(sqrt(dble(np)))**2
+  colour = 7
+  if (np > 9) call get_colour(colour)
+  {first}
+  comm = all
+  active = .true.
+  {leave}
+  if (me == 0) active = .false.
+  call MPI_Bcast(active, 1, MPI_LOGICAL, 0, all, ierr)
+  if (active) stop
+  {arms}
+  {then}
+  call MPI_Comm_split(all, colour, me, comm, ierr)
+  {last}
+end subroutine
+"""
+_CHOICE = {
+    "first": "",
+    "leave": "if (np == n) return",
+    "arms": _ARMS.format(one=1, other=0),
+    "then": "",
+    "last": "",
+}
+_SET = "module set\ninteger :: comm, n, me\nlogical :: active\nend module\n"
+_GET = "subroutine get_colour(k)\ninteger :: k\nk = 5\nend subroutine\n"
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, U),
+        ({"leave": "if (n > 3 .and. np == n) goto 10", "last": "10 continue"}, U),
+        # ranks of MPI_COMM_WORLD have taken different arms
+        ({"leave": "", "then": "if (np == n) return"}, V),
+        ({"then": "if (np == n) goto 10", "last": "10 n = 1", "leave": ""}, V),
+        ({"last": "if (np == n) comm = all"}, V),
+        # the ranks that leave are not known to be all, or none
+        ({"leave": "if (me == n) return"}, V),
+        ({"first": "n = me"}, V),
+        # another colour
+        ({"arms": _ARMS.format(one=1, other=1)}, V),
+        ({"then": "if (me == 3) colour = 2"}, V),
+        ({"then": "call get_colour(colour)"}, V),
+        ({"last": "active = me == 2"}, V),
+        ({"arms": f"do while (np < n)\n{_ARMS.format(one=1, other=0)}end do"}, V),
+    ],
+)
+def test_a_split_or_another_communicator(changed: dict[str, str], expected: Level) -> None:
+    text = _EARLY.format(**(_CHOICE | changed))
+    setup = "subroutine set_up\nuse set\ncall ranks(n, me, comm, active)\nend subroutine\n"
+    body = "program p\nuse set\ncall set_up\nif (active) call site\nn = 1\nend program\n"
+    found = Site(FortranProgram(body, SITE, _SET, _GET, setup, text), "comm").reached()
+    assert found is expected if expected is U else found is not U
 
 
 _THREE = """\

@@ -110,7 +110,7 @@ def test_uniform_over_a_communicator(body: str, comm: str, expected: Level) -> N
         ("if (me == 0) then\nn = 1\nelse\ncall site()\nend if", V),
         ("do i = 1, me\ncall site()\nend do", V),
         ("read(*,*) n\nif (n > 0) call site()", Q),
-        ("if (me == 0) goto 10\ncall site()\n10 continue", V),
+        ("if (me == 0) goto 10\ncall site()\n10 n = 1", V),
         ("if (me == 0) goto 10\nn = 1\n10 continue\ncall site()", U),
         ("10 continue\ncall site()\nif (me == 0) goto 10", V),
         ("do i = 1, 5\nif (me == i) cycle\ncall site()\nend do", V),
