@@ -35,6 +35,7 @@ from asphalt.driver.assumed_outcomes import (
     with_readings_passed,
 )
 from asphalt.driver.blocking_reports import kept_blocking, kept_stores, kept_whole, not_overlapped
+from asphalt.driver.configurations import confined_changes
 from asphalt.driver.findings import findings
 from asphalt.driver.given_lines import refuse_ambiguous
 from asphalt.driver.overlap import DEFAULT_DEPTH as DEFAULT_DEPTH
@@ -305,7 +306,9 @@ class Project:
         request = OverlapRequest(self._options, values, judges)
         if watch is not None:
             request = replace(request, watch=watch)
-        return optimised(self._analyses, changes, request)
+        found = optimised(self._analyses, changes, request)
+        kept, notes = confined_changes(self._tree, self._analyses.configurations, found.changes)
+        return replace(found, changes=kept, notes=(*found.notes, *notes))
 
 
 def _is_for_transfer(directive: Directive, scope: Scope) -> bool:

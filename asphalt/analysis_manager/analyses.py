@@ -22,6 +22,7 @@ from asphalt.analysis.names.symbol import Text
 from asphalt.analysis.tiling.plan import Plan
 from asphalt.analysis.uniformity.uniformity import Uniformity
 from asphalt.analysis.verdicts.verdict import Mark, Refused
+from asphalt.analysis_manager.configurations import Configurations
 from asphalt.analysis_manager.internal_errors import InternalErrors
 from asphalt.analysis_manager.invalidation import Sight, Unaffected, UsedNames
 from asphalt.analysis_manager.summary_store import Remembered
@@ -81,6 +82,7 @@ class Analyses:
         if self._other is None:
             self._other = Analyses(self.tree, fatal=not self.fatal, pure=self.pure)
             self._other.errors = self.errors
+            self._other.__dict__["configurations"] = self.configurations
         return self._other
 
     def followed_by(self, tree: Tree) -> Analyses:
@@ -89,6 +91,7 @@ class Analyses:
         unaffected = Unaffected(self._sight, tree)
         found = Analyses(tree, fatal=self.fatal, pure=self.pure)
         found._used, found.errors = self._used, self.errors
+        found.__dict__["configurations"] = self.configurations
         for key, (effects, _) in self._made.items():
             same = {
                 procedure: summary
@@ -100,6 +103,13 @@ class Analyses:
         if texts is not None:
             found._traces = {key: made.without(texts) for key, made in self._traces.items()}
         return found
+
+    @cached_property
+    def configurations(self) -> Configurations:
+        """The configurations in which proofs hold, for the tree as it was given."""
+        if self._before is not None:
+            return self._before.configurations
+        return Configurations(self.tree, self._sight)
 
     @cached_property
     def _sight(self) -> Sight:

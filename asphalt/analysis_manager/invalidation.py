@@ -17,7 +17,7 @@ from asphalt.frontend.source_tree.tree import Tree
 
 _INTERFACE = re.compile(rb"interface", re.I)
 _LINE_NUMBER = b"__line__"  # the preprocessor's: it changes where the text does not
-_MODULES = ("module", "submodule")
+MODULES = ("module", "submodule")
 
 
 @dataclass
@@ -78,8 +78,8 @@ class Sight:
         units = self.tree.outline(position.path).units
         unit = units[position.number]
         parts = any(other.host == position.number for other in units)
-        inside = unit.host is not None and units[unit.host].kind not in _MODULES
-        return unit.kind not in (*_MODULES, "block data") and not parts and not inside
+        inside = unit.host is not None and units[unit.host].kind not in MODULES
+        return unit.kind not in (*MODULES, "block data") and not parts and not inside
 
     def next(self, position: Position) -> tuple[Position, ...] | None:
         """The units that one names; None: it could not be read."""
@@ -97,7 +97,7 @@ class Sight:
         host = units[number].host
         if host is not None:
             found.append(Position(path, host))
-        if units[number].kind not in _MODULES:  # what is inside may use its variables
+        if units[number].kind not in MODULES:  # what is inside may use its variables
             found += (Position(path, n) for n, unit in enumerate(units) if unit.host == number)
         return tuple(found)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from asphalt.analysis.conditions.evidence import completed, marks_of
-from asphalt.analysis.conditions.site import PARSERS
+from asphalt.analysis.conditions.site import PARSERS, TEXT
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.exchange.site_directives import site_directives
 from asphalt.analysis.tiling.plan import Plan
@@ -130,8 +130,14 @@ class SiteJudge:
         return kind == PURE.word and said.pure(name, exchange.scope)
 
     def _seconded(self, plan: Plan) -> Plan | Refused:
-        """The plan, unless two parsers disagree about its unit or a wrapper that it relies on."""
-        path = plan.exchange.located.path
+        """The plan, unless it is not clear for which configurations it is proved, or two parsers
+        disagree about its unit or a wrapper that it relies on."""
+        located = plan.exchange.located
+        path = located.path
+        chain = tuple(unit.name for unit in located.chain)
+        tests = self._analyses.configurations.of(path, chain)
+        if isinstance(tests, str):
+            return Refused(TEXT, tests, plan.exchange.span)
         judgement = seconded(plan, self._tree.file(path).width, self._tree.index(path))
         for wrapper in plan.exchange.through:
             width, index = self._tree.file(wrapper.path).width, self._tree.index(wrapper.path)

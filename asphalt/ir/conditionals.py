@@ -1,9 +1,8 @@
-"""Preprocessor conditionals: the nesting depth at a statement, and where lines may be inserted."""
+"""Preprocessor conditionals: the nesting depth at a statement."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.tree import Leaf, Unit, leaves
@@ -40,18 +39,4 @@ def depth_before(unit: Unit, target: Leaf) -> int | None:
                 return None
         if leaf is target:
             return depth
-    return None
-
-
-def closed_at(depth: int, lead: Iterable[Trivia]) -> int | None:
-    """The number of lines of ``lead`` after which no conditional is open; None: there is none.
-
-    ``depth`` is the number of open conditionals before the first line.
-    """
-    if depth == 0:
-        return 0
-    for number, trivia in enumerate(lead, 1):
-        depth += change(trivia)[0]
-        if depth == 0:
-            return number
     return None

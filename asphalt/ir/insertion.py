@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.ir.conditionals import closed_at, depth_before
+from asphalt.ir.conditionals import depth_before
 from asphalt.ir.stmt import StatementFunction, Use
 from asphalt.ir.tree import Leaf, Unit, leaves
 
@@ -24,15 +24,14 @@ def last_declaration(unit: Unit) -> Leaf | None:
 
 
 def takes_declarations(unit: Unit) -> bool:
-    """Whether inserted declarations are compiled whatever the preprocessor chooses, each on a line
-    of its own."""
+    """Whether inserted declarations stand on lines of their own, and the conditionals of the
+    preprocessor nest within the unit."""
     own = [leaf for node in (*unit.spec, *unit.body) for leaf in leaves(node)]
     for behind in (last_use(unit), last_declaration(unit)):
         if behind is None:
             continue
         number = next(i for i, other in enumerate(own) if other is behind) + 1
         following = own[number] if number < len(own) else unit.contains or unit.end
-        depth = depth_before(unit, behind)
-        if depth is None or closed_at(depth, following.lead) is None or following.joined:
+        if depth_before(unit, behind) is None or following.joined:
             return False
     return True

@@ -86,7 +86,7 @@ def not_overlapped(
     if not idle:
         return ()
     unchanged = options.fault_in(located)
-    unchanged = unchanged or why_unchanged(analyses.tree, *key_of(located), facts.scope)
+    unchanged = unchanged or why_unchanged(analyses, *key_of(located), facts.scope)
     if unchanged is not None:
         message = f"its procedure is not transformed: {unchanged}"
         return tuple(

@@ -88,7 +88,8 @@ class Search:
     def why_unchanged(self) -> str | None:
         """Why the unit is not changed; None: it may be."""
         shop = self.shop
-        return why_unchanged(shop.tree, shop.path, shop.chain, shop.facts(shop.tree).scope)
+        analyses, scope = shop.analyses.edited(shop.tree), shop.facts(shop.tree).scope
+        return why_unchanged(analyses, shop.path, shop.chain, scope)
 
     def best(self) -> Optimised:
         """The unit with all transfers non-blocking whose windows get some work.

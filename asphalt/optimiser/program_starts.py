@@ -76,7 +76,7 @@ def staying_in(analyses: Analyses, located: Located, options: Options) -> Iterat
         return calls_that_stay(analyses, located, options.accepted)
 
     unchanged = options.fault_in(located)
-    unchanged = unchanged or why_unchanged(analyses.tree, *key_of(located), facts.scope)
+    unchanged = unchanged or why_unchanged(analyses, *key_of(located), facts.scope)
     if moves:
         yield from _Asked(facts, options.passes, place, calls, unchanged=unchanged).staying()
     elif unchanged is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from asphalt.analysis.inlining.runtime_names import clashing_name
 from asphalt.analysis.names.scopes import Scope
+from asphalt.analysis_manager.analyses import Analyses
 from asphalt.frontend.second_opinion.second_opinion import opinions
 from asphalt.frontend.second_opinion.second_outline import differs
 from asphalt.frontend.source_tree.tree import Tree
@@ -12,13 +13,17 @@ from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 
 
-def why_unchanged(tree: Tree, path: str, chain: tuple[str, ...], scope: Scope) -> str | None:
+def why_unchanged(
+    analyses: Analyses, path: str, chain: tuple[str, ...], scope: Scope
+) -> str | None:
     """Why a unit is not changed: two units have one name, two parsers read it differently, it has
-    names that asphalt needs, or new declarations would not hold for all of its configurations.
+    names that asphalt needs, it is not clear for which configurations of the preprocessor proofs
+    about it hold, or it takes no declarations.
 
     ``chain``: the names of the unit and its hosts, from the outermost one; ``scope``: the unit's.
     """
-    found = why_not_read(tree, path, chain)
+    tree = analyses.tree
+    found = why_not_read(tree, path, chain) or why_no_configuration(analyses, path, chain)
     if found is None:
         (located,) = _named(tree, path, chain)
         found = _disagreement(tree, located)
@@ -34,11 +39,17 @@ def why_not_read(tree: Tree, path: str, chain: tuple[str, ...]) -> str | None:
     return None if other is None else f"two parsers read it differently: {other}"
 
 
+def why_no_configuration(analyses: Analyses, path: str, chain: tuple[str, ...]) -> str | None:
+    """Why it is not clear in which configurations proofs about a unit hold."""
+    tests = analyses.configurations.of(path, chain)
+    return tests if isinstance(tests, str) else None
+
+
 def why_no_names(scope: Scope) -> str | None:
     """Why a unit does not take what asphalt declares."""
     found = clashing_name(scope)
     if found is None and not takes_declarations(scope.unit):
-        return "new declarations would stand in a branch of the preprocessor"
+        return "new declarations would stand on a line with other statements"
     return found
 
 

@@ -12,8 +12,7 @@ from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.names.used_names import used_names
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Mark, Refused
-from asphalt.ir.conditionals import closed_at, depth_before
-from asphalt.ir.insertion import last_declaration, last_use
+from asphalt.ir.insertion import takes_declarations
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Include, Opaque, Raw, Use
 from asphalt.ir.tree import Block, Leaf, leaves
@@ -238,19 +237,9 @@ def _insertable(exchange: Exchange) -> Answer:
         if symbol is None or symbol.origin is not Origin.INTRINSIC:
             message = f"the unit uses the name of the function {name.upper()} for something else"
             return Refused(TEXT, message, exchange.span)
-    if depth_before(unit, exchange.leaf) != 0:
-        message = "the call stands in a branch of the preprocessor that begins in its procedure"
+    if not takes_declarations(unit):
+        message = "new declarations would stand on a line with other statements"
         return Refused(TEXT, message, exchange.span)
-    own = [leaf for node in (*unit.spec, *unit.body) for leaf in leaves(node)]
-    for behind in (last_use(unit), last_declaration(unit)):
-        if behind is None:
-            continue
-        number = next(i for i, other in enumerate(own) if other is behind) + 1
-        following = own[number] if number < len(own) else unit.end
-        depth = depth_before(unit, behind)
-        if depth is None or closed_at(depth, following.lead) is None or following.joined:
-            message = "new declarations would stand in a branch of the preprocessor"
-            return Refused(TEXT, message, behind.span)
     return Holds("declarations can be added")
 
 

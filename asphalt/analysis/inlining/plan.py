@@ -170,10 +170,8 @@ def _check_place(facts: UnitFacts, leaf: Leaf, place: StatementPosition) -> None
     for entry in leaf.lead:
         if entry.kind in (TriviaKind.DIRECTIVE, TriviaKind.CONDITIONAL):
             raise RefusedError(TEXT, f"the directive {entry.text.strip()} stands before the call")
-    if depth_before(unit, leaf) != 0:
-        raise RefusedError(TEXT, "the call stands in a branch of the preprocessor")
-    if not takes_declarations(unit):
-        raise RefusedError(TEXT, "declarations of the caller stand in a branch of the preprocessor")
+    if depth_before(unit, leaf) is None or not takes_declarations(unit):
+        raise RefusedError(TEXT, "declarations of the caller do not stand on lines of their own")
     if threaded_nodes(unit):
         raise RefusedError(TEXT, "the caller has directives of OpenMP or OpenACC")
     for around in place.around:

@@ -23,6 +23,7 @@ from asphalt.frontend.source_tree.index import FileIndex
 from asphalt.frontend.source_tree.mentions import KeptMentions, Mentions, Position
 from asphalt.frontend.source_tree.mpi_calls import MpiCalls
 from asphalt.frontend.source_tree.outline import Outline
+from asphalt.frontend.source_tree.preprocessed import Preprocessed
 from asphalt.frontend.source_tree.problems import InputProblem, merged
 from asphalt.frontend.source_tree.reading import Reader
 from asphalt.frontend.source_tree.scan import find_sources
@@ -146,6 +147,11 @@ class Tree:
         """The units and calls of a file."""
         return self._reader.outline(path)
 
+    @cached_property
+    def preprocessed(self) -> Preprocessed:
+        """What the preprocessor decides in the files."""
+        return Preprocessed(self._reader)
+
     def index(self, path: str) -> FileIndex:
         """The symbol index of a file by fortls: interfaces, use association, arguments."""
         return self._reader.index(path)
@@ -259,6 +265,10 @@ class Tree:
             and self._reader.declarations(place.path, include.name) is None
             for include in includes
         )
+
+    def positions(self, name: str) -> frozenset[Position]:
+        """The units whose own statements hold a name, without interpreting them."""
+        return frozenset(self._mentions.of(name)[0])
 
     def mention_count(self, name: str) -> int:
         """How many units mention a name, without interpreting them."""

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from asphalt.config.limits import HEADER
-from asphalt.ir.conditionals import closed_at, depth_before
 from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Op, Ref, walk
 from asphalt.ir.insertion import last_declaration, last_use
 from asphalt.ir.source import Form
@@ -27,7 +26,6 @@ from asphalt.ir.stmt import (
     What,
 )
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
-from asphalt.transforms.rewriting.edit import map_leaves
 from asphalt.transforms.rewriting.make import Maker, both, compare, fn, num, var
 
 RUNTIME = "asphalt_rt"
@@ -148,30 +146,14 @@ def _insert(unit: Unit, runtime: Leaf, declarations: tuple[Leaf, ...]) -> Unit:
 
 
 def insert_behind(unit: Unit, before: Leaf | None, new: tuple[Leaf, ...]) -> Unit:
-    """The unit with statements inserted, outside of preprocessor conditionals."""
-    own = [leaf for node in (*unit.spec, *unit.body) for leaf in leaves(node)]
-    at = 0 if before is None else next(i for i, leaf in enumerate(own) if leaf is before) + 1
-    following = own[at] if at < len(own) else unit.contains or unit.end
-    cut = closed_at(depth_at(unit, before), following.lead)
-    assert cut is not None, "the judgement leaves no such unit through"
-    first = replace(new[0], lead=(*following.lead[:cut], *new[0].lead))
-    rest = replace(following, lead=following.lead[cut:])
+    """The unit with statements inserted right behind a statement of its specification part (None:
+    behind its head), in the same branch of the preprocessor."""
     spec = list(unit.spec)
     position = 0
     if before is not None:
         position = next(i for i, n in enumerate(spec) if before in list(leaves(n))) + 1
-    spec[position:position] = [first, *new[1:]]
-    changed = replace(unit, spec=tuple(spec))
-    if not cut:
-        return changed
-    mapped = map_leaves(changed, lambda leaf: rest if leaf is following else leaf)
-    assert isinstance(mapped, Unit)
-    return mapped
-
-
-def depth_at(unit: Unit, before: Leaf | None) -> int:
-    """The number of preprocessor conditionals open behind a statement (None: behind the head)."""
-    return 0 if before is None else depth_before(unit, before) or 0
+    spec[position:position] = new
+    return replace(unit, spec=tuple(spec))
 
 
 def _used_names(nodes: Iterable[Node]) -> set[str]:

@@ -1,0 +1,270 @@
+"""The configurations in which what is proved for a unit holds.
+
+The program is read in one configuration, that of the options -D; the text of a file is compiled in
+all of them.  A proof about a unit rests on the unit, on what calls it, on what these call, and on
+the modules that they use.  It holds wherever all tests of the preprocessor that choose among the
+text of these units come out as they did here, and the macros in that text have the values of here.
+
+The tests are repeated at the unit, so their macros must mean the same there as where they stand: no
+line between the two places, and none of another file, may define them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from asphalt.analysis_manager.invalidation import MODULES, Sight
+from asphalt.frontend.lexical.conditionals import Conditional, MacroLine
+from asphalt.frontend.source_tree.mentions import Position
+from asphalt.frontend.source_tree.tree import Tree
+from asphalt.ir.configuration import Test
+from asphalt.ir.stmt import Decl
+from asphalt.ir.tree import leaves
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_INTEGER = re.compile(r"\(?\s*(\d{1,9})\s*\)?")
+_PREPROCESSED = (".F", ".FOR", ".FTN", ".fpp", ".FPP", ".F90", ".F95", ".F03", ".F08", ".F18")
+"""The suffixes of files that compilers preprocess without being told to."""
+_HANDLERS = frozenset({"mpi_comm_set_errhandler", "mpi_errhandler_set"})
+
+
+class UnclearError(Exception):
+    """It is not clear in which configurations a proof holds; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A test, and the line that makes it."""
+
+    test: Test
+    path: str
+    line: int
+
+
+class Configurations:
+    """The tests on which the proofs about the units of a tree rest."""
+
+    def __init__(self, tree: Tree, sight: Sight) -> None:
+        self._tree = tree
+        self._sight = sight
+        self._found: dict[Position, tuple[Test, ...] | str] = {}
+
+    @cached_property
+    def _with_conditionals(self) -> tuple[str, ...]:
+        """The files that the preprocessor may change."""
+        return tuple(entry.path for entry in self._tree.files if entry.cpp)
+
+    def of(self, path: str, chain: tuple[str, ...]) -> tuple[Test, ...] | str:
+        """The tests that decide whether a proof about a unit holds, or why that is not clear;
+        ``chain``: the names of the unit and its hosts, outermost first."""
+        if not self._with_conditionals:
+            return ()
+        position = self._sight.position(path, chain)
+        if position is None:
+            return "two units have one name"
+        if position not in self._found:
+            try:
+                self._found[position] = self._tests(position)
+            except UnclearError as why:
+                self._found[position] = str(why)
+        return self._found[position]
+
+    def _tests(self, position: Position) -> tuple[Test, ...]:
+        units = self._relevant(position)
+        placed = [one for path in self._with_conditionals for one in self._placed(path, units)]
+        tests = tuple(dict.fromkeys(one.test for one in placed))
+        if tests:
+            self._check_preprocessed(position.path, placed[0])
+        for one in placed:
+            self._check_same(one, position)
+        return tests
+
+    def _relevant(self, position: Position) -> frozenset[Position]:
+        """A unit, its callers and theirs, and all that these name."""
+        above, waiting = {position}, [position]
+        while waiting:
+            places = self._above(waiting.pop())
+            waiting += places - above
+            above |= places
+        found, waiting = set(above), list(above)
+        while waiting:
+            one = waiting.pop()
+            following = self._sight.next(one)
+            if following is None:
+                raise UnclearError(f"{one.path} could not be read")
+            new = set(following) - found
+            found |= new
+            waiting += new
+        return frozenset(found)
+
+    def _above(self, position: Position) -> frozenset[Position]:
+        """The units that may call a procedure: those that hold its name, and where a module gives
+        it another one, all that use the module or stand in it."""
+        unit = self._tree.outline(position.path).units[position.number]
+        if unit.kind not in ("subroutine", "function") or not unit.name:
+            return frozenset()
+        found = set(self._tree.positions(unit.name))
+        for other in tuple(found):
+            units = self._tree.outline(other.path).units
+            host = units[other.number]
+            if host.kind in MODULES and self._gives_other_name(other, unit.name):
+                found |= self._tree.positions(host.name)
+                found |= {
+                    Position(other.path, number)
+                    for number, one in enumerate(units)
+                    if one.host == other.number
+                }
+        return frozenset(found)
+
+    def _gives_other_name(self, position: Position, name: str) -> bool:
+        """Whether a module has a declaration with the name of a procedure in it, beside those that
+        only make it accessible."""
+        spec = self._tree.unit_at(position).unit.spec
+        return any(
+            name in _NAME.findall((leaf.body or "").lower())
+            for node in spec
+            for leaf in leaves(node)
+            if not (isinstance(leaf.what, Decl) and leaf.what.kind in ("public", "private"))
+        )
+
+    def _placed(self, path: str, units: frozenset[Position]) -> Iterator[Placed]:
+        """The tests of a file that choose among the text of some units, or among what else may
+        name these."""
+        outline = self._tree.outline(path).units
+        own = [unit for number, unit in enumerate(outline) if Position(path, number) in units]
+        names = self._all_names(units)
+        here = self._tree.preprocessed.conditionals(path)
+        if not here.clear:
+            if own:
+                raise UnclearError(f"it is not known which branches of {_short(path)} are compiled")
+            return
+        lines = _Lines(
+            tuple((unit.first, unit.last) for unit in outline),
+            tuple((unit.first, unit.last) for unit in own),
+        )
+        taken: list[Conditional] = []
+        for one in here.found:
+            if one.code and (lines.meet(one) or names & one.dead):
+                taken.append(one)
+        for one in taken:
+            for test in dict.fromkeys((*(here.path(one.first - 1) or ()), *one.tests)):
+                yield Placed(test, path, one.first)
+        for expansion in here.expansions:
+            if lines.hold(expansion.line):
+                yield from self._values(path, expansion.line, expansion.words)
+
+    def _all_names(self, units: frozenset[Position]) -> frozenset[str]:
+        if self._names_of != units:
+            outlines = self._tree.outline
+            self._names_of = units
+            self._names_known = _HANDLERS | {
+                outlines(one.path).units[one.number].name for one in units
+            }
+        return self._names_known
+
+    _names_of: frozenset[Position] = frozenset()
+    _names_known: frozenset[str] = frozenset()
+
+    def _values(self, path: str, line: int, words: Collection[str]) -> Iterator[Placed]:
+        """The tests of the values that macros in a line have."""
+        defined: dict[str, list[MacroLine]] = {}
+        for one in self._tree.preprocessed.macros(path):
+            defined.setdefault(one.name, []).append(one)
+        given = _given(self._tree.settings.defines)
+        known = [word for word in sorted(words) if word in given or word in defined]
+        if not known:
+            raise UnclearError(f"an unknown macro changes line {line} of {_short(path)}")
+        for word in known:
+            bodies = {one.body for one in defined.get(word, ())}
+            if word in given:
+                bodies.add(given[word])
+            (body, *others) = bodies
+            number = _INTEGER.fullmatch(body or "")
+            if others or body is None:
+                where = f"line {line} of {_short(path)}"
+                raise UnclearError(f"the macro {word} in {where} has several definitions")
+            if number is not None:
+                yield Placed(Test(f"defined({word})", True), path, line)
+                yield Placed(Test(f"{word} == {int(number[1])}", True), path, line)
+            elif word in given:
+                message = f"no condition can ask whether the macro {word} stands for {body}"
+                raise UnclearError(message)
+
+    def _check_preprocessed(self, path: str, one: Placed) -> None:
+        """Check that a compiler understands conditions in a file."""
+        entry = next(entry for entry in self._tree.files if entry.path == path)
+        if not entry.cpp and os.path.splitext(path)[1] not in _PREPROCESSED:
+            raise UnclearError(
+                f"the proof holds where {one.test.condition} ({_short(one.path)}:{one.line}), "
+                f"and {_short(path)} is not preprocessed"
+            )
+
+    def _check_same(self, one: Placed, position: Position) -> None:
+        """Check that the macros of a test mean the same where it stands and in a unit."""
+        unit = self._tree.outline(position.path).units[position.number]
+        macros = self._closure(one.test.macros)
+        changed = tuple(self._lines_about(position.path, macros))
+        if one.path == position.path:
+            first, last = min(one.line, unit.first), max(one.line, unit.last)
+            changed = tuple(macro for macro in changed if first <= macro.line <= last)
+        else:
+            changed = (*changed, *self._lines_about(one.path, macros))
+        for macro in changed:
+            raise UnclearError(
+                f"the proof holds where {one.test.condition} ({_short(one.path)}:{one.line}), "
+                f"and {macro.name} may be something else in {unit.name or 'the main program'}"
+            )
+
+    def _lines_about(self, path: str, macros: Collection[str]) -> Iterator[MacroLine]:
+        return (one for one in self._tree.preprocessed.macros(path) if one.name in macros)
+
+    def _closure(self, macros: Iterable[str]) -> frozenset[str]:
+        """Some macros, and those in what the options say that they stand for."""
+        given = _given(self._tree.settings.defines)
+        found = set(macros)
+        waiting = list(found)
+        while waiting:
+            inner = set(_NAME.findall(given.get(waiting.pop(), ""))) - found
+            found |= inner
+            waiting += inner
+        return frozenset(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """The first and last lines of the units of a file, and of those that matter."""
+
+    all: tuple[tuple[int, int], ...]
+    own: tuple[tuple[int, int], ...]
+
+    def meet(self, one: Conditional) -> bool:
+        """Whether a conditional chooses among text of units that matter, or among text around
+        them."""
+        if not self.own:
+            return False
+        inside = [lines for lines in self.all if lines[0] < one.first and one.last <= lines[1]]
+        if not inside:
+            return True
+        return max(inside) in self.own
+
+    def hold(self, line: int) -> bool:
+        """Whether a line is one of a unit that matters."""
+        inside = [lines for lines in self.all if lines[0] <= line <= lines[1]]
+        return bool(inside) and max(inside) in self.own
+
+
+def _given(defines: Iterable[str]) -> Mapping[str, str]:
+    """What the options define, by name."""
+    found: dict[str, str] = {}
+    for define in defines:
+        name, equals, value = define.partition("=")
+        found[name.partition("(")[0]] = value if equals else "1"
+    return found
+
+
+def _short(path: str) -> str:
+    return os.path.basename(path)

@@ -1,0 +1,295 @@
+"""The conditionals of the preprocessor in one file, and how each of them was decided.
+
+The preprocessor itself says which branches it takes: the file is given to it once more, with a
+line of its own at the beginning of each branch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from asphalt.config.errors import InputError
+from asphalt.frontend.lexical.preprocess import has_cpp_lines, preprocess
+from asphalt.frontend.lexical.source_text import SourceText
+from asphalt.ir.configuration import Test
+
+_DIRECTIVE = re.compile(r"#[ \t]*(\w+)[ \t]*(.*)", re.S)
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(\w+)\s*\)|(\w+))")
+_ONE_DEFINED = re.compile(r"\(*(!?)\(*defined\((\w+)\)\)*\Z")
+_COMMENT = re.compile(r"/\*.*?\*/", re.S)
+_INCLUDED = re.compile(r'["<]([^">]*)[">]')
+_WORD = re.compile(r"[a-z_]\w*")
+_MARK = "asphalt_branch"
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """A conditional whose ``#if`` is compiled, from its first line to that of its ``#endif``.
+
+    ``tests``: those that were made, in their order: the last one holds unless no branch or the
+    ``#else`` was taken.  ``dead``: the folded words of the lines in it that are removed.  ``code``:
+    whether a branch holds more than comments and definitions of macros.
+    """
+
+    first: int
+    last: int
+    tests: tuple[Test, ...]
+    dead: frozenset[str]
+    code: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MacroLine:
+    """A line that may define macros or remove definitions: ``#define``, ``#undef``, ``#include``.
+
+    ``name``: of the macro, or of the included file; ``body``: what a macro stands for (None: it is
+    removed).  ``brought``: the line stands in an included file.
+    """
+
+    line: int
+    kind: str
+    name: str
+    body: str | None
+    brought: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """A line that macros change: the words of it that are not in the resulting text."""
+
+    line: int
+    words: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Conditionals:
+    """All conditionals of a file in one configuration.
+
+    ``paths``: for each line the tests that led there, None where the line is removed; a directive
+    counts for the branch that it begins.  ``clear``: False where it is not known how a conditional
+    was decided.
+    """
+
+    found: tuple[Conditional, ...] = ()
+    macros: tuple[MacroLine, ...] = ()
+    expansions: tuple[Expansion, ...] = ()
+    paths: tuple[tuple[Test, ...] | None, ...] = ()
+    clear: bool = True
+
+    def path(self, line: int) -> tuple[Test, ...] | None:
+        """The tests that led to a line, counted from 1; None: the line is removed."""
+        return self.paths[line - 1] if 0 < line <= len(self.paths) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """A directive with the lines that it goes on in; lines are counted from 1."""
+
+    first: int
+    last: int
+    word: str
+    rest: str
+
+
+def directives(lines: Sequence[str]) -> Iterator[Directive]:
+    """The directives in the lines of a file."""
+    number = 0
+    while number < len(lines):
+        first = number
+        if lines[number].startswith("#"):
+            text = lines[number].rstrip("\r\n")
+            while text.endswith("\\") and number + 1 < len(lines):
+                number += 1
+                text = text[:-1] + lines[number].rstrip("\r\n")
+            match = _DIRECTIVE.match(_COMMENT.sub(" ", text))
+            if match is not None:
+                yield Directive(first + 1, number + 1, match[1], match[2].strip())
+        number += 1
+
+
+def conditionals(
+    source: SourceText, defines: Sequence[str], include_dirs: Sequence[str]
+) -> Conditionals:
+    """The conditionals of a file in the configuration ``defines``; none that is ``clear`` where
+    the preprocessor fails."""
+    if not has_cpp_lines(source.text):
+        return Conditionals()
+    lines = source.text.split("\n")
+    found = list(directives(lines))
+    marked, places = _marked(lines, found)
+    text = replace(source, text="\n".join(marked))
+    try:
+        facts = preprocess(source, defines, include_dirs)
+        of_marks = preprocess(text, defines, include_dirs)
+    except InputError:
+        return Conditionals(clear=False)
+    assert facts is not None
+    assert of_marks is not None
+    taken = {line for line, mark in places.items() if mark not in of_marks.dead}
+    reading = _Reading(lines, facts.dead, taken)
+    reading.all(found)
+    expansions = (
+        Expansion(line, frozenset(_NAME.findall(lines[line - 1])) - set(_NAME.findall(now)))
+        for line, now in sorted(facts.changed.items())
+    )
+    return Conditionals(
+        tuple(reading.found),
+        tuple(_macro_lines(found)),
+        tuple(expansions),
+        tuple(reading.paths),
+        reading.clear,
+    )
+
+
+def _marked(lines: Sequence[str], found: Sequence[Directive]) -> tuple[list[str], dict[int, int]]:
+    """The lines with a mark behind each directive that begins a branch, and where the marks
+    stand, by the first line of the directive."""
+    behind = {one.last: one.first for one in found if one.word in _BRANCHES}
+    marked: list[str] = []
+    places: dict[int, int] = {}
+    for number, line in enumerate(lines, 1):
+        marked.append(line)
+        if number in behind:
+            marked.append(f"      {_MARK}")
+            places[behind[number]] = len(marked)
+    return marked, places
+
+
+_OPENING = ("if", "ifdef", "ifndef")
+_LATER = ("elif", "elifdef", "elifndef", "else")
+_BRANCHES = (*_OPENING, *_LATER)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A conditional that is being read; ``live``: it is compiled itself."""
+
+    first: int
+    live: bool
+    taken: bool
+    decided: bool
+    tests: list[Test]
+
+
+class _Reading:
+    """Conditionals while a file is read, directive by directive; ``taken``: the first lines of
+    those that begin a branch that is compiled."""
+
+    def __init__(self, lines: Sequence[str], dead: frozenset[int], taken: set[int]) -> None:
+        self.lines = lines
+        self.dead = dead
+        self.taken = taken
+        self.found: list[Conditional] = []
+        self.paths: list[tuple[Test, ...] | None] = []
+        self.clear = True
+        self._open: list[_Open] = []
+
+    def all(self, found: Sequence[Directive]) -> None:
+        """Read all directives of the file."""
+        for one in found:
+            if one.word in (*_BRANCHES, "endif"):
+                self._lines_to(one.first - 1)
+                self._directive(one)
+                self._lines_to(one.last)
+        self._lines_to(len(self.lines))
+        self.clear = self.clear and not self._open
+        self.found.sort(key=lambda one: one.first)
+
+    def _lines_to(self, last: int) -> None:
+        live = all(one.taken for one in self._open)
+        path = tuple(test for one in self._open for test in one.tests) if live else None
+        self.paths += [path] * (last - len(self.paths))
+
+    def _directive(self, one: Directive) -> None:
+        if one.word in _OPENING:
+            live = all(outer.taken for outer in self._open)
+            self._open.append(_Open(one.first, live, False, False, []))
+        elif not self._open:
+            self.clear = False
+            return
+        if one.word == "endif":
+            self._close(self._open.pop(), one.last)
+        else:
+            self._branch(self._open[-1], one)
+
+    def _branch(self, here: _Open, one: Directive) -> None:
+        """A branch begins: it is taken if the conditional is compiled, none before it was taken,
+        and its condition holds."""
+        here.taken = one.first in self.taken
+        if here.taken and (here.decided or not here.live):
+            self.clear = False
+        if not here.live or here.decided:
+            return
+        if one.word != "else":
+            word = one.word if one.word in _OPENING else one.word.removeprefix("el")
+            here.tests += tests_of(word, one.rest, here.taken)
+        elif not here.taken:
+            self.clear = False
+        here.decided = here.taken
+
+    def _close(self, here: _Open, last: int) -> None:
+        if not here.live:
+            return
+        inside = range(here.first + 1, last)
+        texts = [self.lines[number - 1].strip() for number in inside]
+        code = any(t and t[0] != "!" and (t[0] != "#" or _includes(t)) for t in texts)
+        words = (_WORD.findall(self.lines[n - 1].lower()) for n in inside if n in self.dead)
+        dead = frozenset(word for line in words for word in line)
+        self.found.append(Conditional(here.first, last, tuple(here.tests), dead, code))
+
+
+def _includes(line: str) -> bool:
+    return re.match(r"#\s*include\b", line) is not None
+
+
+def macro_lines(lines: Sequence[str]) -> Iterator[MacroLine]:
+    """The lines of a text that may define macros, whether they are compiled or not."""
+    return _macro_lines(list(directives(lines)))
+
+
+def _macro_lines(found: Sequence[Directive]) -> Iterator[MacroLine]:
+    for one in found:
+        if one.word == "include" and (match := _INCLUDED.match(one.rest)):
+            yield MacroLine(one.first, "include", match[1], None)
+        elif one.word in ("define", "undef") and (match := _NAME.match(one.rest)):
+            body = one.rest[match.end() :].strip() if one.word == "define" else None
+            yield MacroLine(one.first, one.word, match[0], body)
+
+
+def tests_of(word: str, rest: str, holds: bool) -> Iterator[Test]:
+    """The tests that a directive makes, in one way of writing: of ``a && b`` that holds, two."""
+    if word in ("ifdef", "ifndef"):
+        match = _NAME.match(rest)
+        yield Test(f"defined({match[0] if match else rest})", holds is (word == "ifdef"))
+        return
+    text = _DEFINED.sub(lambda m: f"defined({m[1] or m[2]})", rest)
+    for part in _parts(re.sub(r"\s+", " ", text).strip(), "&&" if holds else "||"):
+        one = _ONE_DEFINED.match(part.replace(" ", ""))
+        if one is None:
+            test = Test(part, holds)
+            if test.macros:
+                yield test
+        else:
+            yield Test(f"defined({one[2]})", holds is (one[1] == ""))
+
+
+def _parts(text: str, operator: str) -> list[str]:
+    """The operands of an operator that no parentheses surround, if no other logical one does."""
+    depth = 0
+    parts = [""]
+    position = 0
+    while position < len(text):
+        pair = text[position : position + 2]
+        if depth == 0 and pair == operator:
+            parts.append("")
+            position += 2
+            continue
+        if depth == 0 and (pair in ("&&", "||") or text[position] == "?"):
+            return [text]
+        depth += {"(": 1, ")": -1}.get(text[position], 0)
+        parts[-1] += text[position]
+        position += 1
+    return [part.strip() for part in parts]

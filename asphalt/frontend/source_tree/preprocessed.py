@@ -1,0 +1,63 @@
+"""The conditionals and macros of the files of a tree, in its configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asphalt.frontend.lexical.conditionals import Conditionals, MacroLine, conditionals, macro_lines
+from asphalt.frontend.lexical.source_text import source_text
+from asphalt.frontend.source_tree.cache import key_of
+from asphalt.frontend.source_tree.includes import find_include
+from asphalt.frontend.source_tree.reading import Reader
+
+
+class Preprocessed:
+    """What the preprocessor decides in each file of a reader."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._known: dict[str, Conditionals] = {}
+        self._headers: dict[str, tuple[MacroLine, ...]] = {}
+
+    def conditionals(self, path: str) -> Conditionals:
+        """The conditionals of a file of the tree."""
+        if path not in self._known:
+            self._known[path] = self._read(path)
+        return self._known[path]
+
+    def _read(self, path: str) -> Conditionals:
+        reader, settings = self._reader, self._reader.settings
+        entry = reader.entries[path]
+        if not entry.cpp:
+            return Conditionals()
+        key = key_of("conditionals", entry.key)
+        known = reader.kept(key)
+        if isinstance(known, Conditionals):
+            return known
+        source = source_text(path, reader.contents[path], entry.form, settings.width)
+        found = conditionals(source, settings.defines, settings.include_dirs)
+        reader.keep(key, found)
+        return found
+
+    def macros(self, path: str) -> tuple[MacroLine, ...]:
+        """The lines of a file that define macros or remove them; each that stands in an included
+        file at the line of the ``#include``."""
+        return tuple(self._below(path, self.conditionals(path).macros, None, frozenset({path})))
+
+    def _below(
+        self, path: str, lines: tuple[MacroLine, ...], at: int | None, seen: frozenset[str]
+    ) -> Iterator[MacroLine]:
+        for one in lines:
+            line = one.line if at is None else at
+            if one.kind != "include":
+                yield MacroLine(line, one.kind, one.name, one.body, at is not None)
+                continue
+            found = find_include(path, one.name, self._reader.settings.include_dirs)
+            if found is not None and found not in seen:
+                yield from self._below(found, self._of_header(found), line, seen | {found})
+
+    def _of_header(self, path: str) -> tuple[MacroLine, ...]:
+        if path not in self._headers:
+            text = self._reader.headers.content(path).decode("latin-1")
+            self._headers[path] = tuple(macro_lines(text.split("\n")))
+        return self._headers[path]
