@@ -19,6 +19,7 @@ from functools import cached_property
 
 from asphalt.analysis_manager.invalidation import MODULES, Sight
 from asphalt.frontend.lexical.conditionals import Conditional, MacroLine
+from asphalt.frontend.lexical.preprocess import PREPROCESSED
 from asphalt.frontend.source_tree.mentions import Position
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.configuration import Test
@@ -27,8 +28,6 @@ from asphalt.ir.tree import leaves
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _INTEGER = re.compile(r"\(?\s*(\d{1,9})\s*\)?")
-_PREPROCESSED = (".F", ".FOR", ".FTN", ".fpp", ".FPP", ".F90", ".F95", ".F03", ".F08", ".F18")
-"""The suffixes of files that compilers preprocess without being told to."""
 _HANDLERS = frozenset({"mpi_comm_set_errhandler", "mpi_errhandler_set"})
 
 
@@ -153,6 +152,10 @@ class Configurations:
         for one in taken:
             for test in dict.fromkeys((*(here.path(one.first - 1) or ()), *one.tests)):
                 yield Placed(test, path, one.first)
+        for included in self._tree.preprocessed.choices(path):
+            if own and (lines.hold(included.line) or lines.outside(included.line)):
+                where = f"{_short(path)}:{included.line}"
+                raise UnclearError(f"{included.name} ({where}) has conditionals of its own")
         for expansion in here.expansions:
             if lines.hold(expansion.line):
                 yield from self._values(path, expansion.line, expansion.words)
@@ -197,7 +200,7 @@ class Configurations:
     def _check_preprocessed(self, path: str, one: Placed) -> None:
         """Check that a compiler understands conditions in a file."""
         entry = next(entry for entry in self._tree.files if entry.path == path)
-        if not entry.cpp and os.path.splitext(path)[1] not in _PREPROCESSED:
+        if not entry.cpp and not path.endswith(PREPROCESSED):
             raise UnclearError(
                 f"the proof holds where {one.test.condition} ({_short(one.path)}:{one.line}), "
                 f"and {_short(path)} is not preprocessed"
@@ -255,6 +258,10 @@ class _Lines:
         """Whether a line is one of a unit that matters."""
         inside = [lines for lines in self.all if lines[0] <= line <= lines[1]]
         return bool(inside) and max(inside) in self.own
+
+    def outside(self, line: int) -> bool:
+        """Whether a line stands in no unit."""
+        return not any(first <= line <= last for first, last in self.all)
 
 
 def _given(defines: Iterable[str]) -> Mapping[str, str]:

@@ -1,53 +1,67 @@
-"""Changed files in which other configurations are compiled as they were."""
+"""Changed files in which other configurations of the preprocessor are compiled as they were.
+
+Transformations see a file without its conditionals: as the preprocessor leaves it in the
+configuration of the options -D (``without_conditionals``).  What they have made of it goes back
+into the file as it was (``confined_changes``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from asphalt.analysis_manager.configurations import Configurations
 from asphalt.diagnostics.change import Change
 from asphalt.diagnostics.model import ProblemReport
+from asphalt.frontend.lexical.conditionals import selected
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.configuration import Test
-from asphalt.unparse.guards import guarded
+from asphalt.unparse.guards import Merging, NotConfinedError, Place
 
 _NOT_WRITTEN = "a change of this file would reach configurations for which it is not proved"
+_PROCEDURES = frozenset({"program", "subroutine", "function", "module_procedure"})
+
+
+def without_conditionals(tree: Tree, path: str) -> bytes:
+    """A file of a tree, with comments in place of conditionals and of what these remove."""
+    here = tree.preprocessed.conditionals(path)
+    content = tree.content(path)
+    if not here.clear or all(test == () for test in here.paths):
+        return content
+    return selected(content.decode("latin-1"), here).encode("latin-1")
 
 
 def confined_changes(
     tree: Tree, configurations: Configurations, changes: Sequence[Change]
 ) -> tuple[tuple[Change, ...], tuple[ProblemReport, ...]]:
     """The changes that can be confined to the configurations for which they are proved, confined,
-    and a note on each other one."""
+    and a note on each other one.  ``tree``: as it was given."""
     found: list[Change] = []
     notes: list[ProblemReport] = []
     for change in changes:
         try:
-            found.append(confined(tree, configurations, change))
+            found.append(_confined(tree, configurations, change))
         except NotConfinedError as why:
-            notes.append(ProblemReport(str(change.path), None, str(why), note=True))
+            message = f"{_NOT_WRITTEN}: {why}"
+            notes.append(ProblemReport(str(change.path), None, message, note=True))
     return tuple(found), tuple(notes)
 
 
-class NotConfinedError(Exception):
-    """A change reaches configurations for which it is not proved."""
-
-
-def confined(tree: Tree, configurations: Configurations, change: Change) -> Change:
-    """The change, with conditions around lines that other configurations compile, too.
-
-    ``tree``: as it was given.
-    """
+def _confined(tree: Tree, configurations: Configurations, change: Change) -> Change:
     path = str(change.path)
     own = _Own(tree, configurations, path)
-    here = tree.preprocessed.conditionals(path)
-    before, after = change.before.decode("latin-1"), change.after.decode("latin-1")
-    form = next(entry.form for entry in tree.files if entry.path == path)
-    text = guarded(before, after, form, here.path, own.tests)
-    if text is None:
-        raise NotConfinedError(_NOT_WRITTEN)
-    return change if text == after else replace(change, after=text.encode("latin-1"))
+    if not own.any():
+        return change
+    after = without_conditionals(tree.edited({path: change.after}), path)
+    merging = Merging(
+        change.before.decode("latin-1"),
+        without_conditionals(tree, path).decode("latin-1"),
+        after.decode("latin-1"),
+        next(entry.form for entry in tree.files if entry.path == path),
+        tree.preprocessed.conditionals(path).path,
+    )
+    text = merging.text(own.tests(merging.places))
+    return replace(change, after=text.encode("latin-1"))
 
 
 class _Own:
@@ -57,30 +71,45 @@ class _Own:
         self._configurations = configurations
         self._path = path
         self._units = tree.outline(path).units
+        self._has_conditionals = any(tree.preprocessed.conditionals(path).paths)
 
-    def tests(self, first: int, last: int) -> Sequence[Test]:
-        """The tests for a change of some lines: of the procedure in which they stand, or of all
-        procedures of the file."""
+    def any(self) -> bool:
+        """Whether a change of the file may rest on any."""
+        numbers = (n for n, unit in enumerate(self._units) if unit.kind in _PROCEDURES)
+        return self._has_conditionals or any(self._configuration(number) for number in numbers)
+
+    def tests(self, places: Sequence[Place]) -> list[Sequence[Test]]:
+        """The tests for each change: of the procedure in which it stands, or of the one that is
+        changed elsewhere."""
+        inside = [self._procedure(place) for place in places]
+        changed = {number for number in inside if number is not None}
+        return [self._of(changed if number is None else {number}) for number in inside]
+
+    def _of(self, numbers: Iterable[int]) -> Sequence[Test]:
+        found = {tuple(self._tests(number)) for number in numbers}
+        if len(found) > 1:
+            raise NotConfinedError("it serves several procedures")
+        return next(iter(found), ())
+
+    def _tests(self, number: int) -> Iterator[Test]:
+        found = self._configuration(number)
+        if isinstance(found, str):
+            raise NotConfinedError(found)
+        return iter(found)
+
+    def _procedure(self, place: Place) -> int | None:
+        """The innermost procedure around a change."""
         inside = [
             number
             for number, unit in enumerate(self._units)
-            if unit.first <= first and max(first - 1, last) <= unit.last
+            if unit.first <= place.first and max(place.first - 1, place.last) <= unit.last
         ]
-        if inside and self._units[inside[-1]].kind in _PROCEDURES:
-            return self._of(inside[-1])
-        numbers = (n for n, unit in enumerate(self._units) if unit.kind in _PROCEDURES)
-        return tuple(dict.fromkeys(test for number in numbers for test in self._of(number)))
+        return inside[-1] if inside and self._units[inside[-1]].kind in _PROCEDURES else None
 
-    def _of(self, number: int) -> Sequence[Test]:
+    def _configuration(self, number: int) -> tuple[Test, ...] | str:
         chain: list[str] = []
         at: int | None = number
         while at is not None:
             chain.insert(0, self._units[at].name)
             at = self._units[at].host
-        found = self._configurations.of(self._path, tuple(chain))
-        if isinstance(found, str):
-            raise NotConfinedError(f"{_NOT_WRITTEN}: {found}")
-        return found
-
-
-_PROCEDURES = frozenset({"program", "subroutine", "function", "module_procedure"})
+        return self._configurations.of(self._path, tuple(chain))

@@ -17,6 +17,7 @@ from asphalt.config.limits import USUAL_DEPTH
 from asphalt.config.passes import Pass
 from asphalt.diagnostics.change import Change
 from asphalt.diagnostics.model import DroppedReport, ProblemReport, ProcedureReport, SiteReport
+from asphalt.driver.configurations import without_conditionals
 from asphalt.driver.given_lines import accepted_now, as_given, given_place
 from asphalt.driver.left_behind import left_behind
 from asphalt.driver.overlap_reports import overlap_reports, procedure_report
@@ -159,9 +160,12 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
     places = _places(now, request)
     for number, (path, chain) in enumerate(places):
         request.watch(f"{path}: {chain[-1] or 'main'}", number, len(places))
-        located = next((one for one in now.units_of(path) if key_of(one)[1] == chain), None)
-        if located is None:
+        if not any(key_of(one)[1] == chain for one in now.units_of(path)):
             continue
+        if (text := without_conditionals(now, path)) != now.content(path):
+            now = now.edited({path: text})
+            analyses = analyses.followed_by(now)
+        located = next(one for one in now.units_of(path) if key_of(one)[1] == chain)
         if (why := left_behind(located, first, analyses, left)) is not None:
             left[path, chain] = ProblemReport(path, _lines(tree, path, chain)[0], why, note=True)
             continue

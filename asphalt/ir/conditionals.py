@@ -23,6 +23,14 @@ def change(trivia: Trivia) -> tuple[int, bool]:
     return (-1, False) if word == "endif" else (0, True)
 
 
+def is_conditional(trivia: Trivia) -> bool:
+    """Whether a line is a directive of a conditional, or one that the preprocessor removes: what
+    stays of the text in one configuration does not need it."""
+    if trivia.kind is TriviaKind.DEAD:
+        return True
+    return trivia.kind is TriviaKind.CPP and _DIRECTIVE.match(trivia.text) is not None
+
+
 def depth_before(unit: Unit, target: Leaf) -> int | None:
     """The number of conditionals that begin inside a unit and are open at a statement of it.
 

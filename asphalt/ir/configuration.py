@@ -6,8 +6,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+MARK = "!#asphalt "
+"""What begins a comment that stands for a line of the preprocessor, or for one that it removes."""
+
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _PLAIN = re.compile(r"defined\(\w+\)|\w+")
+_WEAK = re.compile(r"&&|\|\||[?,]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +24,8 @@ class Test:
     @property
     def condition(self) -> str:
         """A condition that holds exactly where the test comes out the same."""
-        text = self.text if _PLAIN.fullmatch(self.text) else f"({self.text})"
+        plain = _PLAIN.fullmatch(self.text) or (self.holds and not _WEAK.search(self.text))
+        text = self.text if plain else f"({self.text})"
         return text if self.holds else f"!{text}"
 
     @property

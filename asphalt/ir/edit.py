@@ -1,13 +1,45 @@
-"""Replace the statements of a list that a path leads to."""
+"""Edits of trees: each leaf, or the list of statements that a path leads to."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 
-from asphalt.ir.tree import Block, Branch, Do, Node
+from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit
 
 Rewrite = Callable[[tuple[Node, ...]], tuple[Node, ...]]
+
+
+def map_leaves(node: Node, change: Callable[[Leaf], Leaf]) -> Node:
+    """The node with every leaf changed, but not those of contained units."""
+    match node:
+        case Leaf():
+            return change(node)
+        case Do(head=head, body=body, end=end):
+            return Do(
+                change(head),
+                tuple(map_leaves(n, change) for n in body),
+                None if end is None else change(end),
+            )
+        case Branch(kind=kind, arms=arms, end=end):
+            mapped = tuple(
+                Arm(change(a.head), tuple(map_leaves(n, change) for n in a.body)) for a in arms
+            )
+            return Branch(kind, mapped, change(end))
+        case Block(kind=kind, head=head, body=body, end=end):
+            return Block(
+                kind, change(head), tuple(map_leaves(n, change) for n in body), change(end)
+            )
+        case Unit(head=start, contains=contains, end=end):
+            return replace(
+                node,
+                head=None if start is None else change(start),
+                spec=tuple(map_leaves(n, change) for n in node.spec),
+                body=tuple(map_leaves(n, change) for n in node.body),
+                contains=None if contains is None else change(contains),
+                end=change(end),
+            )
+    return node
 
 
 def rewrite_list(

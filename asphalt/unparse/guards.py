@@ -1,32 +1,29 @@
 """Changed lines of a file, under the conditions of the preprocessor for which they are proved.
 
-A line stands in the branches that the preprocessor took for the proof.  Where these do not test all
-that the proof rests on, the new lines get a condition of their own, with the old ones in ``#else``::
+A file is changed in one configuration: with a comment in place of each line that this configuration
+removes, and of each directive that says so (``selected``).  Here the changes go back into the file
+as it was.  Where the branches around a changed line do not test all that its proof rests on, the
+new lines get a condition of their own, with the old ones in ``#else``::
 
     #if defined(HAVE_MPI)
       integer :: asphalt_req(2)
     #endif
 
-So in every other configuration the file is compiled as it was.  The directives of the file all stay
-as they are, in their order: a change between two of them is compiled exactly where the text between
-them was.
+No other line of the file changes.  So in every other configuration the file is compiled as it was.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
-from asphalt.ir.configuration import Test, condition
+from asphalt.ir.configuration import MARK, Test, condition
 from asphalt.ir.source import Form
 
-Tests = Callable[[int, int], Sequence[Test]]
-"""The tests on which the change of some lines rests, by the first and last of them as they were,
-counted from 1; the last one may precede the first: lines are inserted in front of it."""
 Paths = Callable[[int], Sequence[Test] | None]
-"""The tests that led to a line, by its number; None: it is removed."""
+"""The tests that led to a line, by its number (from 1); None: it is removed."""
 
 _NEAR = 1  # unchanged lines between two changes that get one condition
 _GOES_ON = re.compile(r"&[ \t]*(?:!.*)?\r?\n?\Z")
@@ -34,97 +31,118 @@ _CONTINUED_FIXED = re.compile(r"     [^ 0\t\r\n]")
 _SILENT = re.compile(r"[ \t]*(?:![^$].*|!)?\r?\n?\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """The lines from a directive to the next one, which is the first of them but in the first
-    piece.  ``first``: the number of lines before them, ``head`` of those of the directive."""
+class NotConfinedError(Exception):
+    """A change reaches configurations for which it is not proved."""
+
+
+@dataclass(slots=True)
+class Place:
+    """A change: ``new`` lines in front of a line, or instead of some from there on.
+
+    ``first``: the number of that line, from 1; ``removed``: how many lines go; ``path``: the tests
+    that led there.
+    """
 
     first: int
-    head: int
-    lines: tuple[str, ...]
+    removed: int
+    new: list[str] = field(default_factory=list)
+    path: Sequence[Test] = ()
+
+    @property
+    def last(self) -> int:
+        """The number of the last line that goes, or of the line before the new ones."""
+        return self.first + self.removed - 1
 
 
-def guarded(before: str, after: str, form: Form, paths: Paths, tests: Tests) -> str | None:
-    """The text ``after``, with conditions around what differs from ``before``; None: lines of the
-    preprocessor differ, or lines that are removed."""
-    pieces = _pieces(before), _pieces(after)
-    if len(pieces[0]) != len(pieces[1]):
-        return None
-    out: list[str] = []
-    eol = "\r\n" if "\r\n" in before else "\n"
-    for old, new in zip(*pieces, strict=True):
-        if old.lines == new.lines:
-            out += new.lines
-            continue
-        path = paths(old.first + max(old.head, 1))
-        if path is None or old.lines[: old.head] != new.lines[: new.head]:
-            return None
-        out += new.lines[: new.head]
-        writer = _Writer(old, path, tests, form, eol)
-        out += writer.written(old.lines[old.head :], new.lines[new.head :])
-    return "".join(out)
+def lines_of(text: str) -> list[str]:
+    """The lines of a text with their ends."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
-def _pieces(text: str) -> list[_Piece]:
-    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
-    found: list[_Piece] = []
-    begin, head, number = 0, 0, 0
-    while number < len(lines):
-        if lines[number].startswith("#"):
-            found.append(_Piece(begin, head, tuple(lines[begin:number])))
-            begin = number
-            while lines[number].rstrip("\r\n").endswith("\\") and number + 1 < len(lines):
-                number += 1
-            head = number + 1 - begin
-        number += 1
-    found.append(_Piece(begin, head, tuple(lines[begin:])))
-    return found
+class Merging:
+    """The file ``before``, into which the changes from ``selected`` to ``after`` go."""
 
+    def __init__(self, before: str, selected: str, after: str, form: Form, paths: Paths) -> None:
+        self._old = lines_of(before)
+        self._shown = lines_of(selected)
+        self._new = lines_of(after)
+        self._fixed = form is Form.FIXED
+        self._paths = paths
+        self._eol = "\r\n" if "\r\n" in before else "\n"
+        if len(self._old) != len(self._shown):
+            raise NotConfinedError("lines are missing")
+        self.places = self._found()
 
-@dataclass(frozen=True, slots=True)
-class _Writer:
-    """Writes one piece, of which lines have changed."""
-
-    piece: _Piece
-    path: Sequence[Test]
-    tests: Tests
-    form: Form
-    eol: str
-
-    def written(self, old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
-        """The new lines, with conditions where they differ from the old ones."""
+    def text(self, tests: Sequence[Sequence[Test]]) -> str:
+        """The changed file; ``tests``: those on which the change at each place rests."""
+        out: list[str] = []
         at = 0
-        for (i, j), (k, n) in self._changes(old, new):
-            yield from new[at:k]
-            at = n
-            yield from self._one(i, old[i:j], new[k:n])
-        yield from new[at:]
+        for place, wanted in zip(self.places, tests, strict=True):
+            out += self._old[at : place.first - 1]
+            at = place.last
+            out += self._change(place, wanted)
+        return "".join((*out, *self._old[at:]))
 
-    def _one(self, at: int, old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
-        first = self.piece.first + self.piece.head + at + 1
-        known = set(self.path)
-        missing = [t for t in self.tests(first, first + len(old) - 1) if t not in known]
-        if not missing or all(map(_SILENT.match, (*old, *new))):
-            yield from new
+    def _change(self, place: Place, tests: Sequence[Test]) -> Iterator[str]:
+        old = self._old[place.first - 1 : place.last]
+        missing = [test for test in tests if test not in place.path]
+        if all(map(_SILENT.match, (*old, *place.new))):
+            yield from place.new
+            return
+        if not set(place.path) <= set(tests):
+            raise NotConfinedError(f"line {place.first} is compiled in fewer configurations")
+        if not missing:
+            yield from place.new
             return
         text = condition(missing)
-        if new:
-            yield f"#if {text}{self.eol}"
-            yield from self._ended(new)
+        if place.new:
+            yield f"#if {text}{self._eol}"
+            yield from self._ended(place.new)
             if old:
-                yield f"#else{self.eol}"
+                yield f"#else{self._eol}"
         else:
-            yield f"#if !({text}){self.eol}"
+            yield f"#if !({text}){self._eol}"
         yield from self._ended(old)
-        yield f"#endif{self.eol}"
+        yield f"#endif{self._eol}"
 
     def _ended(self, lines: Sequence[str]) -> Iterator[str]:
-        return (line if line.endswith("\n") else line + self.eol for line in lines)
+        return (line if line.endswith("\n") else line + self._eol for line in lines)
 
-    def _changes(
-        self, old: Sequence[str], new: Sequence[str]
-    ) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-        """The lines that differ: from and to in both, whole statements."""
+    def _found(self) -> list[Place]:
+        """The changes in the order of their places."""
+        inserted: dict[int, list[str]] = {}
+        gone: set[int] = set()
+        for i, j, k, n in self._differences():
+            old = [at for at in range(i, j) if not _is_mark(self._shown[at])]
+            gone.update(old)
+            fresh = [line for line in self._new[k:n] if not _is_mark(line)]
+            if fresh:
+                inserted.setdefault(old[0] if old else self._live(i), []).extend(fresh)
+        found: list[Place] = []
+        for at in range(len(self._old) + 1):
+            new = inserted.get(at, [])
+            last = found[-1].last if found else 0
+            if at in gone and not new and last == at and found[-1].removed:
+                found[-1].removed += 1
+            elif at in gone or new:
+                path = self._paths(at + 1) if at in gone else self._behind(at)
+                if path is None:
+                    raise NotConfinedError(f"line {at + 1} is removed")
+                found.append(Place(at + 1, int(at in gone), list(new), path))
+        return found
+
+    def _live(self, at: int) -> int:
+        """The number of lines in front of a place, without those before it that are removed."""
+        while at and self._paths(at) is None:
+            at -= 1
+        return at
+
+    def _behind(self, at: int) -> Sequence[Test] | None:
+        return self._paths(at) if at else ()
+
+    def _differences(self) -> list[list[int]]:
+        """What differs: from and to in the lines before and after, whole statements."""
+        old, new = self._shown, self._new
         found: list[list[int]] = []
         codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
         changes = [code[1:] for code in codes if code[0] != "equal"]
@@ -139,12 +157,19 @@ class _Writer:
                 found[-1][1], found[-1][3] = j, n
             else:
                 found.append([i, j, k, n])
-        return (((i, j), (k, n)) for i, j, k, n in found)
+        return found
 
     def _is_cut(self, lines: Sequence[str], at: int) -> bool:
         """Whether a line goes on with the statement of the line before."""
         if at >= len(lines):
             return False
-        if self.form is Form.FIXED:
+        if self._fixed:
             return _CONTINUED_FIXED.match(lines[at]) is not None
-        return at > 0 and _GOES_ON.search(lines[at - 1]) is not None
+        before = at - 1
+        while before >= 0 and _is_mark(lines[before]):
+            before -= 1
+        return before >= 0 and _GOES_ON.search(lines[before]) is not None
+
+
+def _is_mark(line: str) -> bool:
+    return line.lstrip().startswith(MARK)

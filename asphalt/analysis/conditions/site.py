@@ -12,6 +12,7 @@ from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.names.used_names import used_names
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Mark, Refused
+from asphalt.ir.conditionals import is_conditional
 from asphalt.ir.insertion import takes_declarations
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Include, Opaque, Raw, Use
@@ -192,7 +193,7 @@ def check_text(exchange: Exchange, start: int) -> Answer:
     first = heads[0]
     for leaf in heads:
         for trivia in leaf.lead:
-            if trivia.kind in (TriviaKind.CPP, TriviaKind.DEAD) and leaf is not first:
+            if trivia.kind is TriviaKind.CPP and leaf is not first and not is_conditional(trivia):
                 message = "preprocessor lines stand between the producer and the call"
                 return Refused(TEXT, message, leaf.span, trivia.text.strip())
         if leaf.frozen:

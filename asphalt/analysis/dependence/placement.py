@@ -28,14 +28,13 @@ from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.statement_accesses import CONCURRENT, FORALL, concurrent_indexes
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.names.openmp_sentinels import conditional_statements, sentinel_of
+from asphalt.ir.conditionals import is_conditional
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import DoHead, Guarded
 from asphalt.ir.tree import Node, leaves
 
 _PLAIN = frozenset({EffectKind.MPI, EffectKind.ASSUMED})
-_LINES_THAT_STAY = frozenset(
-    {TriviaKind.CPP, TriviaKind.CONDITIONAL, TriviaKind.DEAD, TriviaKind.DIRECTIVE}
-)
+_LINES_THAT_STAY = frozenset({TriviaKind.CPP, TriviaKind.CONDITIONAL, TriviaKind.DIRECTIVE})
 
 
 @dataclass(eq=False)
@@ -108,7 +107,7 @@ class Placement:
             skipped = self._skipped.get(id(leaf))
             if skipped is not None:
                 return f"{where} is skipped by the directive in line {skipped}"
-            stay = (t for t in leaf.lead if t.kind in _LINES_THAT_STAY)
+            stay = (t for t in leaf.lead if t.kind in _LINES_THAT_STAY and not is_conditional(t))
             if leaf.frozen or not all(only_accepts(t) for t in stay):
                 return f"{where} has a directive or a preprocessor line"
             if leaf.joined or ";" in leaf.trail.split("!")[0]:

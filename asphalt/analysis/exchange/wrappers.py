@@ -26,6 +26,7 @@ from asphalt.analysis.names.references import bind, expressions_of, passed_on
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.verdicts.verdict import Mark
+from asphalt.ir.conditionals import is_conditional
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, Ref, names_in
 from asphalt.ir.program import Located
 from asphalt.ir.source import TriviaKind
@@ -347,8 +348,8 @@ def _only_exchanges(inner: Exchange) -> OpaqueWrapper | None:
     """
     unit = inner.located.unit
     for leaf in leaves(unit):
-        kinds = {trivia.kind for trivia in leaf.lead}
-        if leaf.frozen or kinds & {TriviaKind.CPP, TriviaKind.DEAD, TriviaKind.CONDITIONAL}:
+        kinds = {trivia.kind for trivia in leaf.lead if not is_conditional(trivia)}
+        if leaf.frozen or kinds & {TriviaKind.CPP, TriviaKind.CONDITIONAL}:
             return OpaqueWrapper(f"{unit.name} depends on the preprocessor", leaf)
     if len(inner.place.levels) != 1 or inner.guarded:
         return OpaqueWrapper(f"{unit.name} exchanges under a condition or in a loop", inner.leaf)

@@ -15,6 +15,8 @@ from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.references import actions
 from asphalt.analysis.names.scopes import Scope, Scopes
+from asphalt.ir.conditionals import is_conditional
+from asphalt.ir.edit import map_leaves
 from asphalt.ir.expr import Lit, Op
 from asphalt.ir.program import Located
 from asphalt.ir.source import Trivia, TriviaKind
@@ -129,7 +131,14 @@ def movable_body(callee: Located, caller: Located, scopes: Scopes) -> tuple[Node
     _check_ways(unit)
     _check_specification(unit)
     _check_text(unit, own)
-    return _without_returns(unit.body, name, _jumps(own))
+    body = tuple(map_leaves(node, _without_conditionals) for node in unit.body)
+    return _without_returns(body, name, _jumps(own))
+
+
+def _without_conditionals(leaf: Leaf) -> Leaf:
+    """The statement without the conditionals of the preprocessor in front of it."""
+    lead = tuple(entry for entry in leaf.lead if not is_conditional(entry))
+    return leaf if len(lead) == len(leaf.lead) else replace(leaf, lead=lead)
 
 
 def _check_recursion(callee: Located, caller: Located, scopes: Scopes) -> None:
@@ -205,7 +214,7 @@ def _check_text(unit: Unit, own: list[Leaf]) -> None:
 def _check_lines(lead: tuple[Trivia, ...], name: str, allowed: tuple[str, ...]) -> None:
     """Check that there are only comments, and the preprocessor lines in ``allowed``."""
     for entry in lead:
-        if entry.kind in _OWN:
+        if entry.kind in _OWN or is_conditional(entry):
             continue
         word = entry.text.strip().removeprefix("#").strip()
         if entry.kind is not TriviaKind.CPP or not word.startswith(tuple(allowed) or ("\0",)):

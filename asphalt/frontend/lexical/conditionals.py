@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from asphalt.config.errors import InputError
-from asphalt.frontend.lexical.preprocess import has_cpp_lines, preprocess
+from asphalt.frontend.lexical.preprocess import is_preprocessed, preprocess
 from asphalt.frontend.lexical.source_text import SourceText
-from asphalt.ir.configuration import Test
+from asphalt.ir.configuration import MARK, Test
 
 _DIRECTIVE = re.compile(r"#[ \t]*(\w+)[ \t]*(.*)", re.S)
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -22,7 +22,7 @@ _ONE_DEFINED = re.compile(r"\(*(!?)\(*defined\((\w+)\)\)*\Z")
 _COMMENT = re.compile(r"/\*.*?\*/", re.S)
 _INCLUDED = re.compile(r'["<]([^">]*)[">]')
 _WORD = re.compile(r"[a-z_]\w*")
-_MARK = "asphalt_branch"
+_BRANCH = "asphalt_branch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def conditionals(
 ) -> Conditionals:
     """The conditionals of a file in the configuration ``defines``; none that is ``clear`` where
     the preprocessor fails."""
-    if not has_cpp_lines(source.text):
+    if not is_preprocessed(source.path, source.text, defines):
         return Conditionals()
     lines = source.text.split("\n")
     found = list(directives(lines))
@@ -144,6 +144,20 @@ def conditionals(
     )
 
 
+def selected(text: str, here: Conditionals) -> str:
+    """A text without its conditionals: the lines that stay, and a comment with a number in place
+    of each other one.  The preprocessor makes the same of it."""
+    lines = text.split("\n")
+    gone = {n for n, path in enumerate(here.paths, 1) if path is None}
+    for one in directives(lines):
+        if one.word in (*_BRANCHES, "endif"):
+            gone.update(range(one.first, one.last + 1))
+    end = "\r" if "\r\n" in text else ""
+    for number, at in enumerate(sorted(gone), 1):
+        lines[at - 1] = f"{MARK}{number}{end}"
+    return "\n".join(lines)
+
+
 def _marked(lines: Sequence[str], found: Sequence[Directive]) -> tuple[list[str], dict[int, int]]:
     """The lines with a mark behind each directive that begins a branch, and where the marks
     stand, by the first line of the directive."""
@@ -153,7 +167,7 @@ def _marked(lines: Sequence[str], found: Sequence[Directive]) -> tuple[list[str]
     for number, line in enumerate(lines, 1):
         marked.append(line)
         if number in behind:
-            marked.append(f"      {_MARK}")
+            marked.append(f"      {_BRANCH}")
             places[behind[number]] = len(marked)
     return marked, places
 
@@ -248,6 +262,30 @@ def _includes(line: str) -> bool:
 def macro_lines(lines: Sequence[str]) -> Iterator[MacroLine]:
     """The lines of a text that may define macros, whether they are compiled or not."""
     return _macro_lines(list(directives(lines)))
+
+
+def chooses_text(lines: Sequence[str]) -> bool:
+    """Whether a conditional of a header may choose among other lines than definitions of macros;
+    the one around all of it, which lets it count once, does not."""
+    found = list(directives(lines))
+    depth, guard = 0, _is_guarded(found)
+    heads = {number: one for one in found for number in range(one.first, one.last + 1)}
+    for number, line in enumerate(lines, 1):
+        one = heads.get(number)
+        if one is not None and number == one.first:
+            depth += (one.word in _OPENING) - (one.word == "endif")
+        text = line.strip()
+        if one is None and text and not text.startswith("!") and depth > guard:
+            return True
+        if one is not None and one.word == "include" and depth > guard:
+            return True
+    return False
+
+
+def _is_guarded(found: Sequence[Directive]) -> bool:
+    if len(found) < 3 or (found[0].word, found[1].word) != ("ifndef", "define"):
+        return False
+    return found[-1].word == "endif" and found[0].rest == found[1].rest.split(" ")[0]
 
 
 def _macro_lines(found: Sequence[Directive]) -> Iterator[MacroLine]:

@@ -49,15 +49,30 @@ def has_cpp_lines(text: str) -> bool:
     return "#" in text and _CPP_LINE.search(text) is not None
 
 
+PREPROCESSED = (".F", ".FOR", ".FTN", ".fpp", ".FPP", ".F90", ".F95", ".F03", ".F08", ".F18")
+"""The suffixes of files that compilers preprocess without being told to."""
+
+
+def is_preprocessed(path: str, text: str, defines: Sequence[str]) -> bool:
+    """Whether the preprocessor may change a file: it has lines for it, or its suffix says so and it
+    has the name of a macro."""
+    if has_cpp_lines(text):
+        return True
+    if not path.endswith(PREPROCESSED):
+        return False
+    names = (re.match(r"\w+", define) for define in defines)
+    return any(n and n[0] in text and re.search(rf"\b{n[0]}\b", text) for n in names)
+
+
 def preprocess(
     source: SourceText, defines: Sequence[str] = (), include_dirs: Sequence[str] = ()
 ) -> CppFacts | None:
-    """The facts of a file in the configuration ``defines``; None if it has no preprocessor lines.
+    """The facts of a file in the configuration ``defines``; None if it is not preprocessed.
 
     An included file that is not found counts as empty, and is named in ``missing``.  Raises
     InputError if the preprocessor reports an error, and if there is none.
     """
-    if not has_cpp_lines(source.text):
+    if not is_preprocessed(source.path, source.text, defines):
         return None
     lines = _LINE_NUMBERING.sub("#", source.text).split("\n")
     _refuse_devices(source, lines, include_dirs)

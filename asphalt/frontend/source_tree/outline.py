@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.config.errors import InputError
 from asphalt.frontend.lexical.cpp_facts import CppFacts
-from asphalt.frontend.lexical.preprocess import has_cpp_lines, preprocess
+from asphalt.frontend.lexical.preprocess import is_preprocessed, preprocess
 from asphalt.frontend.lexical.raw_text import (
     NameOccurrence,
     at_the_end,
@@ -112,7 +112,7 @@ def outlines(requests: Sequence[Request]) -> bytes:
 def outline(request: Request) -> Outline:
     """The outline of a file, with its ``problems``."""
     source = source_text(request.path, request.content, request.form, request.width)
-    cpp = has_cpp_lines(source.text)
+    cpp = is_preprocessed(source.path, source.text, request.defines)
     try:
         facts = preprocess(source, request.defines, request.include_dirs)
     except InputError as error:

@@ -12,7 +12,7 @@ from typing import cast
 
 from asphalt.config.limits import HEADER
 from asphalt.config.settings import Settings
-from asphalt.frontend.lexical.preprocess import has_cpp_lines
+from asphalt.frontend.lexical.preprocess import is_preprocessed
 from asphalt.frontend.lexical.source_text import OLD_LINE_ENDS, form_of, has_old_line_ends
 from asphalt.frontend.source_tree.cache import Cache, cache_directory, key_of, unpack
 from asphalt.frontend.source_tree.file_entry import FileEntry, batched
@@ -400,7 +400,7 @@ class Reader:
             self.problems.append(InputProblem(name, None, OLD_LINE_ENDS))
         self.contents[name] = content
         form = self.settings.form or form_of(Path(name))
-        cpp = has_cpp_lines(content.decode("latin-1"))
+        cpp = is_preprocessed(name, content.decode("latin-1"), self.settings.defines)
         headers = self.headers.digest(name, content) if cpp else b""
         directory = os.path.dirname(os.path.abspath(name))
         configuration = "\0".join([*self.settings.defines, "", *self.settings.include_dirs])

@@ -1,0 +1,348 @@
+"""Files of several configurations: changed in the one that was analysed, untouched in all others.
+
+The preprocessor decides what other configurations compile, so it is asked: what it makes of a file
+there must be the same before and after.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from asphalt.config.settings import Settings
+from asphalt.project import Outcome, Project
+from support.mpi_run import MPICH, OPENMPI, RUNTIME, Mpi, build, installed, run
+
+HALO = """\
+module lines
+#ifdef HAVE_MPI
+  use mpi
+#endif
+  implicit none
+contains
+  subroutine relax(a, b, w, n, left, right)
+    integer, intent(in) :: n, left, right
+    real(8), intent(inout) :: a(n), b(n), w(n)
+    integer :: i
+#if defined(HAVE_MPI)
+    integer :: ierr
+    call MPI_Sendrecv(a, n, MPI_DOUBLE_PRECISION, right, 1, b, n, MPI_DOUBLE_PRECISION, left, 1, &
+                      MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+#else
+    b = a
+#endif
+    do i = 1, n
+#ifdef SQUARES
+      w(i) = w(i)**2
+#else
+      w(i) = sqrt(w(i)) + 1
+#endif
+    end do
+    b(1) = b(1) + w(n)
+  end subroutine relax
+end module lines
+program main
+#ifdef HAVE_MPI
+  use mpi
+#endif
+  use lines
+  implicit none
+  integer :: ierr, me, np, step
+  real(8) :: a(1000), b(1000), w(1000)
+  me = 0
+  np = 1
+#ifdef HAVE_MPI
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+#endif
+  a = me + 0.5d0
+  b = 0
+  w = [(step*0.001d0, step = 1, 1000)]
+  do step = 1, 3
+    call relax(a, b, w, 1000, modulo(me - 1, np), modulo(me + 1, np))
+    a = a + b/3
+  end do
+  print *, me, sum(a), sum(b), sum(w)
+#ifdef HAVE_MPI
+  call MPI_Finalize(ierr)
+#endif
+end program main
+"""
+EXCHANGE = """\
+subroutine scatter(s, r, n, nz, np)
+#if defined(HAVE_MPI)
+  use mpi
+#endif
+  implicit none
+  integer, intent(in) :: n, nz, np
+  real(8) :: s(n,nz,np), r(n,nz,np)
+  integer :: z, p, i, ierr
+  ierr = 0
+#if defined(HAVE_MPI)
+  do z = 1, nz
+    do p = 1, np
+      do i = 1, n
+#ifdef SQUARES
+        s(i,z,p) = dble(i + z)**2/p
+#else
+        s(i,z,p) = dble(i + z)/p
+#endif
+      end do
+    end do
+  end do
+  call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, &
+                    MPI_COMM_WORLD, ierr)
+#else
+  s = 2
+  r = s
+#endif
+end subroutine scatter
+program main
+#if defined(HAVE_MPI)
+  use mpi
+#endif
+  implicit none
+  integer :: ierr, np
+  real(8), allocatable :: a(:,:,:), b(:,:,:)
+  np = 1
+#if defined(HAVE_MPI)
+  call MPI_Init(ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+#endif
+  allocate(a(10,16,np), b(10,16,np))
+  call scatter(a, b, 10, 16, np)
+  print *, sum(b)
+#if defined(HAVE_MPI)
+  call MPI_Finalize(ierr)
+#endif
+end program main
+"""
+CONFIGURATIONS = ((), ("HAVE_MPI",), ("SQUARES",), ("HAVE_MPI", "SQUARES"))
+
+
+def preprocessed(text: str, defines: Sequence[str], flags: Sequence[str] = ()) -> list[str]:
+    """The lines that a compiler sees of a text in free form."""
+    options = [f"-D{define}" for define in defines]
+    command = ["gfortran", "-E", "-P", "-cpp", *flags, *options, "-x", "f95-cpp-input", "-"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    return [line for line in done.stdout.splitlines() if line.strip()]
+
+
+def outcome(folder: Path, passes: Sequence[str], defines: Sequence[str], **texts: str) -> Outcome:
+    """What becomes of some files; ``name_suffix`` is the file ``name.suffix``."""
+    for name, text in texts.items():
+        (folder / ".".join(name.rsplit("_", 1))).write_text(text)
+    settings = Settings(tuple(defines), passes=tuple(passes), cache=False, jobs=1)
+    return Project(folder, settings=settings).outcome(tile=3)
+
+
+def changed(found: Outcome) -> str:
+    """The one file that is changed."""
+    (change,) = found.changes
+    return change.after.decode()
+
+
+@pytest.mark.parametrize(("text", "passes"), [(HALO, ["all"]), (EXCHANGE, ["prepush"])])
+@pytest.mark.parametrize("defines", CONFIGURATIONS)
+def test_other_configurations_are_compiled_as_they_were(
+    tmp_path: Path, text: str, passes: Sequence[str], defines: Sequence[str]
+) -> None:
+    after = changed(outcome(tmp_path, passes, ["HAVE_MPI"], main_F90=text))
+    assert after != text
+    same = preprocessed(text, defines) == preprocessed(after, defines)
+    assert same is (tuple(defines) != ("HAVE_MPI",))
+    dead = [line for line in text.splitlines() if "**2" in line or "b = a" in line]
+    assert [line for line in after.splitlines() if "**2" in line or "b = a" in line] == dead
+    assert "!#asphalt" not in after
+
+
+@pytest.mark.parametrize(("text", "passes"), [(HALO, ["all"]), (EXCHANGE, ["prepush"])])
+@pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH))
+def test_all_configurations_print_what_they_did(
+    tmp_path: Path, mpi: Mpi, text: str, passes: Sequence[str]
+) -> None:
+    (tmp_path / "source").mkdir()
+    found = outcome(tmp_path / "source", passes, ["HAVE_MPI"], main_F90=text)
+    (change,) = found.changes
+    for number, defines in enumerate(CONFIGURATIONS):
+        printed = []
+        for kind, content in (("before", text.encode()), ("after", change.after)):
+            place = tmp_path / f"{kind}{number}"
+            place.mkdir()
+            (place / "main.F90").write_bytes(content)
+            for entry in change.parameters:
+                header = f"integer, parameter :: asphalt_k_{entry.site} = 3, "
+                header += f"asphalt_d_{entry.site} = 2\n"
+                (place / "asphalt_params.inc").write_text(header)
+            sources = [RUNTIME, place / "main.F90"]
+            flags = ["-O1", "-w", *(f"-D{define}" for define in defines)]
+            ran = run(mpi, build(mpi, sources, place, flags), 3)
+            assert ran.code == 0, ran.stderr
+            printed.append(sorted(ran.stdout.splitlines()))
+        assert printed[0] == printed[1]
+
+
+def test_edits_inside_of_the_branch_need_no_condition(tmp_path: Path) -> None:
+    text = EXCHANGE.replace("#ifdef SQUARES\n        s(i,z,p) = dble(i + z)**2/p\n#else\n", "")
+    text = text.replace("dble(i + z)/p\n#endif\n", "dble(i + z)/p\n")
+    after = changed(outcome(tmp_path, ["prepush"], ["HAVE_MPI"], main_F90=text))
+    added = [line for line in after.splitlines() if line.startswith("#")]
+    given = [line for line in text.splitlines() if line.startswith("#")]
+    assert len(added) == len(given) + 2
+    assert after.count("#if defined(HAVE_MPI)\n  include 'asphalt_params.inc'\n") == 1
+    assert after.count("dble(i + z)/p") == 1
+
+
+CALLER = """\
+subroutine step(a, b, w, n, right)
+  use mpi
+  implicit none
+  integer, intent(in) :: n, right
+  real(8), intent(inout) :: a(n), b(n), w(n)
+  integer :: ierr
+  call MPI_Sendrecv(a, n, MPI_DOUBLE_PRECISION, right, 1, b, n, MPI_DOUBLE_PRECISION, &
+                    MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+  call work(w, n)
+  w(1) = w(1) + b(1)
+end subroutine step
+"""
+CALLEE = """\
+subroutine work(w, n)
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(inout) :: w(n)
+  integer :: i
+  do i = 1, n
+    w(i) = sqrt(w(i)) + 1
+  end do
+#ifdef DBL
+  call touch(w)
+#endif
+end subroutine work
+"""
+TRANSFERS = ["nonblocking", "motion"]
+
+
+def test_a_branch_of_a_called_procedure_is_a_condition_of_the_caller(tmp_path: Path) -> None:
+    after = changed(outcome(tmp_path, TRANSFERS, [], step_F90=CALLER, work_F90=CALLEE))
+    assert "#if !defined(DBL)\n" in after
+    assert preprocessed(after, ["DBL"]) == preprocessed(CALLER, ["DBL"])
+    assert "asphalt_isend" in "".join(preprocessed(after, []))
+
+
+def test_where_the_caller_is_not_preprocessed_it_stays(tmp_path: Path) -> None:
+    found = outcome(tmp_path, TRANSFERS, [], step_f90=CALLER, work_F90=CALLEE)
+    assert not found.changes
+    (procedure,) = found.procedures
+    assert procedure.ended == (
+        "the proof holds where !defined(DBL) (work.F90:9), and step.f90 is not preprocessed"
+    )
+
+
+def test_where_another_macro_of_the_name_is_defined_it_stays(tmp_path: Path) -> None:
+    caller = f"#define DBL\n{CALLER}"
+    found = outcome(tmp_path, TRANSFERS, [], step_F90=caller, work_F90=CALLEE)
+    assert not found.changes
+    (procedure,) = found.procedures
+    assert procedure.ended == (
+        "the proof holds where !defined(DBL) (work.F90:9), and DBL may be something else in step"
+    )
+
+
+def test_a_macro_that_changes_in_between_keeps_a_procedure(tmp_path: Path) -> None:
+    text = CALLEE.replace("#endif", "#endif\n#define DBL") + CALLER
+    found = outcome(tmp_path, TRANSFERS, [], both_F90=text)
+    assert not found.changes
+    (procedure,) = found.procedures
+    assert procedure.ended is not None
+    assert "DBL may be something else in step" in procedure.ended
+
+
+def test_a_header_that_defines_the_macro_keeps_a_procedure(tmp_path: Path) -> None:
+    (tmp_path / "config.h").write_text("#define DBL\n")
+    callee = CALLEE.replace("  call touch(w)\n", "  w(n) = 0\n")
+    found = outcome(
+        tmp_path, TRANSFERS, [], step_F90=CALLER, work_F90=f'#include "config.h"\n{callee}'
+    )
+    assert not found.changes
+
+
+def test_conditionals_in_included_statements_keep_a_procedure(tmp_path: Path) -> None:
+    callee = CALLEE.replace("#ifdef DBL\n  call touch(w)\n#endif\n", '#include "more.h"\n')
+    (tmp_path / "more.h").write_text("w(n) = 0\n")
+    assert outcome(tmp_path, TRANSFERS, [], step_F90=CALLER, work_F90=callee).changes
+    (tmp_path / "more.h").write_text("w(n) = 0\n#ifdef DBL\ncall touch(w)\n#endif\n")
+    found = outcome(tmp_path, TRANSFERS, [], step_F90=CALLER, work_F90=callee)
+    assert not found.changes
+    (procedure,) = found.procedures
+    assert procedure.ended == "more.h (work.F90:9) has conditionals of its own"
+
+
+def test_headers_that_only_define_macros_are_no_condition(tmp_path: Path) -> None:
+    callee = CALLEE.replace("#ifdef DBL\n  call touch(w)\n#endif\n", "")
+    header = "#ifndef MORE\n#define MORE\n#ifdef DBL\n#define K 8\n#endif\n#endif\n"
+    (tmp_path / "more.h").write_text(header)
+    work = f'#include "more.h"\n{callee}'
+    found = outcome(tmp_path, TRANSFERS, [], step_F90=CALLER, work_F90=work)
+    assert "#" not in changed(found)
+
+
+def test_a_caller_in_a_removed_line_is_a_condition(tmp_path: Path) -> None:
+    other = "subroutine other(a)\n  real(8) :: a(9)\n  a = 0\n#ifdef SAME\n"
+    other += "  call step(a, a, a, 9, 0)\n#endif\nend subroutine other\n"
+    work = CALLEE.replace("#ifdef DBL\n  call touch(w)\n#endif\n", "")
+    found = outcome(tmp_path, TRANSFERS, [], step_F90=CALLER, work_f90=work, other_F90=other)
+    assert "#if !defined(SAME)\n" in changed(found)
+
+
+def test_conditionals_that_play_no_part_are_no_condition(tmp_path: Path) -> None:
+    other = "subroutine other(a)\n  real(8) :: a(9)\n#ifdef SAME\n  a = 0\n#endif\nend subroutine\n"
+    work = CALLEE.replace("#ifdef DBL\n  call touch(w)\n#endif\n", "")
+    found = outcome(tmp_path, TRANSFERS, [], step_f90=CALLER, work_f90=work, other_F90=other)
+    assert "#" not in changed(found)
+
+
+@pytest.mark.parametrize(
+    ("define", "condition"),
+    [("N=64", "#if defined(N) && N == 64\n"), ("N", "#if defined(N) && N == 1\n")],
+)
+def test_the_values_of_macros_are_conditions(tmp_path: Path, define: str, condition: str) -> None:
+    work = CALLEE.replace("#ifdef DBL\n  call touch(w)\n#endif\n", "  w(n) = N\n")
+    found = outcome(tmp_path, TRANSFERS, [define], step_F90=CALLER, work_F90=work)
+    assert condition in changed(found)
+
+
+def test_a_macro_that_stands_for_a_name_keeps_a_procedure(tmp_path: Path) -> None:
+    work = CALLEE.replace("#ifdef DBL\n  call touch(w)\n#endif\n", "  w(n) = ROOT(w(n))\n")
+    found = outcome(tmp_path, TRANSFERS, ["ROOT=sqrt"], step_F90=CALLER, work_F90=work)
+    assert not found.changes
+    (procedure,) = found.procedures
+    assert procedure.ended == "no condition can ask whether the macro ROOT stands for sqrt"
+
+
+def test_a_build_with_openmp_is_another_configuration(tmp_path: Path) -> None:
+    work = CALLEE.replace("DBL", "_OPENMP")
+    after = changed(outcome(tmp_path, TRANSFERS, [], step_F90=CALLER, work_F90=work))
+    assert preprocessed(after, [], ["-fopenmp"]) == preprocessed(CALLER, [], ["-fopenmp"])
+    assert preprocessed(after, []) != preprocessed(CALLER, [])
+
+
+def test_a_file_that_is_compiled_twice_is_changed_in_one_of_both(tmp_path: Path) -> None:
+    text = "#ifdef SINGLE\n#define NAME step4\n#define KIND 4\n#else\n#define NAME step8\n"
+    text += "#define KIND 8\n#endif\n"
+    text += CALLER.replace("call work(w, n)", "w = sqrt(w)\n#ifdef SINGLE\n  w = w/2\n#endif")
+    after = changed(outcome(tmp_path, TRANSFERS, ["SINGLE"], step_F90=text))
+    assert preprocessed(after, []) == preprocessed(text, [])
+    assert preprocessed(after, ["SINGLE"]) != preprocessed(text, ["SINGLE"])
+
+
+def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
+    after = changed(outcome(tmp_path, ["prepush"], ["HAVE_MPI"], main_F90=EXCHANGE))
+    assert not outcome(tmp_path, ["prepush"], ["HAVE_MPI"], main_F90=after).changes
+    (tmp_path / "main.F90").unlink()
+    after = changed(outcome(tmp_path, ["all"], ["HAVE_MPI"], halo_F90=HALO))
+    assert not outcome(tmp_path, ["all"], ["HAVE_MPI"], halo_F90=after).changes
