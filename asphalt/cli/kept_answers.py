@@ -156,7 +156,9 @@ def _basis(paths: Sequence[Path], settings: Settings, question: str) -> list[str
         os.getcwd(),
         *map(str, paths),
         "settings",
-        repr((settings.defines, settings.include_dirs, settings.form, settings.width)),
+        repr(
+            (settings.defines, settings.include_dirs, settings.form, settings.forms, settings.width)
+        ),
         repr((settings.tile, settings.depth, sorted(settings.assume), settings.passes)),
         repr(settings.clone_limit),
     ]

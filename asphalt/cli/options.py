@@ -44,6 +44,7 @@ class CommonOptions:
             jobs=found.jobs if self.jobs is None else self.jobs,
             cache=found.cache and self.cache,
             form=found.form if self.form is None else self.form,
+            forms=found.forms if self.form is None else (),
             width=found.width if self.width is None else self.width,
             passes=found.passes if self.passes is None else self.passes,
             clone_limit=found.clone_limit if self.clone_limit is None else self.clone_limit,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from asphalt.config.assumptions import folded
@@ -21,9 +23,11 @@ class Settings:
 
     ``defines`` are ``NAME`` or ``NAME=VALUE`` and ``include_dirs`` directories, as a compiler takes
     them with -D and -I.  ``jobs`` None: one for each processor.  ``form`` and ``width`` None: from
-    the file's suffix.  ``tile`` None or 0: chosen on entry.  ``assume``: the names of assumptions
-    that the user accepts.  ``passes``: the transformations to apply.  ``clone_limit``: MiB that
-    copies of message buffers may take on a rank; None: the default.
+    the file's suffix and text.  ``forms``: patterns of file names, each with the form of the files
+    that it fits; the first one counts, before ``form``.  ``tile`` None or 0: chosen on entry.
+    ``assume``: the names of assumptions that the user accepts.  ``passes``: the transformations to
+    apply.  ``clone_limit``: MiB that copies of message buffers may take on a rank; None: the
+    default.
     """
 
     defines: tuple[str, ...] = ()
@@ -31,6 +35,7 @@ class Settings:
     jobs: int | None = None
     cache: bool = True
     form: Form | None = None
+    forms: tuple[tuple[str, Form], ...] = ()
     width: int | None = None
     tile: int | None = None
     depth: int | None = None
@@ -49,6 +54,15 @@ class Settings:
         _within("clone_limit", self.clone_limit, CLONES)
         object.__setattr__(self, "passes", in_order(self.passes))
         object.__setattr__(self, "assume", frozenset(folded(name) for name in self.assume))
+
+    def form_of(self, path: str) -> Form | None:
+        """The form of a file, as far as it is set."""
+        for pattern, form in self.forms:
+            whole = os.sep in pattern
+            own = os.path.abspath(path) if whole else os.path.basename(path)
+            if fnmatchcase(own, os.path.abspath(pattern) if whole else pattern):
+                return form
+        return self.form
 
 
 def load_settings(start_dir: Path, config_file: Path | None = None) -> Settings:
@@ -110,6 +124,7 @@ def _settings_from(path: Path, table: Mapping[str, object]) -> Settings:
             jobs=_integer("jobs", values.get("jobs")),
             cache=_boolean("cache", values.get("cache", True)),
             form=_form(values.get("form")),
+            forms=_forms(values.get("forms", {}), path.absolute().parent),
             width=_integer("width", values.get("width")),
             tile=_integer("tile", values.get("tile")),
             depth=_integer("depth", values.get("depth")),
@@ -156,6 +171,17 @@ def _boolean(name: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise UsageError(f"{name} must be true or false, not {value!r}")
     return value
+
+
+def _forms(value: object, folder: Path) -> tuple[tuple[str, Form], ...]:
+    if not isinstance(value, dict):
+        raise UsageError(f"forms must be a table of patterns of file names, not {value!r}")
+    found: list[tuple[str, Form]] = []
+    for pattern, name in value.items():
+        form = _form(name)
+        if form is not None:
+            found.append((pattern if os.sep not in pattern else str(folder / pattern), form))
+    return tuple(found)
 
 
 def _form(value: object) -> Form | None:

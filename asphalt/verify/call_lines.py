@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from asphalt.config.errors import InputError
-from asphalt.frontend.lexical.source_text import form_of
+from asphalt.frontend.lexical.source_text import form_by_content
 from asphalt.frontend.source_tree.outline import Outline, Request, outline
 
 # suffixes that mpi_f08 bindings and compilers add to a procedure's name
@@ -38,6 +38,7 @@ def line_of_call(path: Path, line: int, callee: str) -> int | None:
 def _outline(path: str) -> Outline | None:
     try:
         content = Path(path).read_bytes()
-        return outline(Request(path, content, form_of(path), None, (), ()))
+        form = form_by_content(path, content.decode("latin-1"))
+        return outline(Request(path, content, form, None, (), ()))
     except (OSError, InputError):
         return None

@@ -86,3 +86,17 @@ def test_what_is_not_a_setting(tmp_path: Path, line: str) -> None:
 def test_a_named_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         load_settings(tmp_path, tmp_path / "nowhere.toml")
+
+
+def test_the_form_of_single_files(tmp_path: Path) -> None:
+    (tmp_path / "asphalt.toml").write_text(
+        'form = "free"\nforms = { "*.fpp" = "free", "old/*.F" = "fixed" }\n'
+    )
+    found = load_settings(tmp_path)
+    assert found.form_of(str(tmp_path / "old" / "a.F")) is Form.FIXED
+    assert found.form_of(str(tmp_path / "new" / "a.F")) is Form.FREE
+    assert found.form_of("x/a.fpp") is Form.FREE
+    assert Settings(forms=(("a.f", Form.FREE),)).form_of("b.f") is None
+    (tmp_path / "asphalt.toml").write_text('forms = "free"\n')
+    with pytest.raises(UsageError, match="a table of patterns"):
+        load_settings(tmp_path)

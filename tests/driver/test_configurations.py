@@ -14,6 +14,7 @@ import pytest
 
 from asphalt.config.settings import Settings
 from asphalt.project import Outcome, Project
+from support.judging import NEST, program
 from support.mpi_run import MPICH, OPENMPI, RUNTIME, Mpi, build, installed, run
 
 HALO = """\
@@ -195,6 +196,15 @@ def test_edits_inside_of_the_branch_need_no_condition(tmp_path: Path) -> None:
     assert len(added) == len(given) + 2
     assert after.count("#if defined(HAVE_MPI)\n  include 'asphalt_params.inc'\n") == 1
     assert after.count("dble(i + z)/p") == 1
+
+
+def test_a_nest_in_a_branch_is_cut_together_with_a_call_behind_it(tmp_path: Path) -> None:
+    other = NEST.replace("do z = 1, nz", "do z = nz, 1, -1")
+    text = program(nest=f"#ifdef FORWARD\n{NEST}#else\n{other}#endif\n")
+    after = changed(outcome(tmp_path, ["prepush"], ["FORWARD"], exchange_F90=text))
+    assert preprocessed(after, []) == preprocessed(text, [])
+    assert preprocessed(after, ["FORWARD"]) != preprocessed(text, ["FORWARD"])
+    assert "#ifdef FORWARD\n  ! asphalt: MPI_Alltoall of site 'exchange'" in after
 
 
 CALLER = """\

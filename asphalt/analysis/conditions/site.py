@@ -43,10 +43,13 @@ BUFFER = Code(
 TEXT = Code(
     "ASP004",
     "the text cannot be edited safely",
-    "Between the producer and the call stand preprocessor lines, text that a macro has changed, a "
-    "label that is jumped to, or several statements on one line.  A proof for one configuration "
-    "of the preprocessor need not hold for another.",
-    "Put the statements on lines of their own, outside of preprocessor branches.",
+    "Between the producer and the call stands text that a macro has changed, a `#define` or "
+    "`#include`, a label that is jumped to, or several statements on one line.  Or it is not clear "
+    "for which configurations of the preprocessor the proof holds: the changed lines stand under "
+    "the conditions that the program had under the `-D` of the analysis, and these cannot be "
+    "repeated there.",
+    "Put the statements on lines of their own, without macros.  Where a macro is named, do not "
+    "define it between the two places.",
 )
 PARSERS = Code(
     "ASP005",

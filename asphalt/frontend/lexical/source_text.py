@@ -6,6 +6,7 @@ written back is what was read.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +42,28 @@ def form_of(path: str | Path) -> Form:
     return Form.FIXED if Path(path).suffix.lower() in _FIXED_SUFFIXES else Form.FREE
 
 
+_NO_LABEL = re.compile(
+    r"^(?![cCdD])(?:[ ]{0,3}[A-Za-z]\w*+(?:[ ]*[(=:,]|[ ]+[A-Za-z])|[ ]{0,4}&[ ]*\w)", re.M
+)
+"""A line of free form whose statement begins where fixed form has labels alone."""
+_FIXED_COMMENT = re.compile(r"^(?:\*|[cC](?:[ \t]*\r?$|[ \t]+[^=\s(%&]|[-*=+#!.$]))", re.M)
+"""A comment of fixed form that is no statement of free form."""
+
+
+def form_by_content(path: str | Path, text: str) -> Form:
+    """The form that gfortran assumes for a file of this name; free form where the name says fixed
+    form, and the text can be free form alone."""
+    form = form_of(path)
+    if form is Form.FREE or _NO_LABEL.search(text) is None or _FIXED_COMMENT.search(text):
+        return form
+    return Form.FREE
+
+
+OTHER_FORM = (
+    "read as free form: its suffix says fixed form, in which its lines are no statements (set the "
+    "form: --free, or forms in the settings)"
+)
+"""The note on files for which ``form_by_content`` is not that of the suffix."""
 OLD_LINE_ENDS = (
     "its lines end with CR alone, which compilers do not read: give them LF "
     "(tr '\\r' '\\n' < OLD > NEW)"

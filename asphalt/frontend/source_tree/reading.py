@@ -13,7 +13,13 @@ from typing import cast
 from asphalt.config.limits import HEADER
 from asphalt.config.settings import Settings
 from asphalt.frontend.lexical.preprocess import is_preprocessed
-from asphalt.frontend.lexical.source_text import OLD_LINE_ENDS, form_of, has_old_line_ends
+from asphalt.frontend.lexical.source_text import (
+    OLD_LINE_ENDS,
+    OTHER_FORM,
+    form_by_content,
+    form_of,
+    has_old_line_ends,
+)
 from asphalt.frontend.source_tree.cache import Cache, cache_directory, key_of, unpack
 from asphalt.frontend.source_tree.file_entry import FileEntry, batched
 from asphalt.frontend.source_tree.includes import (
@@ -36,13 +42,7 @@ from asphalt.frontend.source_tree.parts import (
     unread_parts,
 )
 from asphalt.frontend.source_tree.problems import InputProblem
-from asphalt.frontend.source_tree.scan import (
-    has_mpi_name,
-    joined_fixed,
-    joined_free,
-    sentinels_blanked,
-    words_in,
-)
+from asphalt.frontend.source_tree.scan import expands_to_mpi, has_mpi_name, searched, words_in
 from asphalt.frontend.source_tree.workers import Failed, attempted, shared_workers
 from asphalt.ir.source import Form
 from asphalt.ir.tree import File, Node, Unit
@@ -321,12 +321,8 @@ class Reader:
         if path not in self._searched:
             expanded = self.outline(path).expanded
             content = self.contents[path]
-            lowered = content.lower() if expanded is None else expanded.encode("latin-1")
-            join = joined_fixed if self.entries[path].form is Form.FIXED else joined_free
-            texts = [lowered, joined_free(lowered), join(lowered)]
-            if (seen := sentinels_blanked(lowered)) != lowered:
-                texts.append(join(seen))
-            self._searched[path] = b"\n".join(texts).decode("latin-1")
+            text = content if expanded is None else expanded.encode("latin-1")
+            self._searched[path] = searched(text.lower(), self.entries[path].form)
         return self._searched[path]
 
     def declarations(self, path: str, name: str) -> tuple[Node, ...] | None:
@@ -394,13 +390,14 @@ class Reader:
                 InputProblem(name, line, "not a text file: it contains a NUL byte")
             )
             return
+        text = content.decode("latin-1")
         if not content.strip():
             self.problems.append(InputProblem(name, None, "the file is empty"))
-        elif has_old_line_ends(content.decode("latin-1")):
+        elif has_old_line_ends(text):
             self.problems.append(InputProblem(name, None, OLD_LINE_ENDS))
         self.contents[name] = content
-        form = self.settings.form or form_of(Path(name))
-        cpp = is_preprocessed(name, content.decode("latin-1"), self.settings.defines)
+        form = self._form(name, text)
+        cpp = is_preprocessed(name, text, self.settings.defines)
         headers = self.headers.digest(name, content) if cpp else b""
         directory = os.path.dirname(os.path.abspath(name))
         configuration = "\0".join([*self.settings.defines, "", *self.settings.include_dirs])
@@ -411,15 +408,21 @@ class Reader:
         lines = content.count(b"\n") + (not content.endswith(b"\n") and content != b"")
         self.entries[name] = FileEntry(name, form, len(content), lines, has_mpi, cpp, key)
 
+    def _form(self, name: str, text: str) -> Form:
+        """The form of a file: as it is set, or as its suffix and text say."""
+        if (form := self.settings.form_of(name)) is not None:
+            return form
+        if (form := form_by_content(name, text)) is not form_of(name):
+            self.problems.append(InputProblem(name, None, OTHER_FORM, note=True))
+        return form
+
     def _brings_mpi(self, path: str, content: bytes, cpp: bool) -> bool:
         """Whether what the file includes, or a macro of the configuration, makes an MPI name."""
         if cpp and self.headers.hold(path, content, [b"mpi_"]):
             return True
         lowered = content.lower()
-        for define in self.settings.defines:
-            name, _, value = define.lower().partition("=")
-            if "mpi_" in value and name.partition("(")[0].encode() in lowered:
-                return True
+        if expands_to_mpi(self.settings.defines, lowered):
+            return True
         if b"include" not in lowered:
             return False
         names = [name for name in included_names(content) if not is_mpi_header(name)]

@@ -139,6 +139,15 @@ def has_mpi_name(data: bytes, form: Form) -> bool:
     return False
 
 
+def expands_to_mpi(defines: Iterable[str], lowered: bytes) -> bool:
+    """Whether a file may hold a macro of some definitions that stands for an MPI name."""
+    for define in defines:
+        name, _, value = define.lower().partition("=")
+        if "mpi_" in value and name.partition("(")[0].encode() in lowered:
+            return True
+    return False
+
+
 _SENTINEL_AHEAD = re.compile(rb"^([ \t]*)[!c*]\$(?:[a-z]{3})?(?=[ \t0-9&])", re.M)
 
 
@@ -159,6 +168,15 @@ def words_in(lowered: bytes) -> Iterator[str]:
         yield from _WORD.findall(joined_free(text).decode("latin-1"))
         for line in joined_fixed(text).decode("latin-1").split("\n"):
             yield from names_in_code(line, Form.FIXED)
+
+
+def searched(lowered: bytes, form: Form) -> str:
+    """Text that holds every name of a file, those that its lines cut and hide included."""
+    join = joined_fixed if form is Form.FIXED else joined_free
+    texts = [lowered, joined_free(lowered), join(lowered)]
+    if (seen := sentinels_blanked(lowered)) != lowered:
+        texts.append(join(seen))
+    return b"\n".join(texts).decode("latin-1")
 
 
 def joined_free(lowered: bytes) -> bytes:

@@ -290,7 +290,7 @@ class Tree:
 
     def _mentions_key(self) -> str:
         own = self.settings
-        settings = repr((own.defines, own.include_dirs, own.form, own.width))
+        settings = repr((own.defines, own.include_dirs, own.form, own.forms, own.width))
         return key_of("mentions", os.getcwd(), *map(str, self.roots), settings)
 
     def mpi_calls(self) -> tuple[MpiMention, ...]:

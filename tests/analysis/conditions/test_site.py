@@ -26,7 +26,6 @@ call MPI_Ialltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION,
 call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
 """
 COUNTS = "allocate(counts(np), displs(np))\ncounts = n*nz\ndispls = [(n*nz*(p-1), p=1,np)]\n"
-REVERSED = NEST.replace("do z = 1, nz", "do z = nz, 1, -1")
 COMPONENT = """\
 type :: pair
   real(8), allocatable :: s(:,:,:)
@@ -147,16 +146,6 @@ CASES = (
         "expression",
         program(call=CALL.replace("(s,", "((s),")),
         program(call=CALL.replace("(s,", "(s(:,:,:),")),
-    ),
-    Case(
-        "ASP004",
-        "other-nest-in-another-configuration",
-        program(
-            nest=f"#ifdef FORWARD\n{NEST}#else\n{REVERSED}#endif\n",
-        ),
-        program(nest=NEST),
-        suffix=".F90",
-        defines=("FORWARD",),
     ),
     Case(
         "ASP004",

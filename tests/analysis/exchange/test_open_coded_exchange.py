@@ -128,9 +128,9 @@ REFUSED = {
         program(RECEIVES + "!$ pending = pending + 0\n" + SENDS + WAIT),
         "ASP705",
     ),
-    "a branch of the preprocessor between them": (
+    "messages that another configuration would receive": (
         program(RECEIVES + "#ifdef X\n" + SENDS + "#else\n" + SENDS + "#endif\n" + WAIT),
-        "ASP004",
+        "ASP073",
     ),
     "a print between them": (program(RECEIVES + "print *, me\n" + SENDS + WAIT), "ASP072"),
     "work between them": (program(RECEIVES + SENDS + "s(1,1,me) = 3\n" + WAIT), "ASP072"),

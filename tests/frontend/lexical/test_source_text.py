@@ -5,7 +5,12 @@ from pathlib import Path
 import pytest
 
 from asphalt.config.errors import InputError
-from asphalt.frontend.lexical.source_text import form_of, read_source, source_text
+from asphalt.frontend.lexical.source_text import (
+    form_by_content,
+    form_of,
+    read_source,
+    source_text,
+)
 from asphalt.ir.source import Form
 
 
@@ -68,3 +73,35 @@ def test_missing_file_and_directory(tmp_path: Path) -> None:
     for path in (tmp_path / "none.f90", tmp_path):
         with pytest.raises(InputError, match="cannot be read"):
             read_source(path)
+
+
+FREE = "subroutine s(a)\nreal :: a\na = 1\nend\n"
+
+
+@pytest.mark.parametrize(
+    "text", [FREE, "  integer :: i\nmodule m\nend\n", "use mpi\n", "x(1) = 2 + &\n  3\n", " &b\n"]
+)
+def test_text_that_is_free_form_alone(text: str) -> None:
+    assert form_by_content("a.F", text) is Form.FREE
+    assert form_by_content("a.f90", text) is Form.FREE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "      subroutine s(a)\nc     a is set\n      a = 1\n      end\n",
+        f"C\n{FREE}",
+        f"* x\n{FREE}",
+        "c = 1\n",
+        "call s\n",
+        "d = 1\n",
+        "\tx = 1\n",
+        "10    continue\n",
+        "      a = b\n     &  + c\n",
+        "#ifdef X\n      end\n#endif\n",
+        "",
+    ],
+)
+def test_text_that_may_be_fixed_form(text: str) -> None:
+    assert form_by_content("a.F", text) is Form.FIXED
+    assert form_by_content("a.f90", text) is Form.FREE

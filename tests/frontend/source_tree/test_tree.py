@@ -460,3 +460,17 @@ def test_the_index_is_there_for_interfaces(load: Load, tmp_path: Path) -> None:
     found = tree.index(str(tmp_path / "work.f90"))
     assert [unit.name for unit in found.units] == ["work", "exchange", "plain"]
     assert found.called == {"mpi_alltoall"}
+
+
+def test_a_free_form_text_under_a_suffix_of_fixed_form(tmp_path: Path) -> None:
+    text = "subroutine {}(a, comm)\nuse mpi\ncall MPI_Barrier(comm, &\n  a)\nend\n"
+    for name in "ab":
+        (tmp_path / f"{name}.F").write_text(text.format(name))
+    tree = load_tree([tmp_path], Settings(cache=False, jobs=1))
+    assert [entry.form for entry in tree.files] == [Form.FREE, Form.FREE]
+    assert len(tree.mpi_calls()) == 2
+    (note,) = tree.notes
+    assert note.message.startswith("read as free form")
+    assert note.message.endswith("(and in 1 more places)")
+    fixed = Settings(cache=False, jobs=1, forms=(("b.F", Form.FIXED),))
+    assert [entry.form for entry in load_tree([tmp_path], fixed).files] == [Form.FREE, Form.FIXED]

@@ -1,3 +1,4 @@
+#define SCALE 2
 program exchange
   use mpi
   implicit none
@@ -9,11 +10,7 @@ program exchange
   call MPI_Init(ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
   allocate(s(n,nz,np), r(n,nz,np))
-#ifdef DOUBLED
-  scale = 2
-#else
-  scale = 1
-#endif
+  scale = SCALE
   do z = 1, nz
     s(:,z,:) = scale*z
   end do

@@ -1,3 +1,4 @@
+#define SCALE(x) 2*x
 program exchange
   use mpi
   implicit none
@@ -9,14 +10,11 @@ program exchange
   call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
   allocate(s(n,nz,np), r(n,nz,np))
   do z = 1, nz
-#ifdef DOUBLED
-    s(:,z,:) = 2*z
-#else
-    s(:,z,:) = z
-#endif
+    s(:,z,:) = SCALE(z)
   end do
   call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, &
                     MPI_COMM_WORLD, ierr)
   print *, sum(r)
   call MPI_Finalize(ierr)
-end program exchange
+end #define SCALE(x) 2*x
+program exchange
