@@ -207,6 +207,35 @@ def test_a_nest_in_a_branch_is_cut_together_with_a_call_behind_it(tmp_path: Path
     assert "#ifdef FORWARD\n  ! asphalt: MPI_Alltoall of site 'exchange'" in after
 
 
+_BRANCHES = """\
+subroutine sums(h, w, n)
+{use}  implicit none
+  integer, intent(in) :: n
+  real(8), intent(inout) :: h(n), w(n)
+  integer :: i
+{declared}  call mpi_sendrecv(h, n, mpi_real8, 0, 1, t, n, mpi_real8, 0, 1, mpi_comm_self, &
+                    mpi_status_ignore, e)
+#endif
+  do i = 1, n
+    w(i) = sqrt(w(i))
+  end do
+#ifdef PARALLEL
+  h = t
+#endif
+end subroutine
+"""
+_USE = "#ifdef PARALLEL\n  use mpi\n#endif\n"
+_OWN = "  real(8) :: t(n)\n  integer :: e\n"
+
+
+@pytest.mark.parametrize("between", ["", "#endif\n#ifdef PARALLEL\n"])
+def test_a_branch_that_begins_with_declarations_takes_more(tmp_path: Path, between: str) -> None:
+    text = _BRANCHES.format(use=_USE, declared=f"#ifdef PARALLEL\n{_OWN}{between}")
+    after = changed(outcome(tmp_path, ["all"], ["PARALLEL"], sums_F90=text))
+    assert preprocessed(after, []) == preprocessed(text, [])
+    assert "asphalt_isend" in "".join(preprocessed(after, ["PARALLEL"]))
+
+
 CALLER = """\
 subroutine step(a, b, w, n, right)
   use mpi

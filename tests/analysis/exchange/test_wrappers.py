@@ -179,7 +179,9 @@ REFUSED = {
             "comm, ierr", "comm, request, ierr")
         + "call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)\n"
     ).replace("    integer :: request\n", ""),
-    "preprocessor": wrapper("#ifdef PARALLEL\n" + CALL + "#else\n" + CALL + "#endif\n"),
+    "preprocessor": wrapper(
+        "#define SWAP MPI_Alltoall\n" + CALL.replace("MPI_Alltoall", "SWAP")
+    ),
     "another-entry": wrapper(CALL + "return\nentry swop(s, r, n, comm)\nr(1) = 0\n"),
     "saves-everything": wrapper("k = k + 1\n" + CALL, f"save\n{DECLARE}integer :: ierr, k\n"),
     "module-variable": wrapper("calls = calls + 1\n" + CALL),
@@ -360,3 +362,11 @@ def test_levels_are_not_counted(tmp_path: Path) -> None:
     )
     called = {site.report.unit: site.report for site in sites(tmp_path, text)}
     assert called["exchange"].code == "ASP008"
+
+
+def test_a_branch_of_the_preprocessor_in_a_wrapper_is_a_condition(tmp_path: Path) -> None:
+    body = f"#ifdef PARALLEL\n{CALL}#else\n{CALL}#endif\n"
+    (tmp_path / "exchange.F90").write_text(program(wrapper(body)))
+    (change,) = Project(tmp_path, settings=SETTINGS).transform()
+    assert change.after.count(b"#if !defined(PARALLEL)\n") > 0
+    assert b"  call swap(a, b, m*nz, MPI_COMM_WORLD)\n#endif\n" in change.after
