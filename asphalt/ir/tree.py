@@ -55,6 +55,11 @@ class Leaf(_Remembering):
         return 0 if self.span is None else self.span.first
 
     @property
+    def is_hidden(self) -> bool:
+        """Whether the statement stands behind ``!$``: only a compilation with OpenMP has it."""
+        return self.frozen and ":" not in self.head and self.head.lstrip(" \t")[1:2] == "$"
+
+    @property
     def action(self) -> What:
         """The action of the statement: of a one-line IF, WHERE or FORALL, the statement in it."""
         return self.what.action if isinstance(self.what, Guarded) else self.what
@@ -200,6 +205,16 @@ def _leaves_below(node: Do | Branch | Block | Unit | File) -> Iterator[Leaf]:
 def _leaves_of(nodes: Iterable[Node]) -> Iterator[Leaf]:
     for node in nodes:
         yield from leaves(node)
+
+
+def with_first_leaf(node: Node, leaf: Leaf) -> Node:
+    """A statement or construct with another first leaf."""
+    match node:
+        case Leaf():
+            return leaf
+        case Branch(arms=arms):
+            return replace(node, arms=(replace(arms[0], head=leaf), *arms[1:]))
+    return replace(node, head=leaf)
 
 
 def once(node: N, find: Callable[[N], T]) -> T:

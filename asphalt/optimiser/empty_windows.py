@@ -195,9 +195,8 @@ class EmptyWindows:
     ) -> Stop | None:
         """Why the transfer may not pass a statement."""
         other = siblings[position]
-        why = self.order.place.fixed(other)
-        if why is None and not self._has_splits(other):
-            why = self.order.place.bound(other)
+        place = self.order.place
+        why = place.fixed(other) if self._has_splits(other) else place.stays(other)
         if why is not None:
             return Stop(other, why)
         why = self._calls(moved.split.call, other, forwards)

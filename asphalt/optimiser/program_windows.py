@@ -190,7 +190,7 @@ class OwnWindows:
         if can_check(self.facts) and self.order.sizes_for(*pair) is not None:
             return None
         for one in (other, node):
-            bound = self.order.place.bound(one)
+            bound = self.order.place.stays(one)
             if bound is not None:
                 return self._given(bound if one is other else f"it cannot move: {bound}")
         why = self.order.calls.why_not(*pair)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,10 +15,11 @@ from asphalt.analysis.data_flow.passed_readings import may_be_passed
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.effects.uncalled import transitive_callees
 from asphalt.analysis.messages.messages import Messages
+from asphalt.analysis.names.parallel_loops import threads_of
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.assumptions import FATAL, TIMERS
-from asphalt.config.passes import Pass
+from asphalt.config.passes import BESIDE_THREADS, Pass
 from asphalt.diagnostics.site_names import site_name
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Judge, Model, Price
@@ -90,7 +91,7 @@ class Workshop:
         self.path = path
         self.chain = chain
         self.options = options
-        self.passes = options.passes
+        self.passes = self._passes()
         self.context = context
         self.given = context.given
         self.analyses = (context.analyses or Analyses(tree)).under(options.accepted)
@@ -106,6 +107,16 @@ class Workshop:
             replace(module.TRANSFORMATION, check=partial(module.check, limit=options.clone_limit))
             for module in (renaming, array_expansion, receive_queues, buffered_sends)
         )
+
+    def _passes(self) -> Collection[str]:
+        """The passes that may be applied to the unit: beside threads, those that leave loops whole
+        and write no statement of the user anew."""
+        unit = self.located(self.tree).unit
+        found = threads_of(unit)
+        own = (leaf for node in unit.body for leaf in leaves(node))
+        if not found.loops and found.unknown is None and not any(leaf.is_hidden for leaf in own):
+            return self.options.passes
+        return [one for one in self.options.passes if one in BESIDE_THREADS]
 
     def for_unit(self, tree: Tree, path: str, chain: tuple[str, ...]) -> Workshop:
         """A workshop for another unit, with the same options, of a tree that was made here."""

@@ -19,8 +19,6 @@ from support.places import ROOT
 __all__ = ["MPICH", "OPENMPI", "SMPI", "Mpi"]
 RUNTIME = ROOT / "fortran_runtime" / "asphalt_rt.f90"
 
-_ENVIRONMENT = {"OMP_NUM_THREADS": "1"}
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -89,9 +87,14 @@ def link(
 
 
 def run(
-    mpi: Mpi, program: Path, ranks: int, arguments: Sequence[str] = (), timeout: float = 60.0
+    mpi: Mpi,
+    program: Path,
+    ranks: int,
+    arguments: Sequence[str] = (),
+    timeout: float = 60.0,
+    threads: int = 1,
 ) -> Outcome:
-    """Run a program on ``ranks`` ranks in its own folder.
+    """Run a program on ``ranks`` ranks in its own folder, with so many threads of OpenMP each.
 
     A run that takes longer than ``timeout`` seconds is killed: exit code 124.
     """
@@ -101,7 +104,7 @@ def run(
         platform = program.parent / "cluster.xml"
         platform.write_text(cluster.xml())
         command = simgrid.command(ranks, program.resolve(), platform, cluster.costs)
-    return _finished([*command, *arguments], program.parent, timeout)
+    return _finished([*command, *arguments], program.parent, timeout, threads)
 
 
 def same_lines(
@@ -122,8 +125,9 @@ def same_lines(
     return printed[0]
 
 
-def _finished(command: Sequence[str], folder: Path, timeout: float) -> Outcome:
-    done = process.run(command, folder, timeout, settings=_ENVIRONMENT)
+def _finished(command: Sequence[str], folder: Path, timeout: float, threads: int = 1) -> Outcome:
+    environment = {"OMP_NUM_THREADS": str(threads)}
+    done = process.run(command, folder, timeout, settings=environment)
     stdout, stderr = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
     if done.status is None:
         return Outcome(124, stdout, stderr + f"\nno end after {timeout:g} s")

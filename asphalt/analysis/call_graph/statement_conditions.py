@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from asphalt.analysis.names.openmp_sentinels import hidden_statements, may_jump, threaded_nodes
+from asphalt.analysis.names.openmp_sentinels import hidden_statements, may_jump
+from asphalt.analysis.names.parallel_loops import threaded_leaves
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, OpaqueExpr, Section
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import (
@@ -82,7 +83,7 @@ class UnitFlow:
         self._loop_names: dict[str, tuple[int, int]] = {}
         self._list_count = 0
         self._lists: tuple[int, ...] = ()
-        self._threaded = threaded_nodes(unit)
+        self._threaded = threaded_leaves(unit)
         self._hidden(tuple(leaf for node in unit.spec for leaf in leaves(node)), (), ())
         for self._top, node in enumerate(unit.body):
             self._node(node, (), (), plain=True)
@@ -158,7 +159,7 @@ class UnitFlow:
         conditions: tuple[Condition, ...],
         loops: tuple[tuple[int, int], ...],
     ) -> ConditionedStatement:
-        threaded = self._top in self._threaded
+        threaded = id(leaf) in self._threaded
         found = ConditionedStatement(
             what, leaf, self._position, plain, conditions, loops, self._lists, threaded
         )

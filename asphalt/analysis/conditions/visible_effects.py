@@ -56,8 +56,9 @@ DIRECTIVE = Code(
     "ASP705",
     "an OpenMP or OpenACC directive",
     "The nest or the call is in a parallel region, or contains one: MPI calls must not move into "
-    "it, and the iterations of a worksharing loop are not executed in order.  Or the procedure "
-    "has statements behind `!$`, which asphalt does not analyse.",
+    "it, and the iterations of a worksharing loop are not executed in order.  Or a statement "
+    "behind `!$` stands in the nest or between nest and call, or the procedure has one that "
+    "asphalt does not understand.",
     "There is no remedy yet: the exchange is not transformed.",
     7,
 )
@@ -204,6 +205,10 @@ def check_directives(exchange: Exchange, start: int) -> Answer:
         if found:
             return Refused(DIRECTIVE, f"line {leaf.line} has the directive {found[0]}", leaf.span)
     nodes = exchange.place.siblings[start : exchange.place.position + 1]
+    for leaf in (leaf for node in nodes for leaf in leaves(node)):
+        if leaf.is_hidden:
+            message = f"line {leaf.line} is for OpenMP alone: {leaf.body}"
+            return Refused(DIRECTIVE, message, leaf.span)
     inside = {id(leaf) for node in nodes for leaf in leaves(node)}
     regions: tuple[str, ...] = ()
     for node in exchange.scope.unit.body:

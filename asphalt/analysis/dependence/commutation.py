@@ -115,7 +115,7 @@ class Independence:
 
     def _why_not(self, first: Node, second: Node) -> str | None:
         for node in (first, second):
-            reason = self.place.bound(node)
+            reason = self.place.stays(node)
             if reason is not None:
                 return reason
         return self.calls.why_not(first, second) or self._data(first, second)
@@ -151,7 +151,7 @@ class Independence:
         return {}
 
     def _sizes_for(self, first: Node, second: Node) -> frozenset[str] | None:
-        if any(self.place.bound(node) is not None for node in (first, second)):
+        if any(self.place.stays(node) is not None for node in (first, second)):
             return None
         if self.calls.why_not(first, second) is not None:
             return None
@@ -346,7 +346,7 @@ class Independence:
             known = buffers.get(id(access.leaf), set())
             if (access.storage, access.path, access.mode) not in known:
                 found.append(access)
-        return tuple(found)
+        return (*found, *self.place.threads.accesses(node))
 
     def by_others(self, leaf: Leaf) -> tuple[Access, ...]:
         """The accesses of other ranks to window memory of the unit before a call that starts or

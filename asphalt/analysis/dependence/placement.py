@@ -21,13 +21,14 @@ from asphalt.analysis.dependence.loop_exits import (
     loops_in,
     loops_to,
 )
+from asphalt.analysis.dependence.threads import LoopThreads
 from asphalt.analysis.directives.directives import only_accepts
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.memory.accesses import ALIASED, Effect, EffectKind
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.statement_accesses import CONCURRENT, FORALL, concurrent_indexes
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
-from asphalt.analysis.names.openmp_sentinels import conditional_statements, sentinel_of
+from asphalt.analysis.names.openmp_sentinels import is_threading
 from asphalt.ir.conditionals import is_conditional
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import DoHead, Guarded
@@ -45,13 +46,29 @@ class Placement:
     messages: Messages
 
     def bound(self, node: Node) -> str | None:
-        """Why a statement or construct cannot move, whatever its neighbours are."""
+        """Why a statement or construct cannot move, in parts or as a whole, whatever its neighbours
+        are."""
         if id(node) not in self._bounds:
             self._bounds[id(node)] = node, self.fixed(node) or self._unknown_part(node)
         return self._bounds[id(node)][1]
 
     @cached_property
     def _bounds(self) -> dict[int, tuple[Node, str | None]]:
+        return {}
+
+    def stays(self, node: Node) -> str | None:
+        """Why a statement or construct cannot move as a whole, whatever its neighbours are.
+
+        Parallel loops move with their directives, and lines for OpenMP alone with their sentinels.
+        """
+        if id(node) not in self._staying:
+            why = self._fixed_by(node, whole=True)
+            reason = self._unknown_part(node) if why is None else why.why
+            self._staying[id(node)] = node, reason
+        return self._staying[id(node)][1]
+
+    @cached_property
+    def _staying(self) -> dict[int, tuple[Node, str | None]]:
         return {}
 
     def fixed(self, node: Node) -> str | None:
@@ -61,7 +78,10 @@ class Placement:
 
     def fixed_by(self, node: Node) -> MissingSource | None:
         """The reason of ``fixed``, with the unknown module, if there is one."""
-        why = self._form(node)
+        return self._fixed_by(node, whole=False)
+
+    def _fixed_by(self, node: Node, whole: bool) -> MissingSource | None:
+        why = self._form(node, whole)
         if why is not None:
             return MissingSource(why)
         volatile = self._volatile(node)
@@ -98,17 +118,29 @@ class Placement:
         }
         return bool(own) and not own & outer
 
-    def _form(self, node: Node) -> str | None:
+    def _form(self, node: Node, whole: bool) -> str | None:
         """Why the form of a statement or construct, or its lines, fix it."""
-        if self._unit is not None:
-            return self._unit
+        unclear = self.threads.unclear or self.threads.around(node)
+        if unclear is not None:
+            return unclear
+        if whole:
+            unclear = self.threads.why_unknown(node)
+            if unclear is not None:
+                return unclear
+        parallel = {
+            id(leaf)
+            for one in (self.threads.threads.inside(node) if whole else ())
+            for leaf in leaves(one.loop)
+        }
         for leaf in leaves(node):
             where = f"line {line_of(leaf)}"
             skipped = self._skipped.get(id(leaf))
             if skipped is not None:
                 return f"{where} is skipped by the directive in line {skipped}"
-            stay = (t for t in leaf.lead if t.kind in _LINES_THAT_STAY and not is_conditional(t))
-            if leaf.frozen or not all(only_accepts(t) for t in stay):
+            stays = (t for t in leaf.lead if t.kind in _LINES_THAT_STAY and not is_conditional(t))
+            stay = [t for t in stays if not (id(leaf) in parallel and is_threading(t))]
+            hidden = whole and leaf.is_hidden
+            if (leaf.frozen and not hidden) or not all(only_accepts(t) for t in stay):
                 return f"{where} has a directive or a preprocessor line"
             if leaf.joined or ";" in leaf.trail.split("!")[0]:
                 return f"{where} has several statements"
@@ -167,15 +199,9 @@ class Placement:
         return found
 
     @cached_property
-    def _unit(self) -> str | None:
-        for leaf, text in conditional_statements(self.facts.unit):
-            return f"line {line_of(leaf)}: asphalt does not analyse lines for OpenMP alone: {text}"
-        for leaf in leaves(self.facts.unit):
-            for trivia in leaf.lead:
-                sentinel = sentinel_of(trivia)
-                if sentinel is not None:
-                    return f"the directive {sentinel} in line {line_of(leaf)}"
-        return None
+    def threads(self) -> LoopThreads:
+        """The threads of the unit."""
+        return LoopThreads(self.facts)
 
     def _unknown_part(self, node: Node) -> str | None:
         """An MPI effect that is not that of a call with a known stage."""

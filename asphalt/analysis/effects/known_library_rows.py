@@ -130,4 +130,13 @@ d fftwf_execute_dft x:p x:in=(*) x:out~(*)
 d fftwf_execute_dft_r2c x:p x:in=(*) x:out~(*)
 d fftwf_execute_dft_c2r x:p x:in=(*) x:out~(*)
 d fftw_destroy_plan x:p=
+# OpenMP 5.0, 3.2: inquiries
+s omp_get_max_threads
+s omp_get_num_threads
+s omp_get_thread_num
+s omp_get_num_procs
+s omp_get_num_devices
+s omp_get_initial_device
+s omp_get_level
+s omp_in_parallel
 """

@@ -10,6 +10,7 @@ from asphalt.analysis.memory.accesses import ALIASED, Effect, EffectKind, Footpr
 from asphalt.analysis.memory.loop_scalars import surely_defines
 from asphalt.analysis.names.common_blocks import blocks_seen_twice
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
+from asphalt.analysis.names.parallel_loops import private_names
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.ir.expr import root_name
 from asphalt.ir.stmt import Allocation, Guarded, Opaque, Raw, UnitHead
@@ -86,7 +87,11 @@ def summarise(scope: Scope, footprint: Footprint, names: NameSemantics) -> Summa
     if "*" in dummies:
         effects[EffectKind.JUMP, "alternate return"] = None
 
+    for_itself = private_names(unit)
+
     def is_defined(name: str, storage: str) -> bool:
+        if name in for_itself:  # with OpenMP, the variable of the procedure keeps its value
+            return False
         symbol = scope.lookup(name)
         scalar = symbol is not None and symbol.dims is None
         return scalar and surely_defines(unit.body, storage, names)

@@ -187,7 +187,7 @@ def _check_specification(unit: Unit) -> None:
 
 def _check_text(unit: Unit, own: list[Leaf]) -> None:
     name = unit.name
-    if any(True for _ in conditional_statements(unit)):
+    if any(True for _ in conditional_statements(unit)) or any(leaf.is_hidden for leaf in own):
         raise RefusedError(TEXT, f"{name} has lines for OpenMP alone")
     for number, leaf in enumerate(own):
         _check_lines(leaf.lead, name, ("include",) if number == 0 else ())

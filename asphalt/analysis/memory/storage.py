@@ -14,6 +14,7 @@ from asphalt.analysis.names.designators import (
     way_to,
 )
 from asphalt.analysis.names.intrinsics import is_inquiry, is_intrinsic, is_pure_function
+from asphalt.analysis.names.known_library_names import RUNTIME_OF_THREADS
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Ref, argument_value
 from asphalt.ir.mapped import mapped
@@ -38,6 +39,8 @@ def _name_kind(name: str, listed: bool, scope: Scope) -> NameKind:
         return NameKind.PURE_FUNCTION
     symbol = scope.lookup(name)
     if symbol is None:
+        if listed and name.startswith(RUNTIME_OF_THREADS):
+            return NameKind.PROCEDURE  # declared in lines for OpenMP alone
         # without a list it cannot be a function reference (F2018 15.5.1)
         return NameKind.UNKNOWN if listed else NameKind.VARIABLE
     if "cray_pointer" in symbol.attrs:

@@ -19,13 +19,15 @@ LIBRARY_MODULES = words(
     " netcdf_nf_interfaces pnetcdf"
 )
 """Modules of libraries that come without their source."""
+RUNTIME_OF_THREADS = "omp_"
+"""How the names of the procedures of OpenMP's run-time library begin."""
 
 _PREFIXES = (
     "fftw_", "fftwf_", "fftwl_", "fftwq_", "dfftw_", "sfftw_", "lfftw_",
     "fftw_f77_", "rfftw_f77_", "fftwnd_f77_", "rfftwnd_f77_",
     "h5_", "h5a", "h5d", "h5e", "h5f", "h5g", "h5i", "h5l", "h5o", "h5p", "h5r", "h5s", "h5t",
     "h5z",
-    "nf_", "nf90_", "nf90mpi_", "nfmpi_", "omp_",
+    "nf_", "nf90_", "nf90mpi_", "nfmpi_", RUNTIME_OF_THREADS,
 )  # fmt: skip
 _H5_ENDING = "_f"
 

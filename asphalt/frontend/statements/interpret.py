@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from asphalt.frontend.lexical.tokens import names_cut, names_in_text, with_line
 from asphalt.frontend.statements.attributes import declared_dims
+from asphalt.frontend.statements.conditional_compilation import with_conditional_statements
 from asphalt.frontend.statements.cut_tokens import assigns, whole_tokens
 from asphalt.frontend.statements.statements import statement
 from asphalt.ir.expr import Arg, Keyword, Ref
@@ -118,6 +119,7 @@ def interpret_unit(unit: Unit, deep: bool = False) -> Unit:
             return leaf
         return _interpreted(leaf, leaf.what, False, block, names)
 
+    unit = with_conditional_statements(unit, lambda leaf: of_body(leaf, ""))
     return replace(
         unit,
         head=_head(unit),

@@ -1,0 +1,125 @@
+"""What threads of OpenMP mean for the order of the statements of a unit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
+from asphalt.analysis.memory.accesses import ALIASED, Access, EffectKind, Mode
+from asphalt.analysis.memory.storage import storage_of
+from asphalt.analysis.names.known_library_names import RUNTIME_OF_THREADS
+from asphalt.analysis.names.openmp_sentinels import conditional_statements
+from asphalt.analysis.names.parallel_loops import ParallelLoop, Threads, threads_of
+from asphalt.analysis.names.scopes import Origin
+from asphalt.ir.source import TriviaKind
+from asphalt.ir.tree import Leaf, Node, leaves
+
+_USE = re.compile(r"\s*[!c*]\$\s*use\b\s*(?:,[^:]*::)?\s*([a-z]\w*)\s*(,.*)?\Z", re.IGNORECASE)
+
+
+@dataclass(eq=False)
+class LoopThreads:
+    """Answers for one unit."""
+
+    facts: UnitFacts
+
+    @cached_property
+    def threads(self) -> Threads:
+        """What several threads execute."""
+        return threads_of(self.facts.unit)
+
+    @cached_property
+    def unclear(self) -> str | None:
+        """Why nothing is known about the order of any statements of the unit: lines of it have an
+        unknown meaning; None: they have none."""
+        for leaf, text in conditional_statements(self.facts.unit):
+            return f"line {line_of(leaf)}: asphalt does not analyse lines for OpenMP alone: {text}"
+        if self.threads.unknown is not None:
+            leaf, text = self.threads.unknown
+            return f"the directive {text} in line {line_of(leaf)}"
+        return next((why for one in self.threads.loops for why in self._lost(one)), None)
+
+    def _lost(self, one: ParallelLoop) -> Iterator[str]:
+        """Why the variables that each thread has for itself are used behind a parallel loop, where
+        their value depends on whether there are threads."""
+        reaching, graph = self.facts.reaching, self.facts.reaching.graph
+        inside = graph.inside(one.loop)
+        for name in sorted(one.own):
+            storage = self.facts.names.storage(name)
+            if storage == ALIASED:
+                yield self._value(name, one)
+            for point in graph.points:
+                if point.number in inside or point.number in graph.dead:
+                    continue
+                if storage in reaching.accesses.at(point.number).used and any(
+                    found.point in inside for found in reaching.at(point.number, storage)
+                ):
+                    yield self._value(name, one)
+                    break
+
+    def _value(self, name: str, one: ParallelLoop) -> str:
+        line = line_of(one.loop.head)
+        return f"{name} has another value behind the parallel loop in line {line} with OpenMP"
+
+    def around(self, node: Node) -> str | None:
+        """Why a statement stays with its neighbours: it is part of a parallel loop."""
+        loop = self.threads.around(node)
+        return None if loop is None else f"it is in the parallel loop of line {loop.loop.head.line}"
+
+    def why_unknown(self, node: Node) -> str | None:
+        """Why it is not known what the directives in a statement read, or what several threads do
+        together: they call MPI."""
+        for one in self.threads.inside(node):
+            if any(e.kind is EffectKind.MPI for e in self.facts.footprint(one.loop).effects):
+                return f"several threads call MPI in the loop of line {one.loop.head.line}"
+        return next((found for found in self._read(node) if isinstance(found, str)), None)
+
+    def accesses(self, node: Node) -> tuple[Access, ...]:
+        """What the directives of the parallel loops in a statement name."""
+        return tuple(found for found in self._read(node) if isinstance(found, Access))
+
+    def _read(self, node: Node) -> Iterator[Access | str]:
+        for one in self.threads.inside(node):
+            head = one.loop.head
+            for name in sorted(one.evaluated | one.listed):
+                storages = self._storages(name)
+                if storages is None:
+                    line = line_of(head)
+                    yield f"line {line}: what {name} in its directive is, is not known"
+                    continue
+                modes = (Mode.READ, Mode.MAYBE_WRITE) if name in one.listed else (Mode.READ,)
+                for storage in storages:
+                    yield from (Access(storage, m, None, head, sure=False) for m in modes)
+
+    def _storages(self, name: str) -> tuple[str, ...] | None:
+        """The storages of a name in a directive; None: they are not known."""
+        scope = self.facts.scope
+        symbol = scope.lookup(name)
+        if symbol is None:
+            if name.startswith(RUNTIME_OF_THREADS):
+                return ()
+            homes = [scope.scopes.module(module) for module in self._hidden_modules]
+            own = (home.own.get(name) for home in homes if home is not None)
+            found = next((symbol for symbol in own if symbol is not None), None)
+            return None if found is None else (name, f"{found.owner}::{found.name}")
+        if symbol.origin in (Origin.PARAMETER, Origin.MPI, Origin.INTRINSIC):
+            return ()
+        known = symbol.origin.is_variable and not symbol.attrs & {"external", "procedure"}
+        return (storage_of(name, scope),) if known else None
+
+    @cached_property
+    def _hidden_modules(self) -> tuple[str, ...]:
+        """The modules that the unit and its hosts use with OpenMP alone."""
+        found: list[str] = []
+        for unit in self.facts.located.chain:
+            own: list[Leaf] = [leaf for node in unit.spec for leaf in leaves(node)]
+            first = next((next(leaves(node)) for node in unit.body), unit.end)
+            for leaf in (*own, first):
+                for trivia in leaf.lead:
+                    used = _USE.match(trivia.text.rstrip())
+                    if trivia.kind is TriviaKind.CONDITIONAL and used is not None:
+                        found.append(used[1].lower())
+        return tuple(found)

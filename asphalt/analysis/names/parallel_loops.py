@@ -1,0 +1,277 @@
+"""Parallel loops of OpenMP: DO constructs behind ``!$omp parallel do`` (OpenMP 5.0 2.13.1).
+
+    !$omp parallel do if (n > 1000) private(t)
+    do i = 1, n
+      t = a(i)
+      c(i) = t*t
+    end do
+
+A conforming program has no race in such a loop, so that the loop does what it does without OpenMP,
+as one statement: it may be executed elsewhere as a whole, with its directive.  Variables that each
+thread has for itself have no value behind it.  What else several threads execute (``parallel``
+without a loop, ``task``, ``target`` and others) is not analysed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from asphalt.analysis.names.openmp_sentinels import is_threading, sentinel_of, threaded_nodes
+from asphalt.ir.expr import Ref
+from asphalt.ir.stmt import DoHead
+from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves, once
+
+_OMP = re.compile(r"\s*[!c*]\$omp", re.IGNORECASE)
+_LOOP = re.compile(r"parallel\s*do(?:\s*simd)?\b")
+_INSIDE = re.compile(
+    r"atomic(?:\s+(?:read|write|update|capture))?\s*\Z|end\s*atomic\s*\Z"
+    r"|critical\s*(?:\(\s*\w+\s*\)\s*)?\Z|end\s*critical\s*(?:\(\s*\w+\s*\)\s*)?\Z"
+    r"|ordered\s*\Z|end\s*ordered\s*\Z|simd\b|end\s*simd\s*\Z|end\s*parallel\s*do(?:\s*simd)?\s*\Z"
+)
+_CLAUSE = re.compile(r"[\s,]*([a-z_]+)\s*")
+_NAME = re.compile(r"(?<![\w.%])[a-z]\w*")
+_OPERATOR = re.compile(r"\.[a-z]+\.")
+_COMPONENT = re.compile(r"%\s*[a-z]\w*")
+_REDUCTION = re.compile(
+    r"\s*(?:[-+*]|max|min|iand|ior|ieor|\.(?:and|or|eqv|neqv)\.)\s*:(.*)", re.DOTALL
+)
+_EVALUATED = frozenset(
+    ("if", "num_threads", "collapse", "schedule", "ordered", "safelen", "simdlen")
+)
+_NO_ARGUMENT = frozenset(("ordered",))
+_FOR_ITSELF = frozenset(("private", "firstprivate", "linear"))
+_LISTED = frozenset(("shared", "lastprivate"))
+_SCHEDULES = frozenset(
+    ("static", "dynamic", "guided", "auto", "runtime", "monotonic", "nonmonotonic", "simd",
+     "parallel")
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelLoop:
+    """A parallel loop.
+
+    ``evaluated``: the names in expressions of its directive; ``listed``: those in its lists of
+    variables; ``private``: the ones among them that each thread has for itself.
+    """
+
+    loop: Do
+    evaluated: frozenset[str]
+    listed: frozenset[str]
+    private: frozenset[str]
+
+    @property
+    def own(self) -> frozenset[str]:
+        """The variables that each thread has for itself, those of the loops in it among them."""
+        heads = (loop.head.what for loop in _loops_in((self.loop,)))
+        loops = (head.var for head in heads if isinstance(head, DoHead))
+        return self.private | {var.name for var in loops if isinstance(var, Ref)}
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """What several threads execute in a unit.
+
+    ``loops``: its parallel loops, outer ones first; ``unknown``: the first directive that is not
+    one of such a loop, with the statement behind it.
+    """
+
+    loops: tuple[ParallelLoop, ...]
+    unknown: tuple[Leaf, str] | None
+
+    def around(self, node: Node) -> ParallelLoop | None:
+        """The parallel loop in which a statement stands; None: it stands in none."""
+        first = next(leaves(node))
+        for one in self.loops:
+            if node is not one.loop and any(leaf is first for leaf in leaves(one.loop)):
+                return one
+        return None
+
+    def inside(self, node: Node) -> Iterator[ParallelLoop]:
+        """The parallel loops that a statement or construct is, or that stand in it."""
+        own = {id(leaf) for leaf in leaves(node)}
+        return (one for one in self.loops if id(one.loop.head) in own)
+
+
+def threads_of(unit: Unit) -> Threads:
+    """What several threads execute in a unit, without the units that it contains."""
+    return once(unit, _threads_of)
+
+
+def private_names(unit: Unit) -> frozenset[str]:
+    """The names in a unit of variables that each thread of a parallel loop has for itself: they
+    have other values behind it than without OpenMP."""
+    return frozenset[str]().union(*(one.own for one in threads_of(unit).loops))
+
+
+def threaded_leaves(unit: Unit) -> frozenset[int]:
+    """The identities of the statements of a unit that several threads may execute."""
+    return once(unit, _threaded_leaves)
+
+
+def _threaded_leaves(unit: Unit) -> frozenset[int]:
+    found = threads_of(unit)
+    nodes: Iterable[Node] = (one.loop for one in found.loops)
+    if found.unknown is not None:
+        nodes = (unit.body[place] for place in threaded_nodes(unit))
+    return frozenset(id(leaf) for node in nodes for leaf in leaves(node))
+
+
+def _threads_of(unit: Unit) -> Threads:
+    found = _Found([], None)
+    own = [leaf for node in unit.spec for leaf in leaves(node)]
+    found.outside(own)
+    found.nodes(unit.body)
+    found.outside((*((unit.contains,) if unit.contains is not None else ()), unit.end))
+    return Threads(tuple(found.loops), found.unknown)
+
+
+@dataclass(slots=True)
+class _Found:
+    loops: list[ParallelLoop]
+    unknown: tuple[Leaf, str] | None
+
+    def outside(self, own: Iterable[Leaf]) -> None:
+        """Statements behind which no directive is understood."""
+        for leaf in own:
+            for text in _directives(leaf):
+                self.unknown = self.unknown or (leaf, text)
+
+    def nodes(self, nodes: Iterable[Node]) -> None:
+        """Statements that one thread executes."""
+        for node in nodes:
+            if isinstance(node, Do):
+                if any(_directives(node.head)):
+                    self._loop(node)
+                else:
+                    self.outside((node.head,))
+                    self.nodes(node.body)
+                    self.outside((node.end,) if node.end is not None else ())
+                continue
+            match node:
+                case Leaf():
+                    self.outside((node,))
+                case Branch(arms=arms, end=end):
+                    for arm in arms:
+                        self.outside((arm.head,))
+                        self.nodes(arm.body)
+                    self.outside((end,))
+                case Block(head=head, body=body, end=end):
+                    self.outside((head,))
+                    self.nodes(body)
+                    self.outside((end,))
+
+    def _loop(self, loop: Do) -> None:
+        """A loop behind directives."""
+        directive, *more = _directives(loop.head)
+        one = None if more else parallel_loop(loop, directive)
+        if one is None:
+            self.unknown = self.unknown or (loop.head, directive)
+            return
+        self.loops.append(one)
+        inner = {id(other.head): other for other in _loops_in(loop.body)}
+        for leaf in leaves(loop):
+            if leaf is loop.head:
+                continue
+            for text in _directives(leaf):
+                nested = inner.get(id(leaf))
+                own = None if nested is None else parallel_loop(nested, text)
+                if own is not None:
+                    self.loops.append(own)
+                elif not _INSIDE.match(text):
+                    self.unknown = self.unknown or (leaf, text)
+
+
+def _loops_in(nodes: Iterable[Node]) -> Iterator[Do]:
+    for node in nodes:
+        match node:
+            case Do(body=body):
+                yield node
+                yield from _loops_in(body)
+            case Branch(arms=arms):
+                for arm in arms:
+                    yield from _loops_in(arm.body)
+            case Block(body=body):
+                yield from _loops_in(body)
+
+
+def _directives(leaf: Leaf) -> list[str]:
+    """The directives before a statement, in lower case and without sentinels, each in one piece."""
+    found: list[str] = []
+    goes_on = False
+    for trivia in leaf.lead:
+        if not is_threading(trivia):
+            continue
+        text = trivia.text.strip().lower()
+        sentinel = _OMP.match(text)
+        if sentinel is None:
+            found.append(sentinel_of(trivia) or text)
+            continue
+        rest = text[sentinel.end() :].partition("!")[0].rstrip()
+        is_rest = goes_on or (rest[:1] not in ("", " ", "\t", "0") and bool(found))
+        goes_on = rest.endswith("&")
+        rest = rest.rstrip("& \t")
+        if is_rest and found:
+            found[-1] += " " + (rest[1:] if rest[:1] not in (" ", "\t") else rest.lstrip(" \t&"))
+        else:
+            found.append(rest.strip())
+    return found
+
+
+def parallel_loop(loop: Do, directive: str) -> ParallelLoop | None:
+    """The parallel loop that a directive makes of a DO construct; None: it is none, or not all of
+    the directive is understood."""
+    start = _LOOP.match(directive)
+    if start is None:
+        return None
+    evaluated: set[str] = set()
+    listed: set[str] = set()
+    private: set[str] = set()
+    here = start.end()
+    while directive[here:].strip(" \t,"):
+        clause = _CLAUSE.match(directive, here)
+        if clause is None:
+            return None
+        word, here = clause[1], clause.end()
+        text = None
+        if directive.startswith("(", here):
+            stop = _closing(directive, here)
+            if stop is None:
+                return None
+            text, here = directive[here + 1 : stop], stop + 1
+        if text is None:
+            if word not in _NO_ARGUMENT:
+                return None
+        elif word in _EVALUATED:
+            own = set(_names(text))
+            evaluated |= own - _SCHEDULES if word in ("schedule", "if") else own
+        elif word in _FOR_ITSELF or word in _LISTED:
+            own = set(_names(text))
+            listed |= own
+            private |= own if word in _FOR_ITSELF else set()
+        elif word == "reduction":
+            operands = _REDUCTION.match(text)
+            if operands is None:
+                return None
+            listed |= set(_names(operands[1]))
+        elif word == "default":
+            if text.strip() not in ("shared", "none"):
+                return None
+        elif word != "proc_bind":
+            return None
+    return ParallelLoop(loop, frozenset(evaluated), frozenset(listed), frozenset(private))
+
+
+def _closing(text: str, start: int) -> int | None:
+    depth = 0
+    for place in range(start, len(text)):
+        depth += (text[place] == "(") - (text[place] == ")")
+        if depth == 0:
+            return place
+    return None
+
+
+def _names(text: str) -> list[str]:
+    return _NAME.findall(_COMPONENT.sub("", _OPERATOR.sub(" ", text)))

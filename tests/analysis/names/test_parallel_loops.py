@@ -1,0 +1,113 @@
+"""What several threads execute: parallel loops, with the names in their directives."""
+
+from __future__ import annotations
+
+import pytest
+
+from asphalt.analysis.names.parallel_loops import private_names, threads_of
+from asphalt.frontend.lexical.source_text import FREE_WIDTH, SourceText
+from asphalt.frontend.statements.interpret import interpret_unit
+from asphalt.frontend.structure.parse import parse_file
+from asphalt.ir.source import Form
+from asphalt.ir.tree import Unit
+
+_PROGRAM = """\
+program p
+  x = 1
+{}  do i = 1, n
+    do j = 1, n
+{}      a(i) = s
+    end do
+  end do
+  x = 2
+end program p
+"""
+
+
+def _unit(text: str, form: Form = Form.FREE) -> Unit:
+    (unit,) = parse_file(SourceText("p.f90", text, form, FREE_WIDTH)).units
+    return interpret_unit(unit)
+
+
+@pytest.mark.parametrize(
+    ("directive", "evaluated", "listed", "private"),
+    [
+        ("!$omp parallel do\n", "", "", ""),
+        ("!$OMP PARALLEL DO PRIVATE(T, U) ! two\n", "", "t u", "t u"),
+        ("!$omp paralleldo if(parallel: (last-1)/nth .ge. 1_ip) private (t)\n",
+         "last nth", "t", "t"),
+        ("!$omp parallel do simd num_threads(p%count) reduction(+:s) &\n!$omp & lastprivate(l),"
+         "shared(a)\n", "p", "s l a", ""),
+        ("!$omp parallel do default(none) firstprivate(f) &\n\n! between\n!$omp schedule(dynamic,c)"
+         " collapse(2) ordered proc_bind(close)\n", "c", "f", "f"),
+        ("!$omp parallel do reduction(max: s) reduction(.and.: l)\n", "", "s l", ""),
+    ],
+)  # fmt: skip
+def test_the_names_of_a_directive(
+    directive: str, evaluated: str, listed: str, private: str
+) -> None:
+    unit = _unit(_PROGRAM.format(directive, ""))
+    found = threads_of(unit)
+    assert found.unknown is None
+    (one,) = found.loops
+    assert one.evaluated == frozenset(evaluated.split())
+    assert one.listed == frozenset(listed.split())
+    assert private_names(unit) == frozenset([*private.split(), "i", "j"])
+
+
+@pytest.mark.parametrize(
+    "directive",
+    [
+        "!$omp parallel do default(private)\n",
+        "!$omp parallel do copyin(t)\n",
+        "!$omp parallel do reduction(mine: s)\n",
+        "!$omp parallel do linear\n",
+        "!$omp parallel do private(t\n",
+        "!$omp parallel\n",
+        "!$omp do\n",
+        "!$omp target teams distribute parallel do\n",
+        "!$omp taskloop\n",
+        "!$omp barrier\n!$omp parallel do\n",
+        "!$acc parallel loop\n",
+    ],
+)
+def test_what_is_not_understood(directive: str) -> None:
+    unknown = threads_of(_unit(_PROGRAM.format(directive, ""))).unknown
+    assert unknown is not None
+    assert unknown[0].line == 2 + directive.count("\n") + 1
+
+
+@pytest.mark.parametrize(
+    ("inside", "known"),
+    [
+        ("!$omp atomic\n", True),
+        ("!$omp atomic update\n", True),
+        ("!$omp critical (sums)\n", True),
+        ("!$omp ordered\n", True),
+        ("!$omp barrier\n", False),
+        ("!$omp task\n", False),
+        ("!$omp cancel do\n", False),
+        ("!$omp flush(a)\n", False),
+    ],
+)
+def test_directives_inside(inside: str, known: bool) -> None:
+    within = threads_of(_unit(_PROGRAM.format("!$omp parallel do\n", inside)))
+    assert (within.unknown is None) == known
+    assert threads_of(_unit(_PROGRAM.format("", inside))).unknown is not None
+
+
+def test_a_parallel_loop_in_another_one() -> None:
+    text = _PROGRAM.format("!$omp parallel do if (n > 3)\n", "").replace(
+        "    do j", "!$omp parallel do if (m > 3) private(t)\n    do j"
+    )
+    outer, inner = threads_of(_unit(text)).loops
+    assert (outer.evaluated, inner.evaluated, inner.own) == ({"n"}, {"m"}, {"t", "j"})
+
+
+def test_a_directive_continued_in_fixed_form() -> None:
+    text = (
+        "      program p\nc$omp parallel do if (n .gt. 3)\nc$omp+private(t)\n      do 10 i = 1, n\n"
+        "   10 a(i) = 1\n      end\n"
+    )
+    (one,) = threads_of(_unit(text, Form.FIXED)).loops
+    assert (one.evaluated, one.private) == ({"n"}, {"t"})

@@ -1,0 +1,196 @@
+"""Transfers in procedures with OpenMP: parallel loops move as wholes, and both compilations of a
+line behind a sentinel allow each step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asphalt.config.passes import TRANSFERS
+from asphalt.config.settings import Settings
+from asphalt.frontend.source_tree.tree import load_tree
+from asphalt.optimiser.optimise import optimise
+from asphalt.optimiser.options import Options
+from support.mpi_run import OPENMPI, RUNTIME, Mpi, build, installed, run
+
+_PROGRAM = """\
+module threads
+  implicit none
+  integer :: nt = 1
+end module threads
+module work
+  use mpi
+  implicit none
+contains
+  subroutine step(a, b, c, n, left, right)
+!$  use threads, only: nt
+    integer, intent(in) :: n, left, right
+    real(8), intent(inout) :: a(n), b(n), c(n)
+    integer :: i, ierr, m, request
+    real(8) :: t
+!$  integer, external :: omp_get_max_threads, omp_get_thread_num
+    m = 1; t = 0
+{before}    call MPI_Sendrecv(a, n, MPI_DOUBLE_PRECISION, right, 1, &
+      b, n, MPI_DOUBLE_PRECISION, left, 1, &
+      MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+{behind}    c(1) = c(1) + b(1) + m
+  end subroutine step
+  logical function large(n)
+    integer, intent(inout) :: n
+    large = n > 10
+  end function large
+end module work
+program ring
+  use work
+  implicit none
+  integer, parameter :: n = 3000
+  integer :: me, np, ierr, k
+  real(8) :: a(n), b(n), c(n)
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  a = me; b = 0; c = 2
+  do k = 1, 3
+    call step(a, b, c, n, mod(me - 1 + np, np), mod(me + 1, np))
+  end do
+  print '(i0, 3(1x, z16))', me, sum(a), sum(b), sum(c)
+  call MPI_Finalize(ierr)
+end program ring
+"""
+_LOOP = """\
+    do i = 1, n
+      c(i) = c(i)*0.5d0 + sqrt(c(i))
+    end do
+"""
+_PRIVATE = """\
+!$omp parallel do if (n > 100) private(t) &
+!$omp   & schedule(static, m)
+    do i = 1, n
+      t = c(i)
+!$omp critical
+      c(i) = t*0.5d0 + sqrt(t)
+!$omp end critical
+    end do
+
+!$omp end parallel do ! all of them
+"""
+_THREADS = f"!$omp parallel do if (n > nt)\n{_LOOP}"
+_TAKEN = {
+    "loop in front": (f"!$omp parallel do\n{_LOOP}", _LOOP),
+    "loop in the window": ("", _PRIVATE),
+    "two loops in the window": ("", f"{_PRIVATE}!$omp parallel do\n{_LOOP}"),
+    "lines in front": ("!$  m = omp_get_max_threads()\n!$  m = m*0\n", _LOOP),
+    "a line of several": (
+        "!$  m = omp_get_max_threads() & ! of them\n!$ &   - 1\n!$  m = m*0\n", _LOOP),
+    "construct in front": (
+        f"!$  if (omp_get_thread_num() == 0) then\n    m = 2\n!$  end if\n{_LOOP}", _THREADS),
+    "construct of lines": (
+        "!$  if (omp_get_max_threads() > 7) then\n!$    m = 2\n!$  else\n!$    m = 3\n!$  end if\n"
+        "!$  if (m > 1) m = 1\n", _LOOP),
+    "a line in the window": ("", f"!$  t = 7\n{_PRIVATE}"),
+    "loop in a branch": ("", f"    if (n > 3) then\n{_PRIVATE}    end if\n"),
+    "variable of another module": ("", _THREADS),
+}  # fmt: skip
+_RUN = ("two loops in the window", "construct in front", "a line in the window", "loop in a branch")
+_NESTED = """\
+!$omp parallel do private(m)
+    do i = 1, n
+{0}    end do
+    m = 1
+"""
+_CALL = """\
+      call MPI_Sendrecv(a, n, MPI_DOUBLE_PRECISION, right, 2, c, n, MPI_DOUBLE_PRECISION, left, 2, &
+        MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+"""
+_BEHIND_RECEIVE = {
+    "the line reads what is received": ("", f"!$  c(1) = b(1)\n{_LOOP}"),
+    "the construct reads what is received": (
+        "", f"!$  if (b(1) > 0) then\n    c(n) = 1\n!$  end if\n{_LOOP}"),
+    "the loop reads what is received": (
+        "", "!$omp parallel do\n    do i = 1, n\n      c(i) = c(i) + b(i)\n    end do\n"),
+    "the directive reads what is received": ("", f"!$omp parallel do if (b(1) > 0)\n{_LOOP}"),
+}  # fmt: skip
+_BEHIND_SEND = {"the line changes what is sent": ("", f"!$  a(1) = 7\n{_LOOP}")}
+_STAYING = {
+    "the directive calls a function": ("", f"!$omp parallel do if (large(m))\n{_LOOP}"),
+    # without OpenMP, both arms are executed
+    "a construct with ELSE": (
+        "!$  if (omp_get_thread_num() == 0) then\n    m = 2\n!$  else\n    m = 3\n!$  end if\n",
+        _LOOP),
+    "a jump": ("!$  if (n < 0) return\n", _LOOP),
+    # with OpenMP, t has the value 0
+    "a private variable": ("", f"{_PRIVATE}    c(2) = t\n"),
+    "a loop variable": ("", f"{_PRIVATE}    c(2) = i\n"),
+    "a firstprivate variable": (
+        "", f"{_PRIVATE.replace('private', 'firstprivate')}    c(2) = t\n"),
+    "a region": ("!$omp parallel\n    m = 1\n!$omp end parallel\n", _LOOP),
+    "a task": (f"!$omp task\n{_LOOP}!$omp end task\n", _LOOP),
+    "OpenACC": (f"!$acc parallel loop\n{_LOOP}", _LOOP),
+    "default(private)": ("", f"!$omp parallel do default(private) shared(c)\n{_LOOP}"),
+}  # fmt: skip
+
+
+def _transformed(folder: Path, text: str) -> str:
+    folder.mkdir()
+    path = folder / "ring.f90"
+    path.write_text(text)
+    tree = load_tree([folder], Settings(cache=False, jobs=1))
+    (step,) = (one for one in tree.units_of(str(path)) if one.unit.name == "step")
+    found = optimise(tree, step, Options(TRANSFERS))
+    return text if found.content is None else found.content.decode()
+
+
+@pytest.mark.parametrize("case", _TAKEN)
+def test_both_compilations_do_what_they_did(case: str, tmp_path: Path) -> None:
+    before, behind = _TAKEN[case]
+    text = _PROGRAM.format(before=before, behind=behind)
+    found = _transformed(tmp_path / "in", text)
+    assert "call asphalt_irecv(b" in found
+    assert all(line in found for line in (before + behind).splitlines())
+    assert behind in found
+    assert found.index("call asphalt_wait(") > found.index(behind)
+    for mpi in installed(OPENMPI) if case in _RUN else ():
+        _same(mpi, tmp_path, text, found)
+
+
+@pytest.mark.parametrize("case", [*_BEHIND_RECEIVE, *_BEHIND_SEND])
+def test_a_wait_stays_before_what_one_of_them_accesses(case: str, tmp_path: Path) -> None:
+    before, behind = {**_BEHIND_RECEIVE, **_BEHIND_SEND}[case]
+    text = _PROGRAM.format(before=before, behind=behind)
+    found = _transformed(tmp_path / "in", text)
+    request = 2 if case in _BEHIND_SEND else 1
+    assert f"call asphalt_wait(asphalt_request_{request}, " in found
+    first = behind.splitlines()[0]
+    assert found.index(f"asphalt_wait(asphalt_request_{request}, ") < found.index(first)
+
+
+@pytest.mark.parametrize("case", _STAYING)
+def test_what_may_differ_in_one_of_them_stays(case: str, tmp_path: Path) -> None:
+    before, behind = _STAYING[case]
+    text = _PROGRAM.format(before=before, behind=behind)
+    assert _transformed(tmp_path / "in", text) == text
+
+
+@pytest.mark.parametrize("behind", [_LOOP, ""])
+def test_calls_in_parallel_loops_stay(behind: str, tmp_path: Path) -> None:
+    loop = _NESTED.format(_CALL + _LOOP.replace("i ", "m "))
+    text = _PROGRAM.format(before=loop, behind=behind)
+    found = _transformed(tmp_path / "in", text)
+    assert _CALL in found
+    assert "call asphalt_" not in found[: found.index(loop) + len(loop)]
+
+
+def _same(mpi: Mpi, folder: Path, text: str, found: str) -> None:
+    for flags in ((), ("-fopenmp",)):
+        printed = []
+        for name, source in (("old", text), ("new", found)):
+            place = folder / f"{name}{len(flags)}"
+            place.mkdir()
+            path = place / "ring.f90"
+            path.write_text(source)
+            built = build(mpi, [RUNTIME, path], place, ("-O1", *flags))
+            outcome = run(mpi, built, 3, threads=2)
+            assert outcome.code == 0, outcome.stderr
+            printed.append(sorted(outcome.stdout.splitlines()))
+        assert printed[0] == printed[1]
