@@ -12,6 +12,7 @@ from asphalt.analysis.names.symbol import Origin
 from asphalt.analysis.requests.matching import Matched
 from asphalt.gain.amounts import amount, typical
 from asphalt.gain.blocks import BlockCall, block_call
+from asphalt.gain.lengths import elements
 from asphalt.ir.expr import Component, Expr, Ref
 from asphalt.ir.tree import Leaf
 
@@ -81,6 +82,10 @@ class Transfers:
 def bytes_of(count: Expr | None, datatype: Expr | None, leaf: Leaf, facts: UnitFacts) -> float:
     """The bytes of so many elements; None: not known."""
     number = typical(1) if count is None else amount(count, facts.scope).value
+    return _bytes(number, datatype, leaf, facts)
+
+
+def _bytes(number: float, datatype: Expr | None, leaf: Leaf, facts: UnitFacts) -> float:
     made = None if datatype is None else type_map(datatype, leaf, facts.scope, facts.values)
     if made is None:
         return number * 8
@@ -120,7 +125,8 @@ def _size(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> float:
     types = [None if p.array else a for p, a in call.bound() if p.kind == "DATATYPE"]
     if not types:
         return 0.0
-    return bytes_of(counts[0] if counts else None, types[0], leaf, facts)
+    number = elements(counts[0], leaf, call, facts).value if counts else typical(1)
+    return _bytes(number, types[0], leaf, facts)
 
 
 def _tag(envelope: Envelope, facts: UnitFacts) -> str:
