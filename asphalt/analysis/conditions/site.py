@@ -199,7 +199,7 @@ def check_text(exchange: Exchange, start: int) -> Answer:
             if trivia.kind is TriviaKind.CPP and leaf is not first and not is_conditional(trivia):
                 message = "preprocessor lines stand between the producer and the call"
                 return Refused(TEXT, message, leaf.span, trivia.text.strip())
-        if leaf.frozen:
+        if leaf.frozen and not leaf.is_hidden:  # of which condition 7 tells
             return Refused(TEXT, "the preprocessor changes a statement here", leaf.span)
     for node in nodes:
         own = tuple(leaves(node))

@@ -49,7 +49,7 @@ def test_callers(tmp_path: Path) -> None:
         _HOST,
         "subroutine s\nend\ninclude 'p.inc'\n",
         "subroutine s\ninclude 'call.inc'\nend\n",
-        "subroutine s\n!$ call hel&\n!$ &per(a, b)\nend\n",
+        "subroutine s\n!$ call hel&\n!$ &per(a, b); a = b\nend\n",
     ],
 )
 def test_callers_in_text_that_is_not_analysed(host: str, tmp_path: Path) -> None:
@@ -57,6 +57,11 @@ def test_callers_in_text_that_is_not_analysed(host: str, tmp_path: Path) -> None
     found = callers(tree_of(tmp_path, files), "helper")
     assert isinstance(found, str)
     assert "helper" in found
+
+
+def test_a_line_for_openmp_alone_calls(tmp_path: Path) -> None:
+    text = _HELPER + _MAIN + "subroutine s\n!$ call hel&\n!$ &per(a, b)\nend\n"
+    assert callers(tree_of(tmp_path, {"a.f90": text}), "helper") == ["main", "s"]
 
 
 def test_included_text_without_the_name_calls_nothing(tmp_path: Path) -> None:

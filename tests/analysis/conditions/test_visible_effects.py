@@ -142,8 +142,8 @@ CASES = (
     Case(
         "ASP705",
         "conditional-compilation-elsewhere",
-        program(nest=PLAIN, after="!$ i = 2\n"),
-        program(nest=PLAIN, declare="!$ integer :: threads\n", after="! i = 2\n"),
+        program(nest=PLAIN, after="!$ i = 2; i = 3\n"),
+        program(nest=PLAIN, declare="!$ integer :: threads\n", after="!$ i = 2\n!$ i = 3\n"),
     ),
     Case(
         "ASP705",
@@ -154,6 +154,12 @@ CASES = (
     Case(
         "ASP706",
         "procedure-with-conditional-compilation",
+        program(nest=WORKS, beside=HARMLESS.replace("  do i", "  !$ x = 0; x = 1\n  do i")),
+        program(nest=WORKS, beside=HARMLESS.replace("  do i", "  ! x = 0\n  do i")),
+    ),
+    Case(
+        "ASP701",
+        "output-with-openmp-alone",
         program(nest=WORKS, beside=HARMLESS.replace("  do i", "  !$ print *, x\n  do i")),
         program(nest=WORKS, beside=HARMLESS.replace("  do i", "  ! print *, x\n  do i")),
     ),

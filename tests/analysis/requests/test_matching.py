@@ -390,7 +390,9 @@ CASES = {
         f"{receive('r')}if (n > 1) goto 10\n{wait('r')}10 b = 0\n",
         ["1: unmatched"],
     ),
-    "conditional-line": (f"{receive('r')}!$ b = 1\n{wait('r')}", ["1: unknown"]),
+    "conditional-line": (f"{receive('r')}!$ b = 1\n{wait('r')}", ["1: matched 3"]),
+    "conditional-lines": (f"{receive('r')}!$ b = 1; b = 2\n{wait('r')}", ["1: unknown"]),
+    "conditional-completion": (f"{receive('r')}!$ {wait('r')}", ["1: unknown"]),
     "blocking": (
         "call MPI_Send(b, 1, MPI_REAL, 0, 0, MPI_COMM_WORLD, ierr)\n",
         ["1: unknown"],
