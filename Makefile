@@ -21,6 +21,8 @@ PYTHON ?= $(shell for python in $(PYTHONS); do \
 BIN = .venv/bin
 # What bench/packages.sh looks for by name may stand in the administrator's directories.
 export PATH := $(PATH):/usr/sbin:/sbin
+# Tests start asphalt many times, and its modules need to be compiled only once.
+unexport PYTHONDONTWRITEBYTECODE
 
 N ?= 1000
 SEED ?= 1

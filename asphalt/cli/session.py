@@ -141,11 +141,11 @@ def reports_after(
     findings = {(site.file, site.line) for site in found}
     own = project.own_operations(outcome)
     others = project.not_overlapped(changes, outcome.tries)
-    idle = project.with_readings_passed(tuple(map(outcome.tried, (*others, *own))))
+    idle = tuple(map(outcome.tried, (*others, *own)))
     blocking = project.kept_blocking()
     if promise:
         blocking = project.with_assumed_outcomes(blocking)
-        idle = project.with_fatal_outcomes(idle)
+        idle = project.with_fatal_outcomes(project.with_readings_passed(idle))
     unchanged = (*blocking, *idle, *project.kept_stores())
     found += [
         site

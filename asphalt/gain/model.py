@@ -14,11 +14,11 @@ from typing import Protocol
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.invoked import invoked
-from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.clock import Clock
+from asphalt.gain.known_amounts import Known
 from asphalt.gain.transfers import Transfers
 from asphalt.gain.work import Work
 from asphalt.ir.program import Located
@@ -84,8 +84,8 @@ class Judge(Protocol):
         """Whether seconds come from executions.  Estimates may differ between texts that execute
         the same statements in the same order."""
 
-    def price(self, tree: Tree, located: Located, matched: Messages | None = None) -> Price:
-        """The cost of a unit of a tree; ``matched``: its messages, if they were looked at."""
+    def price(self, tree: Tree, located: Located, known: Known | None = None) -> Price:
+        """The cost of a unit of a tree; ``known``: what was found out about it before."""
 
 
 @dataclass
@@ -107,11 +107,12 @@ class Model:
         """False: nothing is executed."""
         return False
 
-    def price(self, tree: Tree, located: Located, matched: Messages | None = None) -> Price:
+    def price(self, tree: Tree, located: Located, known: Known | None = None) -> Price:
         """The price of a unit of a tree, with the sizes that its named constants have."""
-        work, facts_of = self._looked_at(tree)
+        known = known or Known()
+        work, facts_of = self._looked_at(tree, known)
         facts = facts_of(located)
-        transfers = Transfers(matched)  # of one analysis, for all networks
+        transfers = Transfers(known.messages)  # of one analysis, for all networks
         times = (Clock(n, work, facts_of, facts, transfers).run() for n in self.networks)
         return Price(tuple(times))
 
@@ -120,9 +121,11 @@ class Model:
         work, facts_of = self._looked_at(tree)
         return partial(work.seconds, scope=facts_of(located).scope)
 
-    def _looked_at(self, tree: Tree) -> tuple[Work, Callable[[Located], UnitFacts]]:
-        known = self.analyses
-        effects, uniformity = (Analyses(tree) if known is None else known.edited(tree)).of()
+    def _looked_at(
+        self, tree: Tree, known: Known | None = None
+    ) -> tuple[Work, Callable[[Located], UnitFacts]]:
+        analyses = Analyses(tree) if self.analyses is None else self.analyses.edited(tree)
+        effects, uniformity = analyses.of()
         made: dict[int, UnitFacts] = {}
 
         def facts_of(one: Located) -> UnitFacts:
@@ -137,4 +140,4 @@ class Model:
 
         one = self.machine
         costs = Costs(one.seconds, one.latency, one.window, one.cache)
-        return Work(costs, procedures), facts_of
+        return Work(costs, procedures, known or Known()), facts_of

@@ -17,6 +17,7 @@ from asphalt.analysis.names.references import bind
 from asphalt.analysis.names.scopes import Scope
 from asphalt.frontend.statements.concurrent import concurrent_header
 from asphalt.gain.amounts import Amount, iterations
+from asphalt.gain.known_amounts import Known
 from asphalt.ir.expr import Expr, Lit, Ref
 from asphalt.ir.mapped import NotMappedError, mapped_expr
 from asphalt.ir.program import Located
@@ -40,6 +41,7 @@ class Work:
 
     costs: Costs
     procedures: Procedures
+    known: Known = field(default_factory=Known)
     _times: dict[tuple[int, Given], tuple[Node, Amount]] = field(default_factory=dict)
     _bodies: dict[tuple[int, Given], tuple[Located, Amount]] = field(default_factory=dict)
     _open: set[int] = field(default_factory=set)
@@ -67,7 +69,7 @@ class Work:
             isinstance(leaf.what, DoHead) for leaf in leaves(node)
         )
         if not several and not any(self._callee(leaf, scope) for leaf in leaves(node)):
-            return self._charged(node, scope, given)
+            return self._without_calls(node, scope, given)
         match node:
             case Leaf():
                 callee = self._callee(node, scope)
@@ -85,6 +87,17 @@ class Work:
             case Block(body=body):
                 return self._list(body, scope, given)
         return Amount()
+
+    def _without_calls(self, node: Node, scope: Scope, given: Given) -> Amount:
+        """The time of statements without calls of procedures of the tree, counted once for all
+        texts of the unit."""
+        key = self.known.key(node, scope)
+        if key is None:
+            return self._charged(node, scope, given)
+        found = self.known.amounts.get((key, given))
+        if found is None:
+            found = self.known.amounts[key, given] = self._charged(node, scope, given)
+        return found
 
     def _charged(self, node: Node, scope: Scope, given: Given) -> Amount:
         """The time of statements without calls of procedures of the tree."""

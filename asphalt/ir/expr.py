@@ -104,13 +104,13 @@ def argument_value(arg: Arg) -> Expr | Section | AltReturn:
 
 def children(expr: Arg) -> tuple[Arg, ...]:
     """The direct parts of an expression or argument, in source order."""
+    if isinstance(expr, Ref):
+        return expr.args or ()
+    if isinstance(expr, Op):
+        return expr.operands
     match expr:
-        case Ref(args=args):
-            return args or ()
         case Component(base=base, args=args):
             return (base, *(args or ()))
-        case Op(operands=operands):
-            return operands
         case Section(lower=lower, upper=upper, stride=stride):
             return tuple(part for part in (lower, upper, stride) if part is not None)
         case Keyword(value=value):
@@ -121,9 +121,12 @@ def children(expr: Arg) -> tuple[Arg, ...]:
 
 def walk(expr: Arg) -> Iterator[Arg]:
     """``expr`` and all its parts, outermost first."""
-    yield expr
-    for child in children(expr):
-        yield from walk(child)
+    left = [expr]
+    while left:
+        part = left.pop()
+        yield part
+        if not isinstance(part, Lit):
+            left += reversed(children(part))
 
 
 def num(value: int) -> Expr:
@@ -133,13 +136,14 @@ def num(value: int) -> Expr:
 
 def names_in(expr: Arg) -> frozenset[str]:
     """All variable, array and function names that occur in an expression (folded)."""
+    if isinstance(expr, Ref) and expr.args is None:
+        return frozenset((expr.name,))
     found: set[str] = set()
     for part in walk(expr):
-        match part:
-            case Ref(name=name):
-                found.add(name)
-            case OpaqueExpr(names=names):
-                found |= names
+        if isinstance(part, Ref):
+            found.add(part.name)
+        elif isinstance(part, OpaqueExpr):
+            found |= part.names
     return frozenset(found)
 
 

@@ -11,7 +11,6 @@ from functools import partial
 
 from asphalt.analysis.names.constants import constant, element_bytes
 from asphalt.analysis.names.designators import symbol_named
-from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.limits import HEADER
 from asphalt.config.passes import Pass
 from asphalt.frontend.source_tree.tree import Tree
@@ -63,7 +62,7 @@ class Waves:
     def _wave(self, state: UnitState, step: Pipeline, model: Model) -> Wave:
         """The wave, with the sizes of now: the amount of its work was found with them."""
         facts = self.shop.facts(state.tree)
-        plain = Scopes(facts.scope.program).of(facts.located)
+        plain = facts.scope_of_these_sizes
         parts = step.send.parts
         assert parts is not None
         symbol = symbol_named(parts.buffer.name, facts.scope)

@@ -14,7 +14,6 @@ from asphalt.analysis.messages.messages import Messages, Way, envelopes_of
 from asphalt.analysis.messages.sole_pair import SolePair
 from asphalt.analysis.names.constants import constant, element_bytes
 from asphalt.analysis.names.designators import symbol_named
-from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.limits import HEADER, USUAL_DEPTH
 from asphalt.config.passes import Pass
 from asphalt.frontend.source_tree.tree import Tree
@@ -223,7 +222,7 @@ class Segmenting:
     def _message(self, state: UnitState, step: Segmented) -> SegmentedMessage | None:
         facts = self.shop.facts(state.tree)
         seconds = self.model.seconds(state.tree, self.shop.located(state.tree))
-        plain = Scopes(facts.scope.program).of(facts.located)
+        plain = facts.scope_of_these_sizes
         parts = step.send.message.parts
         assert parts is not None
         symbol = symbol_named(parts.buffer.name, facts.scope)
@@ -250,7 +249,7 @@ def _loops(side: SegmentEnd) -> tuple[Node, ...]:
 def _pairs(facts: UnitFacts) -> Iterator[tuple[Leaf, Leaf]]:
     """The sends and receives of a unit whose messages match no others of the program."""
     messages = facts.once(Messages)
-    plain = Scopes(facts.scope.program).of(facts.located)
+    plain = facts.scope_of_these_sizes
     ends: dict[int, dict[Way, list[tuple[Leaf, Expr]]]] = {}
     for leaf, call in messages.own_calls():
         for envelope in (envelopes_of(call) or ()) if call.queue is None else ():

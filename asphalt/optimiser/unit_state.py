@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,6 +22,8 @@ from asphalt.config.assumptions import FATAL, TIMERS
 from asphalt.config.passes import BESIDE_THREADS, Pass
 from asphalt.diagnostics.site_names import site_name
 from asphalt.frontend.source_tree.tree import Tree
+from asphalt.gain.amounts import Amount
+from asphalt.gain.known_amounts import Known, text_around
 from asphalt.gain.model import Judge, Model, Price
 from asphalt.ir.program import Located
 from asphalt.ir.tree import File, Unit, leaves
@@ -101,6 +103,7 @@ class Workshop:
         self.whole: dict[SourceLine, Refused] = {}
         self._tiled: dict[tuple[str, tuple[str, ...]], bool] = {}
         self._prices: dict[bytes, Price] = {}
+        self._amounts: dict[Hashable, Amount] = {}
         self._once_called: frozenset[str] = frozenset()
         self._brought: set[str] = set()  # the names that inlining has declared, folded
         self.renaming, self.cloning, self.expanding, self.departing = (
@@ -153,8 +156,10 @@ class Workshop:
         """The cost of the unit as it stands in a tree."""
         content = tree.content(self.path)
         if content not in self._prices:
-            matched = self.facts(tree).once(Messages)
-            self._prices[content] = self.model.price(tree, self.located(tree), matched)
+            located = self.located(tree)
+            around = text_around(located, content)
+            known = Known(self.facts(tree).once(Messages), around, self._amounts)
+            self._prices[content] = self.model.price(tree, located, known)
         return self._prices[content]
 
     def located(self, tree: Tree) -> Located:

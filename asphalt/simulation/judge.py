@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from asphalt.analysis.messages.messages import Messages
 from asphalt.diagnostics.change import Change
 from asphalt.frontend.source_tree.tree import Tree
+from asphalt.gain.known_amounts import Known
 from asphalt.gain.model import Price
 from asphalt.ir.program import Located
 from asphalt.running.mpi import rank_count
@@ -52,12 +52,12 @@ class SimulatedTimes:
         """This judge, for a program of which ``changed`` files are already transformed."""
         return replace(self, changed=changed)
 
-    def price(self, tree: Tree, located: Located, matched: Messages | None = None) -> Price:
+    def price(self, tree: Tree, located: Located, known: Known | None = None) -> Price:
         """The time of the whole program with the sources of ``tree``, whatever ``located`` is.
 
         Raises ``UsageError`` if it does not build, and ``SimulationError`` if it does not run.
         """
-        del matched  # it is executed
+        del known  # it is executed
         if () not in self._known:
             self._known[()] = self._simulated(())  # its errors are the original's
         changes = self._changes(tree)

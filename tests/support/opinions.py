@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from asphalt.analysis.messages.messages import Messages
 from asphalt.frontend.source_tree.tree import Tree
+from asphalt.gain.known_amounts import Known
 from asphalt.gain.model import Price
 from asphalt.ir.program import Located
 
@@ -19,5 +19,5 @@ class Opinion:
     names: tuple[str, ...] = ("somewhere",)
     executes: bool = True
 
-    def price(self, tree: Tree, located: Located, matched: Messages | None = None) -> Price:
+    def price(self, tree: Tree, located: Located, known: Known | None = None) -> Price:
         return Price((self.cost(tree.content(located.path).decode()),))

@@ -61,6 +61,8 @@ def path_witness(
 
     A start may be in ``avoiding``, and in ``targets`` (a cycle back to it).
     """
+    if not targets:
+        return None
     came: dict[int, int | None] = dict.fromkeys(starts)
     queue = deque(came)
     while queue:

@@ -118,6 +118,18 @@ class UnitAccesses:
                 found[storage].add(point.number)
         return {storage: frozenset(points) for storage, points in found.items()}
 
+    def using(self, storage: str) -> frozenset[int]:
+        """The points that may read the value of a storage themselves."""
+        return self._using.get(storage, frozenset())
+
+    @cached_property
+    def _using(self) -> Mapping[str, frozenset[int]]:
+        found: defaultdict[str, set[int]] = defaultdict(set)
+        for point in self.graph.points:
+            for storage in self.at(point.number).used:
+                found[storage].add(point.number)
+        return {storage: frozenset(points) for storage, points in found.items()}
+
     def is_exposed(self, storage: str) -> bool:
         """Whether an unknown procedure may access a storage."""
         found = self._exposed.get(storage)
@@ -355,7 +367,7 @@ class _NamesInConstructs(RefinedNames):
         more = tuple(
             CalledAccess(n, mode) for n in marked for mode in (Mode.READ, Mode.MAYBE_WRITE)
         )
-        return replace(done, accesses=(*done.accesses, *more))
+        return replace(done, accesses=(*done.accesses, *more)) if more else done
 
 
 def _parts(point: Point) -> tuple[What, ...]:

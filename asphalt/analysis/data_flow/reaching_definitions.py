@@ -95,12 +95,15 @@ class ReachingDefinitions:
         storage = definition.storage
         found, before = self._solved(storage)
         bit = found.index(definition)
-        uses: list[UsePoint] = []
-        for point in self.graph.points:
-            reached = before[point.number] >> bit & 1
-            if point.leaf is not None and reached and self._reads(point.number, storage):
-                uses.append(UsePoint(storage, point.number, point.leaf))
-        return tuple(uses)
+        accesses, points = self.accesses, self.graph.points
+        reading = accesses.using(storage) | accesses.everywhere
+        if accesses.is_exposed(storage):
+            reading |= accesses.exposing
+        return tuple(
+            UsePoint(storage, number, leaf)
+            for number in sorted(reading)
+            if before[number] >> bit & 1 and (leaf := points[number].leaf) is not None
+        )
 
     @cached_property
     def storages(self) -> frozenset[str]:
@@ -118,11 +121,6 @@ class ReachingDefinitions:
         if done.exposed:
             return done.used | {s for s in self.storages if self.accesses.is_exposed(s)}
         return done.used
-
-    def _reads(self, point: int, storage: str) -> bool:
-        done = self.accesses.at(point)
-        exposed = done.exposed and self.accesses.is_exposed(storage)
-        return done.everything or exposed or storage in done.used
 
     def _surely_defines(self, point: int, storage: str) -> bool:
         """Whether a point that may define a storage certainly does so."""

@@ -117,12 +117,16 @@ def is_local_until_return(name: str, facts: UnitFacts) -> bool:
         return False
     if named_inside(name, facts.scope):
         return False
-    statement_functions = any(
+    kept = "save" in symbol.attrs and facts.unit.kind != "program"
+    return not kept and not facts.once(_has_statement_functions)
+
+
+def _has_statement_functions(facts: UnitFacts) -> bool:
+    return any(
         isinstance(leaf.what, StatementFunction)
         for node in facts.unit.spec
         for leaf in leaves(node)
     )
-    return not statement_functions and ("save" not in symbol.attrs or facts.unit.kind == "program")
 
 
 def is_dead_after(storage: str, node: Node, facts: UnitFacts) -> bool:

@@ -13,7 +13,7 @@ from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import Footprint, NameSemantics
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.statement_accesses import examine
-from asphalt.analysis.names.scopes import Scope
+from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.uniformity.uniformity import Uniformity
 from asphalt.ir.program import Located
 from asphalt.ir.source import Form
@@ -65,6 +65,11 @@ class UnitFacts:
     def scope(self) -> Scope:
         """The scope of the unit."""
         return self.effects.scopes.of(self.located)
+
+    @cached_property
+    def scope_of_these_sizes(self) -> Scope:
+        """The scope of the unit with the present values of all named constants."""
+        return Scopes(self.effects.scopes.program).of(self.located)
 
     @cached_property
     def values(self) -> Values:

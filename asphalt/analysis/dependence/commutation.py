@@ -26,7 +26,6 @@ from asphalt.analysis.memory.rma_windows import may_be_window_memory
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.messages.non_overtaking import MessageOrder
 from asphalt.analysis.names.constants import constant, is_open
-from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.ir.expr import Arg, Ref, names_in
@@ -177,13 +176,8 @@ class Independence:
         one now."""
         if not is_open(Ref(name, name), self.facts.scope):
             return False
-        value = constant(Ref(name, name), self._of_these_sizes)
+        value = constant(Ref(name, name), self.facts.scope_of_these_sizes)
         return value is not None and value > 0
-
-    @cached_property
-    def _of_these_sizes(self) -> Scope:
-        """The names of the unit with the present values of constants."""
-        return Scopes(self.facts.scope.program).of(self.facts.located)
 
     def _conflicts(self, first: Node, second: Node) -> Iterator[Conflict]:
         """The conflicts of two statements, each found on demand.
@@ -232,8 +226,11 @@ class Independence:
         changing |= self._defined_between(first, second)
         start = next(leaves(first))
         region = Region(self.facts.values, start, changing, None, self.limits.at(start))
+        to_storage = defaultdict[str, list[Access]](list)
+        for b in theirs:
+            to_storage[b.storage].append(b)
         for a in mine:
-            for b in theirs:
+            for b in to_storage.get(a.storage, ()):
                 if not a.conflicts(b):
                     continue
                 if not a.path and self.is_temporary(a.storage, first, second):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.references import actions
-from asphalt.analysis.names.scopes import Scopes
 from asphalt.ir.expr import Expr, Ref, names_in
 from asphalt.ir.stmt import DoHead, Guarded
 from asphalt.ir.tree import Do, leaves
@@ -27,7 +26,7 @@ def few_iterations(loop: Do, facts: UnitFacts) -> int | None:
         return None
     if head.first is None or head.last is None or not isinstance(head.var, Ref):
         return None
-    now = Scopes(facts.scope.program).of(facts.located)
+    now = facts.scope_of_these_sizes
     if not all(_is_constant(bound, facts) for bound in (head.first, head.last)):
         return None
     first, last = constant(head.first, now), constant(head.last, now)

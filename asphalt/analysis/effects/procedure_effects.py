@@ -47,7 +47,7 @@ from asphalt.analysis.memory.invariant_frame import Frame
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.memory.storage import name_kind, storage_of
-from asphalt.analysis.mpi.call import mpi_call, mpi_function
+from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_function
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.symbolic.index_sets import Elements
@@ -256,17 +256,7 @@ class Effects:
         """The effects of a CALL statement or function reference, in terms of the caller."""
         mpi = mpi_call(call, scope)
         if mpi is not None:
-            accesses = [a for arg in mpi.used(scope) for a in whole(arg, Mode.READ, scope)]
-            for arg in mpi.defined(scope):
-                sure = (
-                    arg is mpi.error and mpi.binding != "unknown" and is_scalar_variable(arg, scope)
-                )
-                accesses += whole(arg, Mode.WRITE if sure else Mode.MAYBE_WRITE, scope)
-            quiet = library_row(mpi.procedure).quiet
-            effects = [] if quiet else [(EffectKind.MPI, mpi.operation)]
-            if mpi.anywhere(scope):
-                effects.append((EffectKind.UNKNOWN_CALL, "MPI_BOTTOM"))
-            return CallEffect(tuple(accesses), tuple(effects))
+            return _mpi_effect(call, mpi, scope)
         clock = clock_effect(call, scope, whole)
         if clock is not None:
             return clock
@@ -281,7 +271,7 @@ class Effects:
         callee, bound = self._bound(call, scope)
         if callee is None or bound is None:
             return anything(call, scope)
-        accesses = []
+        accesses: list[CalledAccess] = []
         effects = list(callee.summary.effects)
         for dummy, actual in bound.items():
             found = list(self._argument(dummy, actual, bound, callee, scope))
@@ -357,6 +347,25 @@ class Effects:
             scope,
             lambda call, position: self.writes_argument(call, position, scope),
         )
+
+
+def _mpi_effect(call: Call, mpi: MpiCall, scope: Scope) -> CallEffect:
+    """The effect of a call of MPI, found once for each statement."""
+    known = scope.call_effects.get(id(call))
+    if known is None:
+        accesses = [a for arg in mpi.used(scope) for a in whole(arg, Mode.READ, scope)]
+        for arg in mpi.defined(scope):
+            sure = arg is mpi.error and mpi.binding != "unknown" and is_scalar_variable(arg, scope)
+            accesses += whole(arg, Mode.WRITE if sure else Mode.MAYBE_WRITE, scope)
+        quiet = library_row(mpi.procedure).quiet
+        effects = [] if quiet else [(EffectKind.MPI, mpi.operation)]
+        if mpi.anywhere(scope):
+            effects.append((EffectKind.UNKNOWN_CALL, "MPI_BOTTOM"))
+        known = call, CallEffect(tuple(accesses), tuple(effects))
+        scope.call_effects[id(call)] = known
+    found = known[1]
+    assert isinstance(found, CallEffect)
+    return found
 
 
 def _shared_accesses(summary: Summary) -> Iterable[tuple[SharedVariable, Mode]]:

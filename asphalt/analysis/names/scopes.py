@@ -106,6 +106,7 @@ class Scope:
         self.kinds: dict[tuple[str, bool], Enum] = {}  # the meanings of names that were asked for
         # the operations of CALL statements, by identity; the statements are kept, too
         self.operations: dict[int, tuple[Call, object]] = {}
+        self.call_effects: dict[int, tuple[Call, object]] = {}  # of MPI's procedures, likewise
         self.findings: dict[
             str, MayMustAnswer
         ] = {}  # answers about its variables that were asked for

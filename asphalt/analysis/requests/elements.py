@@ -150,14 +150,11 @@ class RequestElements:
     def _changes(self, storage: str) -> frozenset[int]:
         """The points at which a variable may change."""
         if storage not in self._changed_at:
-            accesses, points = self.reaching.accesses, range(len(self.graph.points))
-            exposed = accesses.is_exposed(storage)
-            self._changed_at[storage] = frozenset(
-                point
-                for point in points
-                for done in (accesses.at(point),)
-                if done.everything or storage in done.defined or (done.exposed and exposed)
-            )
+            accesses = self.reaching.accesses
+            changes = accesses.defining(storage) | accesses.everywhere
+            if accesses.is_exposed(storage):
+                changes |= accesses.exposing
+            self._changed_at[storage] = changes
         return self._changed_at[storage]
 
     def _outermost(self, start: Operation, completion: Operation) -> int:

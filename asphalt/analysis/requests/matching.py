@@ -289,20 +289,16 @@ class _Matcher:
         """Other points that may complete an operation, or lose its request."""
         accesses = self.reaching.accesses
         root = start.root
-        for point in self.graph.points:
-            if point.leaf is None or point.number in self.own_points:
-                continue
-            done = accesses.at(point.number)
-            named = root is not None and (root in done.used or root in done.defined)
-            if named and "%" in (start.storage or ""):
-                named = self._touches(point.number, start.storage or "")
-            if root is None:
-                named = any(at in done.used or at in done.defined for at in self._around(start))
-            exposed = done.exposed and (root is None or accesses.is_exposed(root))
-            if done.everything or exposed or named:
-                if self._only_asks(point.number):
-                    continue
-                yield point.number, f"line {point.line} may access the request"
+        at = self._around(start) if root is None else (root,)
+        named = frozenset[int]().union(*(accesses.using(s) | accesses.defining(s) for s in at))
+        if root is not None and "%" in (start.storage or ""):
+            named = frozenset(n for n in named if self._touches(n, start.storage or ""))
+        found = named | accesses.everywhere
+        if root is None or accesses.is_exposed(root):
+            found |= accesses.exposing
+        for number in sorted(found - self.own_points):
+            if not self._only_asks(number):
+                yield number, f"line {self.graph.points[number].line} may access the request"
 
     def _around(self, start: Operation) -> tuple[str, ...]:
         """The storages that a request which is no object of its own may be part of."""

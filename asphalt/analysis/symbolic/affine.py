@@ -26,7 +26,7 @@ class Affine:
     def text(self, poly: Poly) -> str | None:
         """The polynomial as isl text; None: not affine."""
         parts = ["0"]
-        for monomial, coefficient in sorted(poly.terms, key=repr):
+        for monomial, coefficient in poly.in_order:
             if not monomial:
                 parts.append(str(coefficient))
                 continue

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section
 
@@ -20,8 +21,10 @@ Substitution = Callable[[Expr], Expr | None]
 def folded(expr: Arg) -> Arg:
     """The expression with every name in lower case, so that equal expressions compare equal."""
     match expr:
-        case Ref(name=name, args=args):
-            return Ref(name, name, None if args is None else tuple(folded(a) for a in args))
+        case Ref(name=name, spelled=spelled, args=None):
+            return expr if spelled == name else Ref(name, name)
+        case Ref(name=name, args=tuple(args)):
+            return Ref(name, name, tuple([folded(a) for a in args]))
         case Component(base=base, name=name, args=args):
             inner = folded_expr(base)
             return Component(
@@ -37,12 +40,20 @@ def folded(expr: Arg) -> Arg:
         case Keyword(name=name, value=value):
             return Keyword(name, name, folded_expr(value))
         case Lit(kind=kind, text=text):
-            return expr if kind == "character" else Lit(kind, text.lower())
+            small = text if kind == "character" else text.lower()
+            return expr if small == text else Lit(kind, small)
     return expr
 
 
 def folded_expr(expr: Expr) -> Expr:
     """``folded`` for what is not an argument form."""
+    if isinstance(expr, Ref) and expr.args is None:
+        return expr if expr.spelled == expr.name else Ref(expr.name, expr.name)
+    return _folded_whole(expr)
+
+
+@lru_cache(maxsize=16384)
+def _folded_whole(expr: Expr) -> Expr:
     result = folded(expr)
     assert not isinstance(result, Section | Keyword)
     assert not hasattr(result, "label")
@@ -51,6 +62,10 @@ def folded_expr(expr: Expr) -> Expr:
 
 def _key(atom: Expr) -> str:
     return repr(atom)
+
+
+def _sorted_atoms(atoms: Monomial) -> Monomial:
+    return atoms if len(atoms) < 2 else tuple(sorted(atoms, key=_key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +77,10 @@ class Poly:
     @staticmethod
     def of(terms: Mapping[Monomial, int]) -> Poly:
         """The polynomial with these coefficients; zeros are dropped."""
-        return Poly(frozenset((m, c) for m, c in terms.items() if c))
+        return Poly(frozenset([term for term in terms.items() if term[1]]))
 
     @staticmethod
+    @lru_cache(maxsize=1024)
     def constant(value: int) -> Poly:
         """The constant polynomial."""
         return Poly.of({(): value})
@@ -72,17 +88,16 @@ class Poly:
     @staticmethod
     def atom(expr: Expr) -> Poly:
         """The polynomial that is one (folded) atom."""
-        return Poly.of({(expr,): 1})
+        return Poly(frozenset((((expr,), 1),)))
 
     @property
     def value(self) -> int | None:
         """The value of a constant polynomial, else None."""
-        match dict(self.terms):
-            case {} as terms if not terms:
-                return 0
-            case terms if set(terms) == {()}:
-                return terms[()]
-        return None
+        if len(self.terms) > 1:
+            return None
+        for monomial, coefficient in self.terms:
+            return None if monomial else coefficient
+        return 0
 
     @property
     def atoms(self) -> frozenset[Expr]:
@@ -90,6 +105,8 @@ class Poly:
         return frozenset(atom for monomial, _ in self.terms for atom in monomial)
 
     def __add__(self, other: Poly) -> Poly:
+        if not other.terms or not self.terms:
+            return self if self.terms else other
         terms = dict(self.terms)
         for monomial, coefficient in other.terms:
             terms[monomial] = terms.get(monomial, 0) + coefficient
@@ -99,13 +116,23 @@ class Poly:
         return Poly(frozenset((m, -c) for m, c in self.terms))
 
     def __sub__(self, other: Poly) -> Poly:
-        return self + -other
+        if not other.terms:
+            return self
+        terms = dict(self.terms)
+        for monomial, coefficient in other.terms:
+            terms[monomial] = terms.get(monomial, 0) - coefficient
+        return Poly.of(terms)
+
+    @property
+    def in_order(self) -> tuple[tuple[Monomial, int], ...]:
+        """The terms in an order that their text gives."""
+        return _in_order(self.terms)
 
     def __mul__(self, other: Poly) -> Poly:
         terms: dict[Monomial, int] = {}
         for m1, c1 in self.terms:
             for m2, c2 in other.terms:
-                product = tuple(sorted((*m1, *m2), key=_key))
+                product = _sorted_atoms((*m1, *m2))
                 terms[product] = terms.get(product, 0) + c1 * c2
         return Poly.of(terms)
 
@@ -158,6 +185,11 @@ class Poly:
         for term in negative:
             total = Op("-", (total, term))
         return total
+
+
+@lru_cache(maxsize=16384)
+def _in_order(terms: frozenset[tuple[Monomial, int]]) -> tuple[tuple[Monomial, int], ...]:
+    return tuple(sorted(terms, key=repr))
 
 
 def _order(term: tuple[Monomial, int]) -> tuple[int, tuple[str, ...]]:

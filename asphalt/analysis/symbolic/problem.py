@@ -47,7 +47,7 @@ class AffineProblem:
         A product without bound atoms is a parameter of its own.  None: not affine.
         """
         parts = ["0"]
-        for monomial, coefficient in sorted(poly.terms, key=repr):
+        for monomial, coefficient in poly.in_order:
             inside = [atom for atom in monomial if atom in bound]
             if not monomial:
                 parts.append(str(coefficient))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.names.constants import constant, element_bytes
-from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.limits import USUAL_CLONES
 from asphalt.ir.expr import Expr
 from asphalt.ir.stmt import Decl
@@ -43,7 +42,7 @@ def array_bytes(name: str, facts: UnitFacts) -> int | None:
     size = None if symbol is None else element_bytes(symbol, facts.scope)
     if symbol is None or size is None:
         return None
-    now = Scopes(facts.scope.program).of(facts.located)
+    now = facts.scope_of_these_sizes
     for dim in symbol.dims or ():
         first = 1 if dim.lower is None else constant(dim.lower, now)
         last = constant(dim.upper, now)

@@ -16,7 +16,6 @@ from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.designators import designator_name
-from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.schedule.check_segments import Posted, check_segments
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.equal_parts import ConstantTrips, parts_of
@@ -92,7 +91,7 @@ class SegmentableMessages(Finder):
     ) -> None:
         super().__init__(facts, messages, order)
         self._blocking = blocking
-        self._plain = Scopes(facts.scope.program).of(facts.located)
+        self._plain = facts.scope_of_these_sizes
 
     def all(self) -> Iterator[Found]:
         """The messages that can be cut, or what keeps them from it."""

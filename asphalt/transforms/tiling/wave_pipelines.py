@@ -20,7 +20,6 @@ from asphalt.analysis.messages.sole_pair import SolePair
 from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.names.constants import constant, is_size, type_bytes
 from asphalt.analysis.names.designators import designator_name
-from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.schedule.check_pipeline import check_pipeline
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.equal_parts import ConstantTrips, MessageParts, parts_of
@@ -241,7 +240,7 @@ class Finder:
         return ()
 
     def _amount(self, work: Poly) -> int:
-        plain = Scopes(self.facts.scope.program).of(self.facts.located)
+        plain = self.facts.scope_of_these_sizes
         return constant(work.expression(), plain) or 0
 
     def _trips(self, loop: Do) -> ConstantTrips | None:
@@ -255,7 +254,7 @@ class Finder:
         if not all(isinstance(a, Ref) and is_size(a, scope) and _is_default(a, self.facts)
                    for a in atoms):  # fmt: skip
             return None
-        plain = Scopes(scope.program).of(self.facts.located)
+        plain = self.facts.scope_of_these_sizes
         number = constant(found.number.expression(), plain)
         return found if number is not None and number > 0 else None
 

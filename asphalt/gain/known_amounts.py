@@ -1,0 +1,71 @@
+"""What is known of a unit before its price is asked for: of it, and of earlier texts of it.
+
+The optimiser prices many texts of one unit, which differ in few statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from asphalt.analysis.messages.messages import Messages
+from asphalt.analysis.names.scopes import Scope
+from asphalt.gain.amounts import Amount
+from asphalt.ir.program import Located
+from asphalt.ir.stmt import Allocation
+from asphalt.ir.tree import Node, leaves
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The messages of a unit, and the amounts of work of statements in texts of it.
+
+    ``declared``: the text of the file without the statements of the unit (``text_around``).  All
+    else that the program consists of is the same for all texts that share ``amounts``.
+    """
+
+    messages: Messages | None = None
+    declared: bytes | None = None
+    amounts: dict[Hashable, Amount] = field(default_factory=dict)
+
+    def key(self, node: Node, scope: Scope) -> Hashable | None:
+        """What the amount of a statement without calls depends on, but for the values of arguments:
+        its text, declarations, names that constructs bind, and shapes that ALLOCATE gives arrays;
+        None: it cannot be told."""
+        own = None if self.declared is None else _text(node)
+        if own is None:
+            return None
+        allocations = tuple(
+            leaf.what
+            for other in scope.unit.body
+            for leaf in leaves(other)
+            if isinstance(leaf.what, Allocation)
+        )
+        names = tuple(unit.name for unit in scope.located.chain)
+        return self.declared, scope.located.path, names, scope.shadowed, allocations, own
+
+
+def text_around(located: Located, content: bytes) -> bytes | None:
+    """The text of a file without the lines of the executable part of a unit; None: that has no
+    lines of the file for itself."""
+    unit = located.unit
+    found = [leaf for node in unit.body for leaf in leaves(node)]
+    if not found or found[0].span is None or found[-1].span is None:
+        return None
+    if found[0].joined or (unit.contains or unit.end).joined:
+        return None
+    if any(span.file != located.path for span in (found[0].span, found[-1].span)):
+        return None
+    lines = content.splitlines(keepends=True)
+    return b"".join((*lines[: found[0].span.first - 1], b"\0", *lines[found[-1].span.last :]))
+
+
+def _text(node: Node) -> tuple[str, ...] | None:
+    """The text of a statement or construct, with the lines in front of each of its statements;
+    None: it has none."""
+    found: list[str] = []
+    for leaf in leaves(node):
+        if leaf.body is None:
+            return None
+        found += (leaf.head, leaf.body, *(trivia.text for trivia in leaf.lead))
+    return tuple(found)
