@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -50,7 +50,7 @@ from asphalt.driver.transfers import nonblocking_operations, transfer_operations
 from asphalt.frontend.lexical.raw_text import called_names
 from asphalt.frontend.source_tree.tree import Tree, load_tree
 from asphalt.ir.stmt import Opaque, Use
-from asphalt.ir.tree import leaves
+from asphalt.ir.tree import Leaf, leaves
 from asphalt.optimiser.acceptance import Key
 from asphalt.optimiser.options import Options
 from asphalt.optimiser.outcome import Tried
@@ -96,6 +96,16 @@ class Project:
             return self._tree.content(file)
         except KeyError:
             return None
+
+    def units_at(self, file: Path, line: int) -> frozenset[tuple[str, str]]:
+        """File and name of the units of a file that have a statement in a line or around it."""
+        paths = [path for path in map(str, self.files) if Path(path).samefile(file)]
+        return frozenset(
+            (path, located.unit.name)
+            for path in paths
+            for located in self._tree.units_of(path)
+            if next(leaves(located.unit)).line <= line <= _last_line(located.unit.end)
+        )
 
     def missing_modules(self, file: str) -> tuple[str, ...]:
         """The modules that a file uses and that neither project nor compiler has, sorted."""
@@ -284,6 +294,7 @@ class Project:
         judges: Judges | None = None,
         in_place: bool = False,
         watch: Watch | None = None,
+        units: Collection[tuple[str, str]] | None = None,
     ) -> Outcome:
         """The result for every file that has a site to transform, and what was tried for that.
 
@@ -294,7 +305,8 @@ class Project:
         left alone.  ``judges``: what decides which steps for transfers are kept; None: the usual
         model.  ``in_place``: the changes replace the sources, so that nothing is proved again where
         other files change later.  ``watch``: called for each procedure before its transfers
-        are optimised, with the number of those done and of all.
+        are optimised, with the number of those done and of all.  ``units``: file and name of the
+        units whose transfers are optimised, with their callers; None: all.
         """
         refuse_ambiguous(self.settings.assume, self._tree)
         passes = self.settings.passes
@@ -303,12 +315,16 @@ class Project:
         if Pass.PREPUSH in passes:
             changes = prepushed(self._tree, self.sites(), asked, in_place)
         values = TileValues(asked.given("tile", tile), asked.given("depth", depth))
-        request = OverlapRequest(self._options, values, judges)
+        request = OverlapRequest(self._options, values, judges, units)
         if watch is not None:
             request = replace(request, watch=watch)
         found = optimised(self._analyses, changes, request)
         kept, notes = confined_changes(self._tree, self._analyses.configurations, found.changes)
         return replace(found, changes=kept, notes=(*found.notes, *notes))
+
+
+def _last_line(leaf: Leaf) -> int:
+    return 0 if leaf.span is None else leaf.span.last
 
 
 def _is_for_transfer(directive: Directive, scope: Scope) -> bool:

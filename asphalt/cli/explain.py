@@ -90,8 +90,12 @@ def _explain_site(
     if not file.is_file():
         raise InputError(str(file), None, "no such file; name the file that holds the call")
     project = open_project(paths or (file,), common, assume)
-    here = _in_file(reports_before(project), file)
+    units = project.units_at(file, line)
+    here = _in_file(reports_before(project, units), file) if units else []
     found = _sites_at(here, line)
+    if not found:  # the line may be one that a site elsewhere rests on
+        here = _in_file(reports_before(project), file)
+        found = _sites_at(here, line)
     if not found:
         transfers = _in_file(project.transfers(), file)
         found = [_asked(one, project) for one in _sites_at(transfers, line)]

@@ -29,6 +29,8 @@ from asphalt.report.text import problem_line, site_lines, summary
 
 OPTIMISING = "optimising transfers"
 _MOST_MODULES = 5  # named in a note
+Units = Collection[tuple[str, str]] | None
+"""Units by file and name; None: all."""
 
 
 class PipeConsole(Console):
@@ -124,12 +126,13 @@ def reports_of(project: Project) -> tuple[SiteReport, ...]:
 
 
 def reports_after(
-    project: Project, outcome: Outcome, promise: bool = False
+    project: Project, outcome: Outcome, promise: bool = False, units: Units = None
 ) -> tuple[SiteReport, ...]:
     """The reports of all sites, of transfers and of findings after a transformation, sorted.
 
     Transfers are those that were transformed and those that were not.  ``promise``: their reports
-    also say what an accepted assumption would change.  A call that was transformed only where its
+    also say what an accepted assumption would change.  ``units``: those that are asked about, by
+    file and name; transfers of others are left out.  A call that was transformed only where its
     procedure was inlined counts as transformed.
     """
     changes = outcome.changes
@@ -141,8 +144,8 @@ def reports_after(
     findings = {(site.file, site.line) for site in found}
     own = project.own_operations(outcome)
     others = project.not_overlapped(changes, outcome.tries)
-    idle = tuple(map(outcome.tried, (*others, *own)))
-    blocking = project.kept_blocking()
+    idle = _of(units, tuple(map(outcome.tried, (*others, *own))))
+    blocking = _of(units, project.kept_blocking())
     if promise:
         blocking = project.with_assumed_outcomes(blocking)
         idle = project.with_fatal_outcomes(project.with_readings_passed(idle))
@@ -156,23 +159,29 @@ def reports_after(
     return merged_reports(sites, (*found, *applied.values()), project.settings.passes)
 
 
+def _of(units: Units, sites: tuple[SiteReport, ...]) -> tuple[SiteReport, ...]:
+    """The sites of some units."""
+    return tuple(site for site in sites if units is None or (site.file, site.unit) in units)
+
+
 def _key(site: SiteReport) -> tuple[str, str, str]:
     """The identity of a site: inlining may have copied one call to several units."""
     return site.file, site.id, site.unit
 
 
-def reports_before(project: Project) -> tuple[SiteReport, ...]:
+def reports_before(project: Project, units: Units = None) -> tuple[SiteReport, ...]:
     """The reports of all sites and findings before a transformation, sorted.
 
-    With passes for transfers, also what would become of each transfer.
+    With passes for transfers, also what would become of each transfer; ``units``: of those in these
+    units, by file and name.
     """
     if not set(project.settings.passes) & set(TRANSFERS):
         return merged_reports(reports_of(project), project.findings, project.settings.passes)
     sites = {(site.file, site.id): site for site in reports_of(project)}
     with watched(OPTIMISING) as watch:
-        outcome = project.outcome(watch=watch)
+        outcome = project.outcome(watch=watch, units=units)
     with Console(stderr=True).status("looking for computation to overlap with transfers"):
-        found = reports_after(project, outcome, promise=True)
+        found = reports_after(project, outcome, promise=True, units=units)
     return tuple(
         sites.get((site.file, site.id), replace(site, verdict="proved"))
         if site.verdict == "applied"

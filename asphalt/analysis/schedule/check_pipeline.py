@@ -124,15 +124,17 @@ def need_fault(
 
 def small_sizes(most: int) -> Iterator[tuple[int, int, int, int, int, int]]:
     """Ranks, iterations, elements, K, D and executions: 1 to ``most`` ranks, up to ``most`` tiles
-    in flight and one iteration more, K up to longer than the nest, one and two executions."""
-    return product(
-        range(1, most + 1),
-        range(1, most + 2),
-        (1, 2),
-        range(1, most + 3),
-        range(1, most + 1),
-        (1, 2),
-    )
+    in flight and one iteration more, K up to longer than the nest, one and two executions.
+
+    All longer K are one tile, and no more tiles are in flight than there are: of sizes with the
+    same schedule, the smallest ones.
+    """
+    for ranks, trips, elements, executions in product(
+        range(1, most + 1), range(1, most + 2), (1, 2), (1, 2)
+    ):
+        for tile in range(1, trips + 2):
+            for depth in range(1, min(most, -(-trips // tile)) + 1):
+                yield ranks, trips, elements, tile, depth, executions
 
 
 @cache
