@@ -113,9 +113,7 @@ def with_readings_passed(
 ) -> tuple[SiteReport, ...]:
     """Reports on transfers without computation to overlap; those that would have some if readings
     of clocks were passed get the verdict ``assumed``."""
-    if TIMERS.word in options.accepted:
-        return tuple(idle)
-    clocked = [site for site in idle if site.verdict == "refused" and _has_readings(site, analyses)]
+    clocked = among_readings(analyses, idle, options)
     if not clocked:
         return tuple(idle)
     assumed = options.accepted | {TIMERS.word, FATAL.word}
@@ -130,6 +128,16 @@ def with_readings_passed(
             site = replace(site, verdict="assumed", message=message, assumptions=needed)
         found.append(site)
     return tuple(found)
+
+
+def among_readings(
+    analyses: Analyses, sites: Iterable[SiteReport], options: Options
+) -> tuple[SiteReport, ...]:
+    """The refused sites with readings of a clock around them that are not passed, since the
+    assumption is not accepted."""
+    if TIMERS.word in options.accepted:
+        return ()
+    return tuple(s for s in sites if s.verdict == "refused" and _has_readings(s, analyses))
 
 
 def _has_readings(site: SiteReport, analyses: Analyses) -> bool:

@@ -190,6 +190,32 @@ def test_a_reader_that_goes_away_is_no_error(here: Path) -> None:
     assert "BrokenPipe" not in done.stderr
 
 
+TWO_TRANSFERS = """\
+module rows
+  use mpi
+contains
+  subroutine shift(a, b, c, n, to, from, comm)
+    integer, intent(in) :: n, to, from, comm
+    real(8), intent(inout) :: a(n), b(n), c(n)
+    integer :: i, ierr
+    call MPI_Sendrecv(a, n, MPI_DOUBLE_PRECISION, to, 1, b, n, MPI_DOUBLE_PRECISION, from, 1, &
+                      comm, MPI_STATUS_IGNORE, ierr)
+    do i = 1, n
+      c(i) = 0.5d0*c(i) + i
+    end do
+  end subroutine shift
+  subroutine turn(a, b, n, to, from, comm)
+    integer, intent(in) :: n, to, from, comm
+    real(8), intent(inout) :: a(n), b(n)
+    integer :: ierr
+    call MPI_Sendrecv(a, n, MPI_DOUBLE_PRECISION, to, 2, b, n, MPI_DOUBLE_PRECISION, from, 2, &
+                      comm, MPI_STATUS_IGNORE, ierr)
+    print *, b(1)
+  end subroutine turn
+end module rows
+"""
+
+
 def test_explain_a_proved_site(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "--no-cache", f"src/transposes.f90:{TRANSPOSES_LINE}"]) == 0
     out = capsys.readouterr().out
@@ -203,6 +229,21 @@ def test_explain_a_refused_site_in_its_tree(here: Path, capsys: pytest.CaptureFi
     code = next(word for word in out.split() if word in ALL_CODES)
     assert ALL_CODES[code].title in out
     assert "What you can do" in out
+
+
+def test_explain_says_of_a_transfer_what_scan_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "two.f90"
+    path.write_text(TWO_TRANSFERS)
+    usual = ["--no-cache", "--jobs", "1", "--passes", "transfers"]
+    assert main(["scan", *usual, "--format", "json", str(path)]) == 0
+    scanned = json.loads(capsys.readouterr().out)["sites"]
+    assert {site["verdict"] for site in scanned} == {"proved", "refused"}
+    for site in scanned:
+        place = f"{path}:{site['line']}"
+        assert main(["explain", *usual, "--format", "json", place]) == 0
+        assert json.loads(capsys.readouterr().out)["sites"] == [site]
 
 
 def test_explain_a_line_without_an_exchange(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

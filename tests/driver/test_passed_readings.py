@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from asphalt.cli.main import main
 from asphalt.cli.session import reports_before
 from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
@@ -138,3 +139,19 @@ def test_results_are_the_same(tmp_path: Path) -> None:
         program = build(OPENMPI, [RUNTIME, folder / "ring.f90"], folder)
         said.append(run(OPENMPI, program, 2).stdout)
     assert said[0] == said[1]
+
+
+def test_apply_leaves_it_to_scan_what_the_assumption_would_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "in" / "ring.f90"
+    path.parent.mkdir()
+    path.write_text(_PROGRAM.format(clack="", row=_OWN, end=""))
+    usual = ["--no-cache", "--jobs", "1", "--passes", "transfers"]
+    apply = ["apply", *usual, str(path.parent), "--output"]
+    assert main([*apply, str(tmp_path / "out")]) == 0
+    found = capsys.readouterr()
+    assert "refused  ASP026" in found.out
+    assert "clocks are read around 1 of them" in found.err
+    assert main([*apply, str(tmp_path / "other"), "--assume", "timers"]) == 0
+    assert "clocks are read" not in capsys.readouterr().err

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from asphalt.analysis.schedule.check import Fault
+from asphalt.analysis.schedule.check_pipeline import small_sizes
 from asphalt.analysis.schedule.check_segments import (
     Posted,
     Shift,
@@ -52,6 +54,31 @@ def test_what_is_emitted_is_right_for_small_sizes(paced: bool, posted: Posted) -
         assert found.kind is Fault.WAIT_CYCLE
     else:
         assert found is None
+
+
+def test_small_sizes_have_all_schedules_of_larger_tiles_and_depths() -> None:
+    """No K beyond the nest, and no D beyond the tiles, leads to a schedule that is not checked."""
+
+    def schedules(sizes: Iterable[tuple[int, ...]]) -> set[tuple[object, ...]]:
+        return {
+            (
+                numbers[0],
+                *(
+                    shift_schedule(rank, Shift(*numbers, paced, Posted.AHEAD, True))
+                    for rank in range(numbers[0])
+                    for paced in (True, False)
+                ),
+            )
+            for numbers in sizes
+        }
+
+    most = 2
+    all_ = product(
+        range(1, most + 1), range(1, most + 2), (1, 2), range(1, 9), range(1, most + 1), (1, 2)
+    )
+    checked = list(small_sizes(most))
+    assert schedules(checked) == schedules(all_)
+    assert len(checked) == len(set(checked))
 
 
 @given(
