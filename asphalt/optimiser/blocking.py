@@ -19,7 +19,7 @@ from asphalt.ir.program import Located
 from asphalt.ir.source import Span
 from asphalt.ir.tree import Do, Node, leaves
 from asphalt.optimiser.acceptance import key_of
-from asphalt.optimiser.empty_windows import EmptyWindow, EmptyWindows
+from asphalt.optimiser.empty_windows import EmptyWindow, EmptyWindows, is_beside_the_point
 from asphalt.optimiser.options import Options
 from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import Tried
@@ -148,9 +148,12 @@ def _idle(
             return Refused(NOTHING_BESIDE, message, found.leaf.span)
         return replace(more, message=f"{message}; {more.message}")
     message = "no computation to overlap"
-    told = [why for why in (window.why, *calls) if why is not None]
-    code, why = _of_nests(window, tried)
+    told = [window.why] if window.why is not None else []
+    told += calls if window.is_open else ()
+    code, why, copies = _of_nests(window, tried)
     told += why
+    if copies and more is not None and more.code is PARTS:
+        more = None  # parts of it would travel beside copies
     if window.free is not None:
         told.append(_could(window.free, options, tried))
     if not told and window.alone_in is not None:
@@ -170,20 +173,23 @@ def _idle(
     return replace(more, message=f"{message}; {more.message}", marks=(*more.marks, *marks))
 
 
-def _of_nests(window: EmptyWindow, tried: Tried) -> tuple[Code, list[str]]:
+def _of_nests(window: EmptyWindow, tried: Tried) -> tuple[Code, list[str], bool]:
     """The code and the reasons why nests that stop a transfer are not divided, with the steps that
-    were tried with them."""
-    code, told = NOTHING_BESIDE, []
+    were tried with them, and whether one of the nests only fills or empties a buffer, and has no
+    interior."""
+    code, told, copies = NOTHING_BESIDE, [], False
     for stop in (window.behind, window.before):
         if stop is None or stop.span is None:
             continue
         place = SourceLine(stop.span.file, stop.span.first)
         whole = tried.whole.get(place)
-        if whole is not None:
+        if whole is not None and is_beside_the_point(whole, stop.node):
+            copies = True
+        elif whole is not None:
             told.append(whole.message)
             code = whole.code if code is NOTHING_BESIDE else code
         told += tried.about(place)
-    return code, told
+    return code, told, copies
 
 
 def _could(free: Node, options: Options, tried: Tried) -> str:

@@ -17,8 +17,11 @@ from asphalt.analysis.inlining.procedure import is_return
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.mpi.call import MpiCall, runtime_call
+from asphalt.analysis.verdicts.splitting_codes import SHAPE
+from asphalt.analysis.verdicts.verdict import Refused
+from asphalt.ir.expr import Component, Expr, Lit, Ref, walk
 from asphalt.ir.source import Span
-from asphalt.ir.stmt import Call
+from asphalt.ir.stmt import Assign, Call, DoHead, Plain, What
 from asphalt.ir.tree import Branch, Leaf, Node, leaves
 from asphalt.transforms.motion.windows import is_work
 from asphalt.transforms.nonblocking.nonblocking import Split, check
@@ -48,12 +51,14 @@ class Stop:
 class EmptyWindow:
     """The obstacles that stop the wait of a transfer (``behind`` it) and its start (``before``
     it); None: nothing does up to the end of the way.  ``free``: computation that nothing keeps from
-    overlapping.  ``alone_in``: the procedure, if it is called from elsewhere and has none."""
+    overlapping.  ``alone_in``: the procedure, if it is called from elsewhere and has none.
+    ``is_open``: one of the ways leads out of the procedure, to what stands around its calls."""
 
     behind: Stop | None
     before: Stop | None
     free: Node | None
     alone_in: str | None = None
+    is_open: bool = False
 
     @property
     def why(self) -> str | None:
@@ -88,8 +93,17 @@ class EmptyWindows:
                 return EmptyWindow(None, None, free)
             behind, before = (way if isinstance(way, Stop) else None for way in ways)
             if behind is not None or before is not None:
-                return EmptyWindow(behind, before, None)  # of what is received, if it is that
-        return EmptyWindow(None, None, None, self.facts.unit.name if self.is_called else None)
+                ended = behind is None or before is None
+                is_open = ended and self.is_called and not self._is_in_loop(split)
+                # of what is received, if it is that
+                return EmptyWindow(behind, before, None, is_open=is_open)
+        alone_in = self.facts.unit.name if self.is_called else None
+        return EmptyWindow(None, None, None, alone_in, not self._is_in_loop(split))
+
+    def _is_in_loop(self, split: Split) -> bool:
+        """Whether a loop stands around a transfer, which it does not leave."""
+        levels = self.places[id(split.leaf)].levels
+        return any(not isinstance(level.nodes[level.position], Leaf | Branch) for level in levels)
 
     def _buffers(self, split: Split) -> Iterator[tuple[Access, ...]]:
         """The accesses of each operation that is started: what is received comes first."""
@@ -259,3 +273,28 @@ def conflict(access: Access, own: Access, facts: UnitFacts) -> str:
 
 def _head(node: Node) -> Leaf:
     return next(iter(leaves(node)))
+
+
+def is_beside_the_point(whole: Refused, nest: Node) -> bool:
+    """Whether a nest would not compute beside a message even if it were split: it only fills or
+    empties a buffer, and ``whole`` is that its edges are not known."""
+    return whole.code is SHAPE and _only_copies(nest)
+
+
+def _only_copies(nest: Node) -> bool:
+    """Whether a nest only copies elements, by subscripts or by counters."""
+    return all(_is_copy(leaf.action) for leaf in leaves(nest))
+
+
+def _is_copy(what: What) -> bool:
+    match what:
+        case DoHead() | Plain():
+            return True
+        case Assign(target=target, value=value):
+            counts = isinstance(target, Ref) and target.args is None and _has_no_elements(value)
+            return counts or isinstance(value, Ref | Component | Lit)
+    return False
+
+
+def _has_no_elements(value: Expr) -> bool:
+    return not any(isinstance(p, Component) or (isinstance(p, Ref) and p.args) for p in walk(value))

@@ -20,7 +20,12 @@ from asphalt.analysis.requests.matching import Match, Matched
 from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.config.passes import Pass
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
-from asphalt.optimiser.empty_windows import Stop, conflict, is_called
+from asphalt.optimiser.empty_windows import (
+    Stop,
+    conflict,
+    is_beside_the_point,
+    is_called,
+)
 from asphalt.optimiser.overlapped_work import work_texts
 from asphalt.transforms.loops import peeling, splitting
 from asphalt.transforms.motion.windows import OverlapWindow, in_window, is_work, windows_of
@@ -125,7 +130,7 @@ class OwnWindows:
             stops.append(way)
             told.append(f"{where}, {way.why}")
             whole = self._whole.get(way.span)
-            if whole is not None:
+            if whole is not None and not is_beside_the_point(whole, way.node):
                 told.append(whole.message)
                 code = whole.code if code is NOTHING_BESIDE else code
         if behind is None:

@@ -137,6 +137,57 @@ def test_why_a_procedure_stays_at_its_call(tmp_path: Path) -> None:
     assert f"step.f90:{_FIRST}: halo is not inlined: " in report.message
 
 
+_STAYS = """
+subroutine halo(a, n, left, comm)
+  use mpi
+  implicit none
+  integer, intent(in) :: n, left, comm
+  real(8), intent(inout) :: a(n)
+  integer :: ierr, i
+  real(8), save :: sum = 0
+  {first}
+  call MPI_Recv(a, n, MPI_REAL8, left, 1, comm, MPI_STATUS_IGNORE, ierr)
+  {last}
+end subroutine halo
+"""
+_USED = "do i = 1, n\n    sum = sum + a(i)\n  end do"
+_GIVEN = "do i = 1, n\n    a(i) = sum + i\n  end do"
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "told"),
+    [
+        ("", _USED, True),  # its start could move out of the procedure
+        (_GIVEN, "", True),  # its wait could
+        (_GIVEN, _USED, False),  # neither, wherever the procedure stands
+    ],
+)
+def test_calls_are_told_where_the_way_ends_with_the_procedure(
+    first: str, last: str, told: bool, tmp_path: Path
+) -> None:
+    body = _work("c") + "  call halo(a, n, left, comm)\n" + _work("c") + _NEEDED
+    reports = _told(tmp_path, _UNIT.format(body=body) + _STAYS.format(first=first, last=last))
+    (report,) = (one for one in reports if one.operation == "MPI_Recv")
+    assert ("halo is not inlined: sum is saved" in report.message) is told
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [("a(modulo(i*right, n) + 1)", False), ("c(i) + a(modulo(i*right, n) + 1)", True)],
+)
+def test_a_nest_that_only_copies_has_no_interior(value: str, told: bool, tmp_path: Path) -> None:
+    nest = f"  do i = 1, n\n    right = right + 1\n    b(i) = {value}\n  end do\n"
+    receives = (_RECEIVE, _RECEIVE.replace("Recv", "Irecv").replace("MPI_STATUS_IGNORE", "left"))
+    for receive, wait in zip(receives, ("", "  call MPI_Wait(left, status, ierr)\n"), strict=True):
+        (tmp_path / "step.f90").write_text(_UNIT.format(body=receive + wait + nest))
+        project = Project(tmp_path, settings=replace(SETTINGS, passes=TRANSFERS))
+        outcome = project.outcome()
+        found = (*outcome.own, *project.not_overlapped((), outcome.tries))
+        (report,) = (one for one in found if one.operation in ("MPI_Recv", "MPI_Irecv"))
+        assert ("is not split into interior and edges" in report.message) is told
+        assert (report.code == "ASP026") is not told
+
+
 _WAVE = """\
 program wave
   use mpi

@@ -57,7 +57,8 @@ def _words_at(leaf: Leaf) -> frozenset[str]:
 
 def used_before(scope: Scope, names: Iterable[str] = ()) -> frozenset[str]:
     """The modules that are compiled before a unit: those that it uses, directly or through others,
-    and those of ``names`` that precede it in its file."""
+    and those of ``names`` that precede it in its file, or that must be compiled before the file of
+    one of these."""
     found: set[str] = set()
     waiting = [use.module for one in chain(scope) for use in one.declared.uses]
     own = scope.located.chain[0].name
@@ -69,7 +70,7 @@ def used_before(scope: Scope, names: Iterable[str] = ()) -> frozenset[str]:
         inside = scope.scopes.module(module)
         if inside is not None:
             waiting += [use.module for use in inside.declared.uses]
-    found |= {name for name in names if _precedes(name, scope)}
+    found |= {n for n in names if _precedes(n, scope) or _is_needed(n, scope, found)}
     return frozenset(name for name in found if not is_intrinsic_module(name))
 
 
@@ -81,6 +82,25 @@ def _precedes(name: str, scope: Scope) -> bool:
     ends = module.unit.end.span
     begins = next((leaf.span for leaf in leaves(scope.located.chain[0])), None)
     return ends is not None and begins is not None and ends.last < begins.first
+
+
+def _is_needed(name: str, scope: Scope, before: Iterable[str]) -> bool:
+    """Whether the file of a unit, or that of a module ``before`` it, cannot be compiled without a
+    module of another file."""
+    module = scope.scopes.module(name)
+    if module is None:
+        return False
+    own = scope.located.path
+    known = (scope.scopes.module(one) for one in before)
+    files = {own, *(one.located.path for one in known if one is not None)}
+    if module.located.path == own:
+        return False
+    return any(
+        user.path in files
+        and not user.is_unread
+        and any(use.module == name for use in scope.scopes.of(user).declared.uses)
+        for user in scope.program.mentions(name)
+    )
 
 
 def chain(scope: Scope) -> Iterator[Scope]:

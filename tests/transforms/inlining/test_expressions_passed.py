@@ -125,7 +125,30 @@ def test_one_behind_the_caller_cannot(tmp_path: Path) -> None:
     assert not _is_inlined(_made(tmp_path, main + _HALO + step))
 
 
-def test_nor_one_of_another_file(tmp_path: Path) -> None:
+_SIZES = "module sizes\n  implicit none\n  integer, parameter :: few = 3\nend module sizes\n"
+_SHOW = "subroutine show\n  use halo\n  print *, tag\nend subroutine show\n"
+
+
+def test_one_of_another_file_cannot(tmp_path: Path) -> None:
     step, main = _text(**_USED)
     (tmp_path / "halo.f90").write_text(_HALO)
-    assert not _is_inlined(_made(tmp_path, step + main))
+    (tmp_path / "step.f90").write_text(step)
+    assert not _is_inlined(_made(tmp_path, main))
+
+
+def test_one_that_another_unit_of_the_file_uses_can(tmp_path: Path) -> None:
+    step, main = _text(**_USED)
+    (tmp_path / "halo.f90").write_text(_HALO)
+    assert _is_inlined(_made(tmp_path, step + main))
+
+
+@pytest.mark.parametrize(("beside", "can"), [(_SHOW, True), ("", False)])
+def test_one_that_the_file_of_a_used_module_uses_can(
+    beside: str, can: bool, tmp_path: Path
+) -> None:
+    step, main = _text(**_USED)
+    (tmp_path / "halo.f90").write_text(_HALO)
+    (tmp_path / "sizes.f90").write_text(_SIZES + beside)
+    (tmp_path / "step.f90").write_text(step)
+    text = main.replace("  use mpi\n", "  use mpi\n  use sizes\n", 1)
+    assert _is_inlined(_made(tmp_path, text)) is can
