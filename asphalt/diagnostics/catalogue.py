@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from asphalt.analysis.conditions import (
     available,
+    call_arguments,
     contiguous,
     finality,
     one_decision,
@@ -45,6 +46,7 @@ _MODULES = (
     own_messages,
     point_to_point,
     usage,
+    call_arguments,
 )
 _STEPS = (inlining, splitting_codes, pipelining_codes, store_codes, block_codes)
 

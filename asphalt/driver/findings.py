@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from asphalt.analysis.call_graph.call_sites import CallSites
+from asphalt.analysis.conditions.call_arguments import of_arguments
 from asphalt.analysis.conditions.usage import (
     of_called,
     of_own_rank,
@@ -24,7 +25,7 @@ from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.analysis_manager.internal_errors import InternalErrors
 from asphalt.analysis_manager.user_units import user_units
 from asphalt.diagnostics.model import FINDING, SiteReport
-from asphalt.driver.transfers import mark_report, transfer_operations
+from asphalt.driver.transfers import mark_report, operations_with_buffers, transfer_operations
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.source import Span
 
@@ -39,6 +40,12 @@ def findings(tree: Tree, effects: Effects, errors: InternalErrors) -> tuple[Site
         with errors.caught(facts.located):
             found += _reports(facts, _of_unit(facts))
     sites = CallSites(effects.scopes)
+    known = {id(facts.unit) for facts in units}
+    for located in user_units(tree, operations_with_buffers()):
+        if id(located.unit) not in known:
+            facts = UnitFacts(located, effects)
+            with errors.caught(located):
+                found += _reports(facts, of_arguments(facts, Messages(facts)))
     for call in (call for facts in units for call in ignored_requests(facts, sites)):
         spelled = call.operation.call.procedure.spelled
         found.append(_report(call.facts, of_called(call), spelled))
@@ -55,7 +62,9 @@ def _of_unit(facts: UnitFacts) -> Iterator[Refused]:
     """The errors whatever other procedures do."""
     named = matches(facts.unit)
     yield from of_requests(matching(facts.scope, facts.values, facts.reaching, named))
-    yield from of_own_rank(facts, Messages(facts))
+    messages = Messages(facts)
+    yield from of_own_rank(facts, messages)
+    yield from of_arguments(facts, messages)
 
 
 def _of_receives(facts: UnitFacts, sent: tuple[Sent, ...] | None) -> Iterator[Refused]:

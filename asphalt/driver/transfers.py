@@ -37,6 +37,18 @@ def transfer_operations() -> frozenset[str]:
 
 
 @cache
+def operations_with_buffers() -> frozenset[str]:
+    """The folded names of the MPI procedures to which buffers are passed, with their profiling
+    names, and those of ``nonblocking_operations``."""
+    names = {
+        name
+        for name, procedure in table().items()
+        if any(parameter.kind == "BUFFER" for parameter in procedure.parameters)
+    }
+    return nonblocking_operations() | names | {f"p{name}" for name in names}
+
+
+@cache
 def nonblocking_operations() -> frozenset[str]:
     """These, with the collective operations that have a non-blocking form."""
     names = {name for name, procedure in table().items() if nonblocking_form(procedure)}

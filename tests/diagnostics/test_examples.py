@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.analysis.conditions import point_to_point, usage
+from asphalt.analysis.conditions import call_arguments, point_to_point, usage
 from asphalt.config.passes import TRANSFERS
 from asphalt.diagnostics.catalogue import ALL_CODES
 from asphalt.diagnostics.examples import FOLDER, examples_of
@@ -55,7 +55,7 @@ def test_the_program_gets_exactly_this_code(path: Path) -> None:
     assert project.problems == ()
     listed = {found.id for found in point_to_point.CODES}
     reports = outermost(project)
-    wrong = code in {found.id for found in usage.CODES}
+    wrong = code in {found.id for found in (*usage.CODES, *call_arguments.CODES)}
     if wrong:
         reports += project.findings
     elif blocking:

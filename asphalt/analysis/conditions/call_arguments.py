@@ -1,0 +1,239 @@
+"""Arguments of MPI calls that are errors by themselves, whatever other ranks do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asphalt.analysis.control_flow.graph import ENTRY
+from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.messages.messages import Messages
+from asphalt.analysis.mpi.call import MpiCall, mpi_constant, predefined_type
+from asphalt.analysis.mpi.datatypes import PredefinedType
+from asphalt.analysis.names.constants import constant, element_bytes
+from asphalt.analysis.names.scopes import Origin
+from asphalt.analysis.names.symbol import Symbol
+from asphalt.analysis.symbolic.polynomials import Poly, folded_expr
+from asphalt.analysis.verdicts.verdict import Code, Refused
+from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, Section
+from asphalt.ir.tree import Leaf
+
+OVERLAPPING = Code(
+    "ASP035",
+    "one buffer for what is sent and what is received",
+    "The call sends from elements of a variable in which it receives.  The buffers of one call "
+    "must not overlap, neither those of a collective operation (MPI-4.0 section 6.2.4: no "
+    "aliasing) nor those of MPI_SENDRECV (section 3.10).",
+    "Receive in another variable; or give MPI_IN_PLACE as the buffer to send from, or call "
+    "MPI_SENDRECV_REPLACE.",
+)
+TOO_LONG = Code(
+    "ASP036",
+    "a message that is longer than its buffer",
+    "The count and the type of a message are more bytes than the variable has from the first "
+    "element that is passed to its end: the call accesses memory behind it.",
+    "Give the variable the type and the number of elements of the message, or the message the "
+    "count and the type of the variable.",
+)
+NO_ERROR_CODE = Code(
+    "ASP037",
+    "a call without its error code",
+    "The last argument of a call, IERROR, is missing.  Without an interface of the procedure, as "
+    "with `mpif.h`, the compiler does not notice it, and the call stores the code at an address "
+    "that it was not given (MPI-4.0 section 19.1.4).",
+    "Pass an integer variable as the last argument, or use the module `mpi_f08`.",
+)
+
+CODES = (OVERLAPPING, TOO_LONG, NO_ERROR_CODE)
+_ROOTED = {"sendbuf": ("mpi_scatter", "mpi_iscatter", "mpi_scatter_init")}
+"""Of operations with a root, the buffers that are significant at the root alone; of all others, it
+is the one in which the root receives."""
+
+
+def of_arguments(facts: UnitFacts, messages: Messages) -> Iterator[Refused]:
+    """The errors in the arguments of the calls of a unit."""
+    for leaf, call in messages.own_calls():
+        if leaf.span is None or leaf.is_hidden:
+            continue
+        if call.binding == "mpif.h" and _lacks_code(call):
+            message = f"its argument {len(call.procedure.parameters)}, the error code, is missing"
+            yield Refused(NO_ERROR_CODE, message, leaf.span)
+        for buffer in ("buf", "buffer", "sendbuf", "recvbuf"):
+            why = _too_long(buffer, leaf, call, facts)
+            if why is not None:
+                yield Refused(TOO_LONG, why, leaf.span)
+        why = _overlapping(leaf, call, facts)
+        if why is not None:
+            yield Refused(OVERLAPPING, why, leaf.span)
+
+
+def _lacks_code(call: MpiCall) -> bool:
+    last = call.procedure.parameters[-1:]
+    return bool(last) and last[0].kind == "ERROR_CODE" and call.error is None
+
+
+def _too_long(buffer: str, leaf: Leaf, call: MpiCall, facts: UnitFacts) -> str | None:
+    """Why a message is certainly longer than its buffer."""
+    passed, count, kind = _message(buffer, leaf, call, facts)
+    rooted = "root" in call.args and buffer != "buffer"
+    at_root = (buffer == "recvbuf") != (call.procedure.name in _ROOTED["sendbuf"])
+    if passed is None or count is None or kind is None or (rooted and at_root):
+        return None
+    if "root" in call.args and not _is_rank(call.args["root"], facts):
+        return None  # of an intercommunicator, perhaps
+    ends = [call.args[name] for name in ("dest", "source") if name in call.args]
+    if any(mpi_constant(end, facts.scope) == "mpi_proc_null" for end in ends):
+        return None
+    symbol = facts.scope.lookup(passed.name)
+    room = None if symbol is None else _bytes_behind(passed, symbol, leaf, facts)
+    if symbol is None or room is None or kind.bytes is None:
+        return None
+    if count * kind.bytes <= room * (1 if _size_is_sure(symbol, kind) else 2):
+        return None
+    long = f"{count} of {kind.name.upper()} are {count * kind.bytes} bytes"
+    return f"{long}, and {passed.spelled} has {room} from the first element that is passed"
+
+
+def _size_is_sure(symbol: Symbol, kind: PredefinedType) -> bool:
+    """Whether no option of the compiler gives a variable more bytes and the message not: some
+    double the default kinds of REAL and COMPLEX, but not MPI_REAL8, say."""
+    assert symbol.type is not None
+    default = symbol.type.kind is None
+    if symbol.type.base in ("integer", "logical") or isinstance(symbol.type.kind, Lit):
+        return True
+    return default and kind.name == f"mpi_{symbol.type.base}"
+
+
+def _bytes_behind(passed: Ref, symbol: Symbol, leaf: Leaf, facts: UnitFacts) -> int | None:
+    """The bytes of a variable from the first element that is passed; None: not known, or there may
+    be more of its storage behind it."""
+    own = symbol.origin in (Origin.LOCAL, Origin.MODULE) and not symbol.equivalenced
+    attrs = {"allocatable", "pointer", "external", "cray_pointer"} & symbol.attrs
+    if not own or attrs or symbol.common_block is not None or symbol.type is None:
+        return None
+    if symbol.type.base not in (
+        "integer",
+        "logical",
+        "real",
+        "complex",
+        "double_precision",
+        "double_complex",
+    ):
+        return None
+    home = symbol.home or facts.scope
+    each = element_bytes(symbol, home)
+    if each is None:
+        return None
+    if symbol.dims is None:
+        return each if passed.args is None else None
+    total, place, stride = 1, 0, 1
+    indexes: tuple[Arg | None, ...] = passed.args or (None,) * len(symbol.dims)
+    if len(indexes) != len(symbol.dims):
+        return None
+    for dim, index in zip(symbol.dims, indexes, strict=True):
+        last = None if dim.upper is None else constant(dim.upper, home)
+        lower = 1 if dim.lower is None else constant(dim.lower, home)
+        if dim.kind != "explicit" or last is None or lower is None:
+            return None
+        first = lower
+        if index is not None:
+            start = index.lower if isinstance(index, Section) else index
+            if isinstance(index, Section) and index.stride is not None:
+                return None
+            known = None
+            if isinstance(start, Ref | Lit | Op):
+                known = facts.values.polynomial(start, leaf).value
+            if start is not None and known is None:
+                return None
+            first = lower if known is None else known
+        place += (first - lower) * stride
+        total *= max(0, last - lower + 1)
+        stride = total
+    return max(0, total - place) * each
+
+
+def _message(
+    buffer: str, leaf: Leaf, call: MpiCall, facts: UnitFacts
+) -> tuple[Ref | None, int | None, PredefinedType | None]:
+    """A buffer of a call, if it is an object with a name, and the constant count and predefined
+    type of what it holds."""
+    nothing = None, None, None
+    passed = call.args.get(buffer)
+    names = {"sendbuf": ("sendcount", "sendtype"), "recvbuf": ("recvcount", "recvtype")}
+    count_name, type_name = names.get(buffer, ("count", "datatype"))
+    count = call.args.get(count_name, call.args.get("count"))
+    kind = call.args.get(type_name, call.args.get("datatype"))
+    counted = next((p for p in call.procedure.parameters if p.name == count_name), None)
+    if not isinstance(passed, Ref) or mpi_constant(passed, facts.scope) is not None:
+        return nothing
+    if count is None or kind is None or (counted is not None and counted.array):
+        return nothing
+    return passed, facts.values.polynomial(count, leaf).value, predefined_type(kind, facts.scope)
+
+
+def _overlapping(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> str | None:
+    """Why the two buffers of a call certainly overlap."""
+    sent, many, kind = _message("sendbuf", leaf, call, facts)
+    received, more, other = _message("recvbuf", leaf, call, facts)
+    if sent is None or received is None or sent.name != received.name:
+        return None
+    if many is None or more is None or many < 1 or more < 1:
+        return None
+    if "neighbor" in call.procedure.name:
+        return None  # perhaps the rank has none
+    ends = [call.args[name] for name in ("dest", "source") if name in call.args]
+    if not all(_is_rank(end, facts) for end in ends):
+        return None  # perhaps nothing is sent, or nothing received
+    if "root" in call.args and not (
+        _is_rank(call.args["root"], facts) and _is_executed_by_all(leaf, facts)
+    ):
+        return None  # only the root has both buffers
+    symbol = facts.scope.lookup(sent.name)
+    if symbol is None or not symbol.origin.is_variable or symbol.attrs & {"external", "pointer"}:
+        return None
+    if sent.args is not None and symbol.dims is None:
+        return None
+    if folded_expr(sent) == folded_expr(received):
+        return f"it sends from {sent.spelled} and receives in the same elements"
+    starts = [_start(one, symbol, leaf, facts) for one in (sent, received)]
+    each = element_bytes(symbol, symbol.home or facts.scope)
+    if starts[0] is None or starts[1] is None or each is None:
+        return None
+    if not (kind and other and kind.bytes == other.bytes == each):
+        return None
+    distance = (starts[1] - starts[0]).value
+    if distance is None or not -more < distance < many:
+        return None
+    return f"it sends {many} elements of {sent.spelled} and receives {more} that overlap with them"
+
+
+def _start(passed: Ref, symbol: Symbol, leaf: Leaf, facts: UnitFacts) -> Poly | None:
+    """The subscript of the first element of a vector that is passed."""
+    if symbol.dims is None or len(symbol.dims) != 1:
+        return None
+    lower = symbol.dims[0].lower or Lit("integer", "1")
+    if passed.args is None:
+        explicit = symbol.dims[0].kind == "explicit"
+        return facts.values.constants(lower) if explicit else None
+    (index,) = passed.args
+    if not isinstance(index, Ref | Lit | Op):
+        return None
+    return facts.values.polynomial(index, leaf)
+
+
+def _is_rank(expr: Expr, facts: UnitFacts) -> bool:
+    """Whether an expression certainly is a rank, and not MPI_PROC_NULL or MPI_ROOT."""
+    if isinstance(expr, Ref) and expr.name == "modulo" and expr.args is not None:
+        symbol = facts.scope.lookup("modulo")
+        return symbol is None or symbol.origin is Origin.INTRINSIC
+    if mpi_constant(expr, facts.scope) is not None:
+        return False
+    value = facts.values.constants(expr).value
+    return value is not None and value >= 0
+
+
+def _is_executed_by_all(leaf: Leaf, facts: UnitFacts) -> bool:
+    """Whether every rank executes a statement of the main program."""
+    point = facts.reaching.graph.action(leaf)
+    if facts.unit.kind != "program" or point is None:
+        return False
+    return facts.reaching.dominance.post_dominators_with_stop.dominates(point, ENTRY)

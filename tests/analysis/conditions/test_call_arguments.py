@@ -1,0 +1,188 @@
+"""Findings in the arguments of calls: where they are certain, and not in correct programs alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.judging import Case, program, project
+
+_PROGRAM = """\
+module kinds
+  integer, parameter :: dp = kind(1.0d0), few = 4
+  real(8) :: shared(few)
+end module kinds
+program main
+{use}  implicit none
+{include}  real(8) :: a(400), b(400), box(4, 5)
+  real :: single(4)
+  real(dp) :: wide(4)
+  complex(8) :: z(4)
+  integer :: four(4), me, np, ierr, n, other, status(10)
+  double precision :: d(0:3)
+  real(8) :: first(4), second(4)
+  real(8) :: many(4)
+  common /block/ many
+  equivalence (first, second)
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  a = me
+  n = 4
+  other = merge(MPI_PROC_NULL, me + 1, me + 1 == np)
+  {call}
+  call MPI_Finalize(ierr)
+contains
+  subroutine called(x)
+    real(8) :: x(4)
+    call MPI_Bcast(x, 8, MPI_REAL8, 0, MPI_COMM_WORLD, ierr)
+  end subroutine called
+end program main
+"""
+_R = "MPI_REAL8"
+_W = "MPI_COMM_WORLD"
+_UP = "modulo(me + 1, np)"
+_DOWN = "modulo(me - 1, np)"
+
+
+def _text(call: str, header: bool = False) -> str:
+    parts = {
+        "use": "  use kinds\n" if header else "  use mpi\n  use kinds\n",
+        "include": "  include 'mpif.h'\n" if header else "",
+    }
+    return _PROGRAM.format(call=call, **parts)
+
+
+def _found(folder: Path, call: str, header: bool = False) -> list[str]:
+    found = project(folder, _text(call, header))
+    return [one.code for one in found.findings if one.code is not None]
+
+
+def gather(sent: str, received: str, root: str = "0") -> str:
+    return f"call MPI_Gather({sent}, 4, {_R}, {received}, 4, {_R}, {root}, {_W}, ierr)"
+
+
+def sendrecv(sent: str, received: str, up: str = _UP, count: str = "4") -> str:
+    return (
+        f"call MPI_Sendrecv({sent}, {count}, {_R}, {up}, 1, &\n    {received}, {count}, {_R}, "
+        f"{_DOWN}, 1, {_W}, MPI_STATUS_IGNORE, ierr)"
+    )
+
+
+_OVERLAPPING = (
+    gather("a", "a"),
+    gather("a(3)", "a"),
+    f"call MPI_Allreduce(a, a, n, {_R}, MPI_SUM, {_W}, ierr)",
+    f"if (me == 0) call MPI_Allgather(a(1), 4, {_R}, a(4), 4, {_R}, {_W}, ierr)",
+    sendrecv("a", "a"),
+    sendrecv("a(5)", "a(2)"),
+    sendrecv("box(1, 2)", "box(1, 2)"),
+)
+_APART = (
+    gather("a", "b"),
+    gather("a(5)", "a", "1").replace(", 4, MPI_REAL8, a,", ", 4, MPI_REAL8, b,"),
+    gather("MPI_IN_PLACE", "a"),
+    # all but the root may name any variable
+    f"if (me > 0) {gather('a', 'a')}",
+    f"if (me > 0) then\n{gather('a', 'a')}\nelse\n{gather('MPI_IN_PLACE', 'a')}\nend if",
+    f"if (me == 0) stop\n{gather('a', 'a', '1')}",
+    gather("a", "a", "other"),
+    sendrecv("a(1)", "a(5)"),
+    sendrecv("a(5)", "a(1)"),
+    sendrecv("box(1, 2)", "box(1, 3)"),
+    sendrecv("a", "a", "other"),  # it may only receive
+    sendrecv("a", "a", count="0"),
+    sendrecv("a(me + 1)", "a(np)"),
+    f"call MPI_Allreduce(MPI_IN_PLACE, a, n, {_R}, MPI_SUM, {_W}, ierr)",
+    f"call MPI_Sendrecv_replace(a, 4, {_R}, {_UP}, 1, {_DOWN}, 1, {_W}, MPI_STATUS_IGNORE, ierr)",
+    f"n = np - 1\ncall MPI_Allreduce(a, a, n, {_R}, MPI_SUM, {_W}, ierr)",  # nothing, on one rank
+)
+
+
+def bcast(buffer: str, count: str = "4", kind: str = _R) -> str:
+    return f"call MPI_Bcast({buffer}, {count}, {kind}, 0, {_W}, ierr)"
+
+
+_LONG = (
+    bcast("four"),
+    bcast("four(2)", "4", "MPI_INTEGER"),
+    bcast("four", "n + 1", "MPI_INTEGER"),
+    bcast("four", "17", "MPI_BYTE"),
+    bcast("single", "5", "MPI_REAL"),
+    bcast("single", "5", _R),  # whatever the default kinds are
+    bcast("wide", "9"),
+    bcast("d(1)", "4", "MPI_DOUBLE_PRECISION"),
+    bcast("z", "9", _R),
+    bcast("shared", "5"),
+    bcast("box(3, 5)", "3"),
+    bcast("me", "2", "MPI_INTEGER"),
+    f"call MPI_Send(four, 4, {_R}, other, 1, {_W}, ierr)",
+    f"call MPI_Recv(box, 21, {_R}, 0, 1, {_W}, MPI_STATUS_IGNORE, ierr)",
+    f"call MPI_Gather(box, 21, {_R}, a, 21, {_R}, 0, {_W}, ierr)",
+    f"call MPI_Scatter(a, 21, {_R}, box, 21, {_R}, 0, {_W}, ierr)",
+)
+_FITTING = (
+    bcast("four", "4", "MPI_INTEGER"),
+    bcast("four", "2"),
+    bcast("four", "16", "MPI_BYTE"),
+    bcast("single", "4", "MPI_REAL"),
+    bcast("single", "4"),  # with an option that doubles the default kind
+    bcast("wide", "8"),
+    bcast("d", "4", "MPI_DOUBLE_PRECISION"),
+    bcast("z", "8"),
+    bcast("box(2, 2)", "15"),
+    bcast("box(:, 2)", "16"),
+    bcast("many", "8"),  # what follows in the common block
+    bcast("first", "5"),
+    bcast("four", "np", "MPI_INTEGER"),
+    bcast("a(np)", "400"),
+    "call called(a)",
+    f"call MPI_Recv(four, 4, {_R}, MPI_PROC_NULL, 1, {_W}, MPI_STATUS_IGNORE, ierr)",
+    # significant at the root alone
+    f"if (me > 0) call MPI_Gather(a, 400, {_R}, four, 400, {_R}, 0, {_W}, ierr)",
+    f"if (me > 0) call MPI_Scatter(four, 400, {_R}, a, 400, {_R}, 0, {_W}, ierr)",
+)
+
+
+@pytest.mark.parametrize("call", _OVERLAPPING)
+def test_buffers_that_overlap(call: str, tmp_path: Path) -> None:
+    assert _found(tmp_path, call) == ["ASP035"]
+
+
+@pytest.mark.parametrize("call", _LONG)
+def test_messages_that_are_longer_than_their_buffers(call: str, tmp_path: Path) -> None:
+    assert "ASP036" in _found(tmp_path, call)
+
+
+@pytest.mark.parametrize("call", [*_APART, *_FITTING])
+def test_correct_calls(call: str, tmp_path: Path) -> None:
+    assert not {"ASP035", "ASP036", "ASP037"} & set(_found(tmp_path, call))
+
+
+_NO_CODE = f"call MPI_Bcast(a, 4, {_R}, 0, {_W})"
+
+
+@pytest.mark.parametrize(
+    ("call", "header", "codes"),
+    [
+        (_NO_CODE, True, ["ASP037"]),
+        (f"call MPI_Send(a, 4, {_R}, 0, 1, {_W})", True, ["ASP037"]),
+        (f"call MPI_Allreduce(a, b, 4, {_R}, MPI_SUM, {_W})", True, ["ASP037"]),
+        (_NO_CODE.replace(f"{_W})", f"{_W}, ierr)"), True, []),
+        ("call MPI_Pcontrol(1)", True, []),
+        (_NO_CODE, False, []),  # the compiler tells
+        ("call own(a)", True, []),
+    ],
+)
+def test_a_call_without_its_error_code(
+    call: str, header: bool, codes: list[str], tmp_path: Path
+) -> None:
+    assert _found(tmp_path, call, header) == codes
+
+
+CASES = (
+    Case("ASP035", "one-buffer", _text(_OVERLAPPING[0]), program(), verdict="finding"),
+    Case("ASP036", "long-message", _text(_LONG[0]), program(), verdict="finding"),
+    Case("ASP037", "no-error-code", _text(_NO_CODE, True), program(), verdict="finding"),
+)
