@@ -152,10 +152,6 @@ class Configurations:
         for one in taken:
             for test in dict.fromkeys((*(here.path(one.first - 1) or ()), *one.tests)):
                 yield Placed(test, path, one.first)
-        for included in self._tree.preprocessed.choices(path):
-            if own and (lines.hold(included.line) or lines.outside(included.line)):
-                where = f"{_short(path)}:{included.line}"
-                raise UnclearError(f"{included.name} ({where}) has conditionals of its own")
         for expansion in here.expansions:
             if lines.hold(expansion.line):
                 yield from self._values(path, expansion.line, expansion.words)
@@ -258,10 +254,6 @@ class _Lines:
         """Whether a line is one of a unit that matters."""
         inside = [lines for lines in self.all if lines[0] <= line <= lines[1]]
         return bool(inside) and max(inside) in self.own
-
-    def outside(self, line: int) -> bool:
-        """Whether a line stands in no unit."""
-        return not any(first <= line <= last for first, last in self.all)
 
 
 def _given(defines: Iterable[str]) -> Mapping[str, str]:

@@ -7,8 +7,9 @@ line of its own at the beginning of each branch.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from asphalt.config.errors import InputError
 from asphalt.frontend.lexical.preprocess import is_preprocessed, preprocess
@@ -110,38 +111,79 @@ def directives(lines: Sequence[str]) -> Iterator[Directive]:
         number += 1
 
 
+Include = Callable[[str, str], tuple[str, str] | None]
+"""What a file includes by a name: path and text; None: it is not found."""
+
+
 def conditionals(
-    source: SourceText, defines: Sequence[str], include_dirs: Sequence[str]
+    source: SourceText,
+    defines: Sequence[str],
+    include_dirs: Sequence[str],
+    include: Include = lambda including, name: None,
 ) -> Conditionals:
     """The conditionals of a file in the configuration ``defines``; none that is ``clear`` where
-    the preprocessor fails."""
+    the preprocessor fails.
+
+    Those of the files that it includes count as if they stood in the line that includes these.
+    """
     if not is_preprocessed(source.path, source.text, defines):
         return Conditionals()
-    lines = source.text.split("\n")
+    lines, numbers = _with_included(source.path, source.text.split("\n"), include)
     found = list(directives(lines))
     marked, places = _marked(lines, found)
-    text = replace(source, text="\n".join(marked))
+    whole, text = (replace(source, text="\n".join(each)) for each in (lines, marked))
     try:
-        facts = preprocess(source, defines, include_dirs)
+        facts = preprocess(whole, defines, include_dirs)
         of_marks = preprocess(text, defines, include_dirs)
     except InputError:
         return Conditionals(clear=False)
-    assert facts is not None
-    assert of_marks is not None
+    if facts is None or of_marks is None:  # only an included file, without directives
+        return Conditionals(macros=tuple(macro_lines(source.text.split("\n"))))
     taken = {line for line, mark in places.items() if mark not in of_marks.dead}
-    reading = _Reading(lines, facts.dead, taken)
+    reading = _Reading(lines, facts.dead, taken, _once(found, numbers))
     reading.all(found)
     expansions = (
-        Expansion(line, frozenset(_NAME.findall(lines[line - 1])) - set(_NAME.findall(now)))
+        Expansion(
+            numbers[line - 1],
+            frozenset(_NAME.findall(lines[line - 1])) - set(_NAME.findall(now)),
+        )
         for line, now in sorted(facts.changed.items())
     )
+    paths = dict(zip(reversed(numbers), reversed(reading.paths), strict=True))
     return Conditionals(
-        tuple(reading.found),
-        tuple(_macro_lines(found)),
+        tuple(
+            replace(one, first=numbers[one.first - 1], last=numbers[one.last - 1])
+            for one in reading.found
+        ),
+        tuple(macro_lines(source.text.split("\n"))),
         tuple(expansions),
-        tuple(reading.paths),
+        tuple(paths[number] for number in sorted(paths)),
         reading.clear,
     )
+
+
+_DEEPEST = 20  # of files that include each other
+
+
+def _with_included(
+    path: str, lines: Sequence[str], include: Include, depth: int = 0
+) -> tuple[list[str], list[int]]:
+    """The lines of a file with those of the files that it includes in place of each ``#include``,
+    and the number of the line of the file that each of them comes from."""
+    found: list[str] = []
+    numbers: list[int] = []
+    names = {one.first: one for one in directives(lines) if one.word == "include"}
+    for number, line in enumerate(lines, 1):
+        match = _INCLUDED.match(names[number].rest) if number in names else None
+        brought = include(path, match[1]) if match and depth < _DEEPEST else None
+        inside = [line]
+        if brought is not None:  # the line itself counts as a comment in front of them
+            other, text = brought
+            inside = _with_included(other, text.split("\n"), include, depth + 1)[0]
+            inside.insert(0, "!")
+        found += inside
+        numbers += [number] * len(inside)
+    return found, numbers
 
 
 def selected(text: str, here: Conditionals) -> str:
@@ -190,10 +232,13 @@ class _Open:
 
 class _Reading:
     """Conditionals while a file is read, directive by directive; ``taken``: the first lines of
-    those that begin a branch that is compiled."""
+    those that begin a branch that is compiled; ``once``: of those that let a header count once."""
 
-    def __init__(self, lines: Sequence[str], dead: frozenset[int], taken: set[int]) -> None:
+    def __init__(
+        self, lines: Sequence[str], dead: frozenset[int], taken: set[int], once: frozenset[int]
+    ) -> None:
         self.lines = lines
+        self.once = once
         self.dead = dead
         self.taken = taken
         self.found: list[Conditional] = []
@@ -235,7 +280,7 @@ class _Reading:
         here.taken = one.first in self.taken
         if here.taken and (here.decided or not here.live):
             self.clear = False
-        if not here.live or here.decided:
+        if not here.live or here.decided or one.first in self.once:
             return
         if one.word != "else":
             word = one.word if one.word in _OPENING else one.word.removeprefix("el")
@@ -245,7 +290,7 @@ class _Reading:
         here.decided = here.taken
 
     def _close(self, here: _Open, last: int) -> None:
-        if not here.live:
+        if not here.live or here.first in self.once:
             return
         inside = range(here.first + 1, last)
         texts = [self.lines[number - 1].strip() for number in inside]
@@ -264,28 +309,17 @@ def macro_lines(lines: Sequence[str]) -> Iterator[MacroLine]:
     return _macro_lines(list(directives(lines)))
 
 
-def chooses_text(lines: Sequence[str]) -> bool:
-    """Whether a conditional of a header may choose among other lines than definitions of macros;
-    the one around all of it, which lets it count once, does not."""
-    found = list(directives(lines))
-    depth, guard = 0, _is_guarded(found)
-    heads = {number: one for one in found for number in range(one.first, one.last + 1)}
-    for number, line in enumerate(lines, 1):
-        one = heads.get(number)
-        if one is not None and number == one.first:
-            depth += (one.word in _OPENING) - (one.word == "endif")
-        text = line.strip()
-        if one is None and text and not text.startswith("!") and depth > guard:
-            return True
-        if one is not None and one.word == "include" and depth > guard:
-            return True
-    return False
-
-
-def _is_guarded(found: Sequence[Directive]) -> bool:
-    if len(found) < 3 or (found[0].word, found[1].word) != ("ifndef", "define"):
-        return False
-    return found[-1].word == "endif" and found[0].rest == found[1].rest.split(" ")[0]
+def _once(found: Sequence[Directive], numbers: Sequence[int]) -> frozenset[int]:
+    """The lines that let a header count once: ``#ifndef NAME`` and, right behind, its definition,
+    in an included file."""
+    return frozenset(
+        one.first
+        for one, other in pairwise(found)
+        if (one.word, other.word) == ("ifndef", "define")
+        and other.first == one.last + 1
+        and other.rest == one.rest.split(" ")[0]
+        and numbers[one.first - 1] in numbers[max(one.first - 2, 0) : one.first - 1]
+    )
 
 
 def _macro_lines(found: Sequence[Directive]) -> Iterator[MacroLine]:

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asphalt.frontend.lexical.conditionals import (
-    Conditionals,
-    MacroLine,
-    chooses_text,
-    conditionals,
-    macro_lines,
-)
+from asphalt.frontend.lexical.conditionals import Conditionals, MacroLine, conditionals, macro_lines
 from asphalt.frontend.lexical.source_text import source_text
 from asphalt.frontend.source_tree.cache import key_of
 from asphalt.frontend.source_tree.includes import find_include
@@ -41,7 +35,7 @@ class Preprocessed:
         if isinstance(known, Conditionals):
             return known
         source = source_text(path, reader.contents[path], entry.form, settings.width)
-        found = conditionals(source, settings.defines, settings.include_dirs)
+        found = conditionals(source, settings.defines, settings.include_dirs, self._include)
         reader.keep(key, found)
         return found
 
@@ -50,22 +44,11 @@ class Preprocessed:
         file at the line of the ``#include``."""
         return tuple(self._below(path, self.conditionals(path).macros, None, frozenset({path})))
 
-    def choices(self, path: str) -> tuple[MacroLine, ...]:
-        """The lines of a file that include another one whose conditionals may choose among
-        statements."""
-        lines = self.conditionals(path).macros
-        return tuple(one for one in lines if one.kind == "include" and self._chooses(path, one))
-
-    def _chooses(self, path: str, line: MacroLine, seen: frozenset[str] = frozenset()) -> bool:
-        found = find_include(path, line.name, self._reader.settings.include_dirs)
-        if found is None or found in seen:
-            return False
-        text = self._reader.headers.content(found).decode("latin-1")
-        return chooses_text(text.split("\n")) or any(
-            self._chooses(found, one, seen | {found})
-            for one in self._of_header(found)
-            if one.kind == "include"
-        )
+    def _include(self, including: str, name: str) -> tuple[str, str] | None:
+        path = find_include(including, name, self._reader.settings.include_dirs)
+        if path is None:
+            return None
+        return path, self._reader.headers.content(path).decode("latin-1")
 
     def _below(
         self, path: str, lines: tuple[MacroLine, ...], at: int | None, seen: frozenset[str]
