@@ -104,14 +104,16 @@ def apply(
         outcome = project.outcome(tile, depth, judges=judges, in_place=in_place, watch=watch)
     changes = outcome.changes
     sites = tuple(map(not_transformed, reports_after(project, outcome)))
+    include_dirs = project.settings.include_dirs
     if output is None:
         written = write_in_place(paths, changes, force=force)
     else:
-        written = write_tree(paths, changes, output, root=root, force=force)
+        written = write_tree(
+            paths, changes, output, root=root, force=force, include_dirs=include_dirs
+        )
     warn_of((*written.problems, *outcome.notes))
     changed = {str(change.path) for change in changes}
     if makefile is not None and output is not None:
-        include_dirs = project.settings.include_dirs
         fragment = makefile_fragment(written, output, project.files, include_dirs)
         write_atomically(makefile, fragment.encode(), 0o644)
     if report is not None:

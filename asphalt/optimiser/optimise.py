@@ -141,6 +141,7 @@ def optimise(
 def _why_unchanged(shop: Workshop) -> str | None:
     """Why a unit stays as it is; None: the search has to find out.  Where the search has nothing to
     begin with, no second parser is asked for its opinion on each statement."""
-    if why_not_read(shop.tree, shop.path, shop.chain) is None and not has_first_step(shop):
+    not_read = why_not_read(shop.tree, shop.path, shop.chain)
+    if not_read is None and not has_first_step(shop):
         return why_no_names(shop.facts(shop.tree).scope) or FIXPOINT
-    return Search(shop).why_unchanged()
+    return not_read or Search(shop).why_unchanged()

@@ -31,10 +31,13 @@ def why_unchanged(
 
 
 def why_not_read(tree: Tree, path: str, chain: tuple[str, ...]) -> str | None:
-    """Why it is not clear which statements are those of a unit."""
+    """Why it is not clear which statements are those of a unit, or where their text is."""
     same = _named(tree, path, chain)
     if len(same) != 1:
         return "two units have one name"
+    included = _included_by(tree, same[0])
+    if included is not None:
+        return f"its text comes from another file: {included}"
     other = differs(tree.index(path), same[0].chain)
     return None if other is None else f"two parsers read it differently: {other}"
 
@@ -51,6 +54,16 @@ def why_no_names(scope: Scope) -> str | None:
     if found is None and not takes_declarations(scope.unit):
         return "new declarations would stand on a line with other statements"
     return found
+
+
+def _included_by(tree: Tree, located: Located) -> str | None:
+    """The line of the preprocessor that includes the text of a unit."""
+    head = next(leaves(located.unit))
+    if not head.frozen or head.span is None:
+        return None
+    lines = tree.content(located.path).decode("latin-1").split("\n")
+    line = lines[head.span.first - 1].strip()
+    return f"{line} in line {head.span.first}" if line.startswith("#") else None
 
 
 def _named(tree: Tree, path: str, chain: tuple[str, ...]) -> list[Located]:

@@ -9,38 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from asphalt.config.errors import UsageError
-from asphalt.frontend.source_tree.includes import find_include
+from asphalt.output.included import included_files
 from asphalt.output.mirror import absolute
 from asphalt.output.modules import is_fortran, prerequisites
 from asphalt.output.write import Written
-
-_INCLUDE = re.compile(
-    r"""^[ \t\d]*\#?[ \t]*include[ \t]*["'<]([^"'<>\n]+)["'>]""", re.IGNORECASE | re.MULTILINE
-)
-
-
-def included_files(source: Path, include_dirs: Sequence[str]) -> tuple[Path, ...]:
-    """The included files, searched for beside the including file and in ``include_dirs``."""
-    found: dict[Path, None] = {}
-    waiting = [source]
-    while waiting:
-        for path in _direct(waiting.pop(), include_dirs):
-            if path not in found:
-                found[path] = None
-                waiting.append(path)
-    return tuple(found)
-
-
-def _direct(source: Path, include_dirs: Sequence[str]) -> Iterator[Path]:
-    for name in _INCLUDE.findall(source.read_bytes().decode("latin-1")):
-        path = find_include(str(source), name, include_dirs)
-        if path is not None:
-            yield Path(path)
-
 
 _UNFIT = re.compile(r"[\s:;#$%=\\*?\[\]~]")
 
@@ -64,7 +40,9 @@ def makefile_fragment(
 
     made = written.headers if written.runtime is None else (*written.headers, written.runtime)
     files = [path for path in dict.fromkeys((*written.files, *made)) if _is_needed(path)]
-    sources = [path for path in files if is_fortran(path)]
+    fortran = [path for path in files if is_fortran(path)]
+    parts = {file for source in fortran for file in included_files(source, include_dirs)}
+    sources = [path for path in fortran if path not in parts]
     needs: dict[str, list[str]] = defaultdict(list)
     for source, others in prerequisites(sources).items():
         needs[object_name(source)] += map(object_name, others)

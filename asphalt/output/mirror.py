@@ -15,6 +15,7 @@ from pathlib import Path
 from asphalt.config.errors import InputError, UsageError
 from asphalt.diagnostics.model import ProblemReport
 from asphalt.output.atomic import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
+from asphalt.output.included import included_files
 from asphalt.output.ledger import FOLDER
 
 SKIPPED = frozenset({".git", ".hg", ".svn", FOLDER, ".asphalt-cache"})
@@ -62,9 +63,16 @@ def base_of(paths: Sequence[Path]) -> Path:
 
 
 def plan_mirror(
-    paths: Sequence[Path], changed: Mapping[Path, bytes], output: Path, root: Path | None = None
+    paths: Sequence[Path],
+    changed: Mapping[Path, bytes],
+    output: Path,
+    root: Path | None = None,
+    include_dirs: Sequence[str] | None = None,
 ) -> Mirror:
     """Plan the tree that ``apply --output`` writes; ``changed`` maps absolute paths to content.
+
+    ``include_dirs``: where files are searched for that single files include; these are mirrored,
+    too, if they are below the base.  None: they are not.
 
     Raises ``UsageError`` if the output would lie in an input, or a path outside ``root``.
     """
@@ -81,7 +89,7 @@ def plan_mirror(
             _refuse_output_in_tree(path, output)
             found = _walk(source, directories)
         else:
-            found = iter((source,))
+            found = iter((source, *_brought(source, base, include_dirs)))
         for file in found:
             destination = output / file.relative_to(base)
             try:
@@ -94,6 +102,13 @@ def plan_mirror(
             entries.setdefault(destination, entry)
     targets = tuple(output / directory.relative_to(base) for directory in directories)
     return Mirror(base, output, tuple(entries.values()), targets, tuple(problems))
+
+
+def _brought(source: Path, base: Path, include_dirs: Sequence[str] | None) -> Iterator[Path]:
+    """The files below a directory that a file includes."""
+    for file in () if include_dirs is None else included_files(source, include_dirs):
+        if absolute(file).is_relative_to(base):
+            yield absolute(file)
 
 
 class _NotAFileError(Exception):

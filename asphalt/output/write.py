@@ -66,8 +66,11 @@ def write_tree(
     *,
     root: Path | None = None,
     force: bool = False,
+    include_dirs: Sequence[str] | None = None,
 ) -> Written:
     """Mirror the given trees and files below ``output``, with ``changes`` applied.
+
+    ``include_dirs``: see ``plan_mirror``.
 
     Raises ``UsageError`` if it would overwrite a file that asphalt has not written (unless
     ``force``), and ``InputError`` if a source has changed since asphalt read it.
@@ -75,9 +78,8 @@ def write_tree(
     changed = {absolute(change.path): change for change in changes}
     for change in changes:
         _refuse_stale(change)
-    mirror = plan_mirror(
-        paths, {path: change.after for path, change in changed.items()}, output, root
-    )
+    contents = {path: change.after for path, change in changed.items()}
+    mirror = plan_mirror(paths, contents, output, root, include_dirs)
     planned = {entry.source: entry for entry in mirror.entries if entry.link is None}
     mirrored = {os.path.realpath(entry.source) for entry in mirror.entries}
     problems = [

@@ -320,6 +320,15 @@ def test_conditionals_in_included_statements_are_conditions(tmp_path: Path) -> N
     assert preprocessed(after, ["DBL"]) == preprocessed(CALLER, ["DBL"])
 
 
+def test_a_procedure_in_an_included_file_stays(tmp_path: Path) -> None:
+    (tmp_path / "step.h").write_text(CALLER)
+    work = CALLEE.replace("#ifdef DBL\n  call touch(w)\n#endif\n", "")
+    found = outcome(tmp_path, TRANSFERS, [], all_F90=f'{work}#include "step.h"\n')
+    assert not found.changes
+    (procedure,) = found.procedures
+    assert procedure.ended == 'its text comes from another file: #include "step.h" in line 10'
+
+
 def test_headers_that_only_define_macros_are_no_condition(tmp_path: Path) -> None:
     callee = CALLEE.replace("#ifdef DBL\n  call touch(w)\n#endif\n", "")
     header = "#ifndef MORE\n#define MORE\n#ifdef DBL\n#define K 8\n#endif\n#endif\n"

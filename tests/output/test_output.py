@@ -11,10 +11,11 @@ import pytest
 
 from asphalt.config.errors import UsageError
 from asphalt.output.atomic import link_atomically, write_atomically
+from asphalt.output.included import included_files
 from asphalt.output.ledger import add_to_ledger, fingerprint, read_ledger
-from asphalt.output.makefile import included_files
 from asphalt.output.mirror import Mirror, base_of, plan_mirror
 from asphalt.output.modules import compile_order, is_fortran, prerequisites
+from asphalt.output.write import write_tree
 
 
 def names(mirror: Mirror) -> set[str]:
@@ -253,3 +254,19 @@ def test_included_files(tmp_path: Path) -> None:
 )
 def test_suffixes(name: str, expected: bool) -> None:
     assert is_fortran(Path(name)) is expected
+
+
+def test_what_single_files_include_is_mirrored_with_them(tmp_path: Path) -> None:
+    (tmp_path / "src" / "inc").mkdir(parents=True)
+    (tmp_path / "other").mkdir()
+    source = tmp_path / "src" / "a.F90"
+    source.write_text('#include "inc/b.h"\ninclude "far.inc"\nend\n')
+    (tmp_path / "src" / "inc" / "b.h").write_text('#include "c.h"\n')
+    (tmp_path / "src" / "inc" / "c.h").write_text("! c\n")
+    (tmp_path / "other" / "far.inc").write_text("! far\n")
+    out = tmp_path / "out"
+    written = write_tree([source], [], out, include_dirs=[str(tmp_path / "other")])
+    names = {str(path.relative_to(out)) for path in written.files}
+    assert names == {"a.F90", "inc/b.h", "inc/c.h"}
+    assert (out / "inc" / "c.h").read_text() == "! c\n"
+    assert len(write_tree([source], [], tmp_path / "alone").files) == 1

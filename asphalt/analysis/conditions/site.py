@@ -200,7 +200,8 @@ def check_text(exchange: Exchange, start: int) -> Answer:
                 message = "preprocessor lines stand between the producer and the call"
                 return Refused(TEXT, message, leaf.span, trivia.text.strip())
         if leaf.frozen and not leaf.is_hidden:  # of which condition 7 tells
-            return Refused(TEXT, "the preprocessor changes a statement here", leaf.span)
+            message = "the text of a statement comes from a macro or an included file"
+            return Refused(TEXT, message, leaf.span)
     for node in nodes:
         own = tuple(leaves(node))
         if own[0].joined or _continues(own[-1]):

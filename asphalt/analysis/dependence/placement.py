@@ -139,8 +139,9 @@ class Placement:
                 return f"{where} is skipped by the directive in line {skipped}"
             stays = (t for t in leaf.lead if t.kind in _LINES_THAT_STAY and not is_conditional(t))
             stay = [t for t in stays if not (id(leaf) in parallel and is_threading(t))]
-            hidden = whole and leaf.is_hidden
-            if (leaf.frozen and not hidden) or not all(only_accepts(t) for t in stay):
+            if leaf.frozen and not leaf.is_hidden:
+                return f"the text of {where} comes from a macro or an included file"
+            if (leaf.frozen and not whole) or not all(only_accepts(t) for t in stay):
                 return f"{where} has a directive or a preprocessor line"
             if leaf.joined or ";" in leaf.trail.split("!")[0]:
                 return f"{where} has several statements"

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from asphalt.frontend.lexical.conditionals import Conditionals, MacroLine, conditionals, macro_lines
 from asphalt.frontend.lexical.source_text import source_text
 from asphalt.frontend.source_tree.cache import key_of
-from asphalt.frontend.source_tree.includes import find_include
+from asphalt.frontend.source_tree.includes import (
+    find_include,
+    included_names,
+    names_in_includes,
+)
 from asphalt.frontend.source_tree.reading import Reader
 
 
@@ -44,8 +49,37 @@ class Preprocessed:
         file at the line of the ``#include``."""
         return tuple(self._below(path, self.conditionals(path).macros, None, frozenset({path})))
 
+    def included(self) -> frozenset[str]:
+        """The absolute paths of the files of the tree that others of them include."""
+        own = {os.path.abspath(path) for path in self._reader.entries}
+        found: set[str] = set()
+        for path, content in self._reader.contents.items():
+            if b"include" not in content.lower():
+                continue
+            names = set(included_names(content))
+            brought = {os.path.abspath(p) for n in names if (p := self._find(path, n))} & own
+            if b"#" in content and set(names_in_includes(content)) - names:
+                brought |= self._brought(path, own)
+            found |= brought - {os.path.abspath(path)}
+        return frozenset(found)
+
+    def _brought(self, path: str, own: set[str]) -> set[str]:
+        """The files of the tree that the preprocessor includes in a file."""
+        text = self._reader.contents[path].decode("latin-1")
+        lines = [one for one in macro_lines(text.split("\n")) if one.kind == "include"]
+        places = {
+            one.line: os.path.abspath(p) for one in lines if (p := self._find(path, one.name))
+        }
+        if not own.intersection(places.values()):
+            return set()
+        here = self.conditionals(path)
+        return {p for line, p in places.items() if p in own and here.path(line) is not None}
+
+    def _find(self, including: str, name: str) -> str | None:
+        return find_include(including, name, self._reader.settings.include_dirs)
+
     def _include(self, including: str, name: str) -> tuple[str, str] | None:
-        path = find_include(including, name, self._reader.settings.include_dirs)
+        path = self._find(including, name)
         if path is None:
             return None
         return path, self._reader.headers.content(path).decode("latin-1")
@@ -58,7 +92,7 @@ class Preprocessed:
             if one.kind != "include":
                 yield MacroLine(line, one.kind, one.name, one.body, at is not None)
                 continue
-            found = find_include(path, one.name, self._reader.settings.include_dirs)
+            found = self._find(path, one.name)
             if found is not None and found not in seen:
                 yield from self._below(found, self._of_header(found), line, seen | {found})
 

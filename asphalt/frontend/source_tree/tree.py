@@ -183,10 +183,19 @@ class Tree:
         """A unit by its file and its number in it."""
         return self._located(position)
 
+    @cached_property
+    def _included_alone(self) -> frozenset[str]:
+        """The files that others include, and that nobody names: they are compiled with those."""
+        named = {os.path.abspath(root) for root in self.roots if not root.is_dir()}
+        return self.preprocessed.included() - named
+
     def site_units(self, operations: Collection[str] | None = None) -> Iterator[Located]:
-        """Each unit with a live MPI call (of one of ``operations``), interpreted."""
+        """Each unit with a live MPI call (of one of ``operations``), interpreted; none of a file
+        that is only compiled as a part of others."""
         places: list[Position] = []
         for path in self._mpi.paths():
+            if os.path.abspath(path) in self._included_alone:
+                continue
             for number, unit in enumerate(self._reader.outline(path).units):
                 called = self._mpi.operations(path, unit)
                 if called if operations is None else called.intersection(operations):

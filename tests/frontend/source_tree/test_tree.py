@@ -474,3 +474,22 @@ def test_a_free_form_text_under_a_suffix_of_fixed_form(tmp_path: Path) -> None:
     assert note.message.endswith("(and in 1 more places)")
     fixed = Settings(cache=False, jobs=1, forms=(("b.F", Form.FIXED),))
     assert [entry.form for entry in load_tree([tmp_path], fixed).files] == [Form.FREE, Form.FIXED]
+
+
+def test_files_that_others_include_are_not_read_alone(tmp_path: Path) -> None:
+    call = "call MPI_Barrier(comm, a)\n"
+    for name in ("first", "second", "third", "fourth"):
+        (tmp_path / f"{name}.F90").write_text(f"subroutine {name}(a, comm)\nuse mpi\n{call}end\n")
+    (tmp_path / "all.F90").write_text(
+        "module m\ncontains\n#include \"first.F90\"\n include 'second.F90'\n"
+        '#ifdef MORE\n#include "third.F90"\n#endif\nend module\n'
+    )
+
+    def read(*paths: Path, defines: tuple[str, ...] = ()) -> set[str]:
+        settings = Settings(defines, cache=False, jobs=1)
+        units = load_tree(paths, settings).site_units()
+        return {Path(one.path).stem for one in units}
+
+    assert read(tmp_path) == {"all", "third", "fourth"}
+    assert read(tmp_path, defines=("MORE",)) == {"all", "fourth"}
+    assert read(tmp_path, tmp_path / "first.F90") == {"all", "first", "third", "fourth"}
