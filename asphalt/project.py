@@ -39,6 +39,7 @@ from asphalt.driver.blocking_reports import kept_blocking, kept_stores, kept_who
 from asphalt.driver.configurations import confined_changes
 from asphalt.driver.findings import findings
 from asphalt.driver.given_lines import refuse_ambiguous
+from asphalt.driver.included_sites import included_operations
 from asphalt.driver.overlap import DEFAULT_DEPTH as DEFAULT_DEPTH
 from asphalt.driver.overlap import DEFAULT_TILE as DEFAULT_TILE
 from asphalt.driver.overlap import Judges as Judges
@@ -180,7 +181,13 @@ class Project:
         """The blocking operations that ``nonblocking`` is asked for and cannot change."""
         if Pass.NONBLOCKING not in self.settings.passes:
             return ()
-        return kept_blocking(self._analyses, self.settings.assume)
+        kept = kept_blocking(self._analyses, self.settings.assume)
+        others = nonblocking_operations() - all_to_all_operations()
+        return (*kept, *included_operations(self._tree, others))
+
+    def included_exchanges(self) -> tuple[SiteReport, ...]:
+        """The reports on exchanges in whole procedures that INCLUDE lines bring in."""
+        return included_operations(self._tree, all_to_all_operations())
 
     def with_assumed_outcomes(self, blocking: Sequence[SiteReport]) -> tuple[SiteReport, ...]:
         """Reports on operations that remain blocking; where an assumption would change that, with

@@ -121,6 +121,7 @@ def reports_of(project: Project) -> tuple[SiteReport, ...]:
     """The reports of all sites, in the order of files and lines."""
     with Console(stderr=True).status("analysing the exchanges"):
         reports = [site.report for site in project.sites()]
+        reports += project.included_exchanges()
     warn_of(project.remarks)
     return tuple(sorted(reports, key=lambda report: (report.file, report.line)))
 

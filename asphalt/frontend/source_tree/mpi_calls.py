@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from asphalt.frontend.lexical.raw_text import NameOccurrence
-from asphalt.frontend.source_tree.includes import is_mpi_header
+from asphalt.frontend.source_tree.includes import find_include, is_mpi_header
 from asphalt.frontend.source_tree.outline import Outline, UnitOutline
 from asphalt.frontend.source_tree.problems import InputProblem
 from asphalt.frontend.source_tree.reading import Reader
 from asphalt.ir.program import MpiMention
+
+
+@dataclass(frozen=True, slots=True)
+class IncludedCall:
+    """An MPI call in a file that an INCLUDE line (of ``including``, in ``line``) names."""
+
+    including: str
+    line: int
+    call: MpiMention
 
 
 class MpiCalls:
@@ -53,8 +63,8 @@ class MpiCalls:
                 yield MpiMention(path, call.line, name, operation, live)
 
     def problems(self) -> Iterator[InputProblem]:
-        """The problems: one for each INCLUDE line whose file is not found, or whose file holds MPI
-        calls: these are found, but not analysed."""
+        """A note on each INCLUDE line whose file is not found, or whose file holds MPI calls: these
+        are found, but not analysed."""
         for path in self.paths():
             outline = self._reader.outline(path)
             unread = set(outline.unread_includes)
@@ -64,7 +74,18 @@ class MpiCalls:
                     yield InputProblem(path, include.line, message, note=True)
                 for operation in dict.fromkeys(self._in_include(path, include.name)):
                     message = f"{operation} in {include.name} is included and not analysed"
-                    yield InputProblem(path, include.line, message)
+                    yield InputProblem(path, include.line, message, note=True)
+
+    def included(self) -> Iterator[IncludedCall]:
+        """The MPI calls in the files that INCLUDE lines name."""
+        for path in self.paths():
+            outline = self._reader.outline(path)
+            for include in dict.fromkeys((*outline.includes, *outline.loose_includes)):
+                found = find_include(path, include.name, self._reader.settings.include_dirs)
+                for unit, call in self._calls_in_include(path, include.name) if found else ():
+                    if found and (operation := self._operation(path, call.name)):
+                        mention = MpiMention(found, call.line, unit, operation)
+                        yield IncludedCall(path, include.line, mention)
 
     def _operation(self, path: str, called: str) -> str | None:
         """The MPI procedure of a call in a file, or None."""
@@ -98,14 +119,18 @@ class MpiCalls:
         return self._renamed
 
     def _in_include(self, path: str, name: str) -> Iterator[str]:
+        for _, call in self._calls_in_include(path, name):
+            if operation := self._operation(path, call.name):
+                yield operation
+
+    def _calls_in_include(self, path: str, name: str) -> Iterator[tuple[str, NameOccurrence]]:
+        """The calls in a file that another one includes, each with the name of its procedure."""
         content = self._reader.included_bytes(path, name)
         if is_mpi_header(name) or b"mpi_" not in content.lower():
             return
         outline = self._reader.outline_of_include(path, content)
-        called = (c for unit in outline.units for c in unit.calls)
-        for call in (*outline.loose_calls, *outline.bound_calls, *called):
-            if operation := self._operation(path, call.name):
-                yield operation
+        yield from (("", call) for call in (*outline.loose_calls, *outline.bound_calls))
+        yield from ((unit.name, call) for unit in outline.units for call in unit.calls)
 
 
 def _outside_units(outline: Outline) -> Iterator[tuple[NameOccurrence, bool]]:

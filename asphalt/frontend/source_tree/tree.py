@@ -21,7 +21,7 @@ from asphalt.frontend.source_tree.file_entry import FileEntry
 from asphalt.frontend.source_tree.foreign import ForeignFiles
 from asphalt.frontend.source_tree.index import FileIndex
 from asphalt.frontend.source_tree.mentions import KeptMentions, Mentions, Position
-from asphalt.frontend.source_tree.mpi_calls import MpiCalls
+from asphalt.frontend.source_tree.mpi_calls import IncludedCall, MpiCalls
 from asphalt.frontend.source_tree.outline import Outline
 from asphalt.frontend.source_tree.preprocessed import Preprocessed
 from asphalt.frontend.source_tree.problems import InputProblem, merged
@@ -217,6 +217,8 @@ class Tree:
 
     def missing_modules(self, path: str) -> tuple[str, ...]:
         """The modules that a file uses and no file of the tree has, intrinsic ones included."""
+        if path not in self._reader.entries:
+            return ()  # it is only included
         used = {name for unit in self.outline(path).units for name in unit.uses}
         return tuple(sorted(n for n in used if ("module", n) not in self._definitions()))
 
@@ -309,6 +311,10 @@ class Tree:
             for path in self._mpi.paths()
             for mention in sorted(self._mpi.of_file(path), key=lambda m: m.line)
         )
+
+    def included_calls(self) -> Iterator[IncludedCall]:
+        """The MPI calls in the files that INCLUDE lines name."""
+        return self._mpi.included()
 
     def extent(self) -> int:
         """The bytes of all source files."""

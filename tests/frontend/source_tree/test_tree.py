@@ -230,7 +230,7 @@ def test_included_procedures_mention_what_they_call(load: Load, tmp_path: Path, 
     assert tree.mention_count("helper") == 1
     assert tree.mentions("nowhere") == ()
     assert [call.operation for call in tree.mpi_calls()] == ["mpi_barrier"]
-    assert [problem.line for problem in tree.problems] == [tree.mpi_calls()[0].line]
+    assert [note.line for note in tree.notes] == [tree.mpi_calls()[0].line]
     assert (str(tmp_path / "a.f90"), "p.inc") in tree._digest.includes
 
 
@@ -299,7 +299,7 @@ def test_mpi_calls_in_disguise(load: Load) -> None:
         ("i", "mpi_isend", 2, True),
     ]
     assert sorted(located.unit.name for located in tree.site_units()) == ["a", "d", "e", "h", "i"]
-    (problem,) = (p for p in tree.problems if "body.inc" in p.message)
+    (problem,) = (p for p in tree.notes if "body.inc" in p.message)
     assert problem.line == 2
 
 

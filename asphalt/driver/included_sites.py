@@ -1,0 +1,40 @@
+"""Reports on operations in whole procedures that INCLUDE lines bring in, at their own lines."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from asphalt.analysis.conditions.point_to_point import STAYS
+from asphalt.analysis.conditions.site import TEXT
+from asphalt.analysis.exchange.site import all_to_all_operations
+from asphalt.analysis.mpi.procedures import procedure
+from asphalt.diagnostics.model import SiteReport
+from asphalt.frontend.source_tree.tree import Tree
+
+
+def included_operations(tree: Tree, operations: Collection[str]) -> tuple[SiteReport, ...]:
+    """A report for each call of some MPI procedures in a file that an INCLUDE line names, and that
+    holds more than declarations."""
+    exchanges = all_to_all_operations()
+    found: dict[tuple[str, int, str], SiteReport] = {}
+    for mention in tree.included_calls():
+        call, name = mention.call, mention.call.operation
+        called = procedure(name)
+        if name not in operations or called is None:
+            continue
+        place = f"{Path(mention.including).name}:{mention.line}"
+        found.setdefault(
+            (call.path, call.line, name),
+            SiteReport(
+                f"{call.unit or 'main'}:{call.line}",
+                call.path,
+                call.line,
+                called.spelled,
+                call.unit,
+                "refused",
+                TEXT.id if name in exchanges else STAYS.id,
+                f"its file is only a part of another one, in which {place} includes it",
+            ),
+        )
+    return tuple(found[key] for key in sorted(found))
