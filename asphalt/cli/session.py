@@ -25,7 +25,7 @@ from asphalt.report.github import annotation_lines
 from asphalt.report.json import report_text
 from asphalt.report.merged_reports import merged_reports
 from asphalt.report.sarif import sarif_text
-from asphalt.report.text import problem_line, site_lines, summary
+from asphalt.report.text import common_reasons, problem_line, site_lines, summary
 
 OPTIMISING = "optimising transfers"
 _MOST_MODULES = 5  # named in a note
@@ -229,6 +229,8 @@ def print_report(
             show(site_lines(sites))
             warn_of(project.internal_errors)
             note(summary(sites))
+            for reason in common_reasons(sites):
+                note(reason)
             _note_missing(project, sites)
             needed = {name for site in sites for name in site.assumptions}
             needed |= {f"{name}@{site.id}" for site in sites for name in site.assumptions}

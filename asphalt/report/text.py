@@ -58,6 +58,21 @@ def _counted(counts: Counter[str], what: str) -> str:
 _NONE = "no exchange found"
 
 
+_MANY = 5  # sites that one reason refuses, so that it is told by itself
+
+
+def common_reasons(sites: Sequence[SiteReport]) -> list[str]:
+    """The reasons that refuse many sites alike, each once with their number, the largest first:
+    ``12 sites are refused for one reason (ASP007): ...``.  Stores do not count."""
+    refused = (s for s in sites if s.verdict == "refused" and not s.is_store)
+    counts = Counter((site.code, site.message) for site in refused)
+    return [
+        f"{number} sites are refused for one reason ({code}): {message}"
+        for (code, message), number in counts.most_common()
+        if number >= _MANY
+    ]
+
+
 def problem_line(problem: ProblemReport) -> str:
     """A problem with its place, e.g. ``src/a.f90:3: is not text``."""
     where = problem.file if problem.line is None else f"{problem.file}:{problem.line}"

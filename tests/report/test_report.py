@@ -14,7 +14,14 @@ from asphalt.diagnostics.catalogue import ALL_CODES
 from asphalt.diagnostics.model import ProblemReport, SiteReport
 from asphalt.report.github import annotation_lines
 from asphalt.report.json import SCHEMA, report_text
-from asphalt.report.text import code_details, problem_line, site_details, site_lines, summary
+from asphalt.report.text import (
+    code_details,
+    common_reasons,
+    problem_line,
+    site_details,
+    site_lines,
+    summary,
+)
 from asphalt.report.unified import unified_diff
 
 PROVED = SiteReport(
@@ -107,6 +114,17 @@ def test_an_assumed_site_names_its_assumptions() -> None:
 def test_no_sites_no_lines() -> None:
     assert site_lines([]) == []
     assert summary([]) == "no exchange found"
+
+
+def test_a_reason_of_many_sites_is_told_once_with_their_number() -> None:
+    many = [replace(REFUSED, line=line) for line in range(5)]
+    assert common_reasons(many) == [
+        f"5 sites are refused for one reason ({REFUSED.code}): {REFUSED.message}"
+    ]
+    others = [replace(one, message=f"for line {one.line}") for one in many]
+    assert common_reasons([*many[:4], *others]) == []
+    possible = [replace(one, verdict="assumed") for one in many]
+    assert common_reasons([*possible, *many[:4]]) == []
 
 
 def test_summary_counts_verdicts() -> None:
