@@ -71,6 +71,14 @@ class Placement:
     def _staying(self) -> dict[int, tuple[Node, str | None]]:
         return {}
 
+    def undivided(self, node: Node) -> str | None:
+        """Why a statement or construct cannot be written several times, for some iterations each: a
+        parallel loop can, with its directive."""
+        one = next((one for one in self.threads.threads.loops if one.loop is node), None)
+        if one is None:
+            return self.bound(node)
+        return self.threads.why_whole(one) or self.stays(node)
+
     def fixed(self, node: Node) -> str | None:
         """Why a statement or construct cannot move, whatever its MPI calls do."""
         found = self.fixed_by(node)

@@ -8,15 +8,21 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.memory.accesses import ALIASED, Access, EffectKind, Mode
-from asphalt.analysis.memory.storage import storage_of
+from asphalt.analysis.memory.accesses import ALIASED, Access, EffectKind, Mode, NameKind
+from asphalt.analysis.memory.storage import name_kind, storage_of
 from asphalt.analysis.names.known_library_names import RUNTIME_OF_THREADS
-from asphalt.analysis.names.openmp_sentinels import conditional_statements
+from asphalt.analysis.names.openmp_sentinels import conditional_statements, is_threading
 from asphalt.analysis.names.parallel_loops import ParallelLoop, Threads, threads_of
+from asphalt.analysis.names.references import expressions_of
 from asphalt.analysis.names.scopes import Origin
+from asphalt.ir.expr import Arg, OpaqueExpr, Ref, walk
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.tree import Leaf, Node, leaves
 
+_DIVISIBLE = frozenset(
+    ("private", "shared", "default", "if", "num_threads", "schedule", "proc_bind")
+)
+"""The clauses of directives that each part of a loop may have."""
 _USE = re.compile(r"\s*[!c*]\$\s*use\b\s*(?:,[^:]*::)?\s*([a-z]\w*)\s*(,.*)?\Z", re.IGNORECASE)
 
 
@@ -76,6 +82,48 @@ class LoopThreads:
             if any(e.kind is EffectKind.MPI for e in self.facts.footprint(one.loop).effects):
                 return f"several threads call MPI in the loop of line {one.loop.head.line}"
         return next((found for found in self._read(node) if isinstance(found, str)), None)
+
+    def why_whole(self, one: ParallelLoop) -> str | None:
+        """Why a parallel loop cannot be written several times, each time for some iterations: its
+        threads share more than variables, or keep something from one iteration to the next."""
+        loop = one.loop
+        kept = sorted(one.clauses - _DIVISIBLE)
+        if kept:
+            return f"its directive has {kept[0].upper()}"
+        accesses = self.facts.footprint(loop).accesses
+        for access in accesses:
+            if self._is_of_threads(access.storage.rpartition("::")[0]):
+                return f"each thread has {access.object.split('::')[-1]} for itself"
+        written = {a.storage for a in accesses if a.writes}
+        for name in sorted(one.evaluated):
+            if written.intersection(self._storages(name) or ()):
+                return f"it changes {name}, which its directive evaluates"
+        for leaf in leaves(loop):
+            if leaf.is_hidden or (leaf is not loop.head and any(map(is_threading, leaf.lead))):
+                return f"line {line_of(leaf)} is for OpenMP alone, or has a directive"
+            if leaf.call is not None or any(map(self._may_ask, expressions_of(leaf.what))):
+                return f"line {line_of(leaf)} may ask for the number of the thread"
+        return None
+
+    def _is_of_threads(self, module: str) -> bool:
+        """Whether each thread has variables of a module for itself (``threadprivate``)."""
+        home = self.facts.scope.scopes.module(module) if module else None
+        own = () if home is None else (leaf for node in home.unit.spec for leaf in leaves(node))
+        closing = () if home is None else (home.unit.contains or home.unit.end,)
+        return any(
+            is_threading(entry) and "threadprivate" in entry.text.lower()
+            for leaf in (*own, *closing)
+            for entry in leaf.lead
+        )
+
+    def _may_ask(self, expr: Arg) -> bool:
+        """Whether an expression may reference a function that is no intrinsic one."""
+        parts = tuple(walk(expr))
+        called = (part.name for part in parts if isinstance(part, Ref) and part.args is not None)
+        return any(isinstance(part, OpaqueExpr) for part in parts) or any(
+            name_kind(name, True, self.facts.scope) in (NameKind.PROCEDURE, NameKind.UNKNOWN)
+            for name in called
+        )
 
     def accesses(self, node: Node) -> tuple[Access, ...]:
         """What the directives of the parallel loops in a statement name."""

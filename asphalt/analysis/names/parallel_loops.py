@@ -54,13 +54,15 @@ class ParallelLoop:
     """A parallel loop.
 
     ``evaluated``: the names in expressions of its directive; ``listed``: those in its lists of
-    variables; ``private``: the ones among them that each thread has for itself.
+    variables; ``private``: the ones among them that each thread has for itself; ``clauses``: the
+    words of its clauses.
     """
 
     loop: Do
     evaluated: frozenset[str]
     listed: frozenset[str]
     private: frozenset[str]
+    clauses: frozenset[str]
 
     @property
     def own(self) -> frozenset[str]:
@@ -229,12 +231,14 @@ def parallel_loop(loop: Do, directive: str) -> ParallelLoop | None:
     evaluated: set[str] = set()
     listed: set[str] = set()
     private: set[str] = set()
+    clauses: set[str] = set()
     here = start.end()
     while directive[here:].strip(" \t,"):
         clause = _CLAUSE.match(directive, here)
         if clause is None:
             return None
         word, here = clause[1], clause.end()
+        clauses.add(word)
         text = None
         if directive.startswith("(", here):
             stop = _closing(directive, here)
@@ -261,7 +265,9 @@ def parallel_loop(loop: Do, directive: str) -> ParallelLoop | None:
                 return None
         elif word != "proc_bind":
             return None
-    return ParallelLoop(loop, frozenset(evaluated), frozenset(listed), frozenset(private))
+    return ParallelLoop(
+        loop, frozenset(evaluated), frozenset(listed), frozenset(private), frozenset(clauses)
+    )
 
 
 def _closing(text: str, start: int) -> int | None:

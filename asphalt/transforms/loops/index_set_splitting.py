@@ -139,7 +139,7 @@ class Nest:
         return first, second
 
     def _split(self, chain: tuple[Do, ...], passed: tuple[Node, ...]) -> DividedNest | Refused:
-        stays = self.order.place.bound(self.whole) or self._unrepeatable()
+        stays = self.order.place.undivided(self.whole) or self._unrepeatable()
         if stays is not None:
             return self._refused(STATEMENT, stays)
         ends = self._ends(chain, passed)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from asphalt.analysis.control_flow.graph import jump_targets
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.loop_exits import ends_a_loop
+from asphalt.analysis.names.openmp_sentinels import is_threading
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.analysis.tiling.edge_iterations import EdgeCounts
@@ -119,14 +120,16 @@ def with_heads(nest: Do, heads: list[DoHead]) -> Do:
 
 
 def without_comments(nest: Do, eol: str) -> Do:
-    """The nest for a second time: comments and labels stand at the interior only."""
+    """The nest for a second time: comments and labels stand at the interior only.  The directive
+    of a parallel loop stands at each part."""
+    directive = tuple(entry for entry in nest.head.lead if is_threading(entry))
 
     def change(leaf: Leaf) -> Leaf:
         return replace(leaf, lead=(), trail=eol)
 
     made = map_leaves(unlabelled(nest), change)
     assert isinstance(made, Do)
-    return made
+    return replace(made, head=replace(made.head, lead=directive))
 
 
 def why_not_repeated(nest: Do, facts: UnitFacts) -> str | None:

@@ -77,13 +77,15 @@ class Share(Trial):
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
     """The nests of a unit that the windows of several receives can share."""
-    messages = facts.once(Messages)
+    messages, order = facts.once(Messages), facts.once(Independence.of)
     found: list[Found] = []
     for path, siblings in lists_in(facts.unit.body):
         windows = [w for w in windows_of(siblings, messages) if _receives(w)]
         for position, node in enumerate(siblings):
             nest = nest_in(node, facts)
             if nest is None or not any(w.first < position < w.last for w in windows):
+                continue
+            if order.place.bound(node) is not None:
                 continue
             targets = tuple(_targets(siblings, windows, position, facts))
             assumed = _assumed(nest, facts) if targets and _can_be_cut(nest, facts) else None
