@@ -165,7 +165,9 @@ def _only_ends(node: Node) -> bool:
 
 
 def marked(nest: Do, comments: tuple[str, ...], facts: UnitFacts) -> Do:
-    """The nest with comments in front."""
+    """The nest with comments in front, and in front of its directive."""
     make = maker_at(nest, facts.located.form, facts.eol)
-    lead = (*nest.head.lead, *map(make.comment, comments))
+    own = nest.head.lead
+    place = next((n for n, entry in enumerate(own) if is_threading(entry)), len(own))
+    lead = (*own[:place], *map(make.comment, comments), *own[place:])
     return replace(nest, head=replace(nest.head, lead=lead))

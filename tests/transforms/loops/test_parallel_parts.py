@@ -123,7 +123,8 @@ def test_each_part_has_the_directive(case: str, tmp_path: Path) -> None:
     text, directive = _DIVIDED[case]
     found = _transformed(tmp_path / "in", text)
     assert found.count(directive) == found.count("    do j = ") == 2
-    assert "the interior of the nest" in found
+    for part in ("the interior of the nest, which meets nothing that is under way", "the edges"):
+        assert f"{part}\n{directive}" in found.replace("the edges of the nest", "the edges")
     for mpi in installed(OPENMPI) if case == "with an end" else ():
         _same(mpi, tmp_path, text, found)
 
