@@ -25,6 +25,10 @@ WIDEST = 8
 """The most iterations at one end of a loop that can be an edge."""
 
 
+_Ends = tuple[tuple[int, str, int], ...]
+"""Ends of loops: the number of the loop, ``first`` or ``last``, and how many iterations."""
+
+
 @dataclass(frozen=True, slots=True)
 class EdgeCounts:
     """The numbers of first and of last iterations of a loop that are not in the interior."""
@@ -34,25 +38,6 @@ class EdgeCounts:
 
     def __bool__(self) -> bool:
         return bool(self.first or self.last)
-
-
-def meeting_iterations(
-    region: Region,
-    pairs: Iterable[tuple[Access, Access]],
-    variables: tuple[str, ...],
-) -> tuple[Elements, ...] | None:
-    """The values of loop variables for which the second access of a pair touches an element that
-    the first one touches, as sets without gaps; None: it cannot be decided.
-
-    They are over-approximated where a subscript or a bound is not affine.
-    """
-    found: list[Elements] = []
-    try:
-        for one, two in pairs:
-            found += region.iterations_of_conflicts(one, two, variables).parts()
-    except UndecidedError:
-        return None
-    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,30 +63,59 @@ def range_of(loop: Do, region: Region) -> LoopRange | None:
 
 
 def ends_of(
-    parts: Iterable[Elements], ranges: Sequence[LoopRange | None]
+    region: Region,
+    pairs: Iterable[tuple[Access, Access]],
+    variables: tuple[str, ...],
+    ranges: Sequence[LoopRange | None],
 ) -> tuple[EdgeCounts, ...] | None:
-    """The narrowest ends of the loops that have all iterations of ``parts``; None: some of these
-    are neither among the first nor among the last of any loop, or not by a constant number, or
-    all iterations of a loop are.
+    """The narrowest ends of the loops that have all iterations in which the second access of a pair
+    touches an element that the first one touches; None: this cannot be decided, some of these are
+    neither among the first nor among the last of any loop, or not by a constant number, or all
+    iterations of a loop are.
 
-    ``ranges``: of each loop; None for one whose iterations cannot be divided.
+    ``variables``: of the loops; ``ranges``: of each, None for one whose iterations cannot be
+    divided.  Iterations are over-approximated where a subscript or a bound is not affine.
     """
     try:
-        listed = [_choices(part, ranges) for part in parts if not part.is_empty()]
+        listed = _listed(region, pairs, variables, ranges)
     except UndecidedError:
+        return None
+    if listed is None:
         return None
     ends = [EdgeCounts()] * len(ranges)
     for choices in sorted(listed, key=len):
-        growth = [
+        more, loop, side, number = min(
             (max(0, number - getattr(ends[loop], side)), loop, side, number)
             for loop, side, number in choices
-        ]
-        if not growth:
-            return None
-        more, loop, side, number = min(growth)
+        )
         if more:
             ends[loop] = replace(ends[loop], **{side: number})
     return tuple(ends) if all(map(_leave_some, ends, ranges)) else None
+
+
+def _listed(
+    region: Region,
+    pairs: Iterable[tuple[Access, Access]],
+    variables: tuple[str, ...],
+    ranges: Sequence[LoopRange | None],
+) -> list[_Ends] | None:
+    """For each set of iterations without gaps that conflicts of pairs have, in their order, the
+    ends that contain it; None: one is in none of them.
+
+    Conflicts about whole objects come first: all iterations have them, so that nothing else needs
+    to be asked.
+    """
+    found: list[tuple[int, _Ends]] = []
+    in_order = sorted(enumerate(pairs), key=lambda item: item[1][0].subscripts is not None)
+    for number, (one, two) in in_order:
+        for part in region.iterations_of_conflicts(one, two, variables).parts():
+            if part.is_empty():
+                continue
+            choices = _choices(part, ranges)
+            if not choices:
+                return None
+            found.append((number, choices))
+    return [choices for _, choices in sorted(found, key=lambda item: item[0])]
 
 
 def _leave_some(ends: EdgeCounts, own: LoopRange | None) -> bool:
@@ -110,9 +124,7 @@ def _leave_some(ends: EdgeCounts, own: LoopRange | None) -> bool:
     return distance is None or ends.first + ends.last <= distance
 
 
-def _choices(
-    part: Elements, ranges: Sequence[LoopRange | None]
-) -> tuple[tuple[int, str, int], ...]:
+def _choices(part: Elements, ranges: Sequence[LoopRange | None]) -> _Ends:
     """The ends that contain all iterations of a set: loop, side and number of iterations."""
     found: list[tuple[int, str, int]] = []
     for loop, own in enumerate(ranges):

@@ -29,7 +29,6 @@ from asphalt.analysis.tiling.edge_iterations import (
     WIDEST,
     EdgeCounts,
     ends_of,
-    meeting_iterations,
     range_of,
 )
 from asphalt.analysis.verdicts.splitting_codes import DIGITS, LONG, ORDER, SHAPE, STATEMENT
@@ -187,8 +186,7 @@ class Nest:
         limits = self.order.limits.at(start)
         region = Region(self.facts.values, start, frozenset(changed), None, limits)
         variables = tuple(str(loop_variable(loop)) for loop in chain)
-        parts = meeting_iterations(region, pairs, variables)
-        return None if parts is None else ends_of(parts, [range_of(loop, region) for loop in chain])
+        return ends_of(region, pairs, variables, [range_of(loop, region) for loop in chain])
 
     def _forbidden(self, outer: tuple[Do, ...], divided: tuple[Do, ...]) -> Refused | None:
         """Why the iterations may not be divided."""
