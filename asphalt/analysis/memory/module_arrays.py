@@ -10,7 +10,6 @@ nothing but DEALLOCATE does any of this, then the array has these bounds whereve
 from __future__ import annotations
 
 import re
-from weakref import WeakKeyDictionary
 
 from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.ranks import is_scalar
@@ -18,7 +17,7 @@ from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.references import actions, expressions_of, use_renames
 from asphalt.analysis.names.resolve import procedure_named
-from asphalt.analysis.names.scopes import Origin, Scope, Scopes, Symbol
+from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.ir.expr import Arg, Expr, Ref, argument_value, names_in, walk
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import IO, Allocation, Assign, Call, Guarded, Opaque, Raw, UnitHead, What
@@ -27,7 +26,6 @@ from asphalt.ir.tree import Leaf, leaves
 _NO_SHAPE = (NameKind.VARIABLE, NameKind.CONSTANT, NameKind.INQUIRY, NameKind.PURE_FUNCTION)
 _WORD = re.compile(r"[a-z]\w*")
 _Only = tuple[Scope, tuple[Arg, ...]]
-_KEPT: WeakKeyDictionary[Scopes, dict[tuple[str, str, str], _Only | None]] = WeakKeyDictionary()
 
 
 def shaped_here_alone(symbol: Symbol, scope: Scope) -> bool:
@@ -47,7 +45,7 @@ def only_allocation(symbol: Symbol, scope: Scope) -> tuple[Scope, tuple[Arg, ...
 
     None: there are none or several; something else than DEALLOCATE may change the shape.
     """
-    kept = _KEPT.setdefault(scope.scopes, {})
+    kept = scope.scopes.allocations
     if symbol.identity not in kept:
         kept[symbol.identity] = _only_allocation(symbol, scope)
     return kept[symbol.identity]

@@ -31,7 +31,7 @@ from asphalt.analysis.names.symbol import Origin as Origin
 from asphalt.analysis.names.symbol import Symbol as Symbol
 from asphalt.analysis.names.symbol import Text as Text
 from asphalt.config.limits import CONSTANTS, HEADER
-from asphalt.ir.expr import Ref
+from asphalt.ir.expr import Arg, Ref
 from asphalt.ir.program import Located, Program
 from asphalt.ir.stmt import (
     Call,
@@ -68,6 +68,8 @@ class Scopes:
         self.any_sizes = any_sizes
         self.asked = asked
         self.own_procedures: dict[str, bool] = {}  # whether an mpi_ name is the user's own
+        # the only ALLOCATE of module arrays, with the unit that it stands in
+        self.allocations: dict[tuple[str, str, str], tuple[Scope, tuple[Arg, ...]] | None] = {}
         self._by_unit: dict[int, Scope] = {}
         self._modules: dict[str, Scope | None] = {}
 
