@@ -16,5 +16,4 @@ program exchange
                     MPI_COMM_WORLD, ierr)
   print *, sum(r)
   call MPI_Finalize(ierr)
-end #define SCALE(x) 2*x
-program exchange
+end program exchange
