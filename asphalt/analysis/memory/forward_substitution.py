@@ -44,11 +44,16 @@ _ELSEWHERE = (EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE, EffectKind.STATE)
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A statement: its position in the text of the unit, and the outermost loop around it."""
+    """A statement: its position in the text of the unit, and the loops around it (of the head of a
+    loop, with this one)."""
 
     position: int
-    outermost_loop: Do | None
+    loops: tuple[Do, ...]
     path: tuple[int, ...]
+
+    @property
+    def outermost_loop(self) -> Do | None:
+        return self.loops[0] if self.loops else None
 
 
 def constants_in(expr: Expr, scope: Scope) -> Poly:
@@ -71,7 +76,7 @@ class Values:
         self.footprint: Footprint = examine(scope.unit.body, names)
         self._places: dict[int, _Place] = {}
         self._position = 0
-        self._index(scope.unit.body, None, ())
+        self._index(scope.unit.body, (), ())
         self._writes: dict[str, list[Access]] = {}
         for access in self.footprint.accesses:
             if access.writes:
@@ -85,29 +90,30 @@ class Values:
         self._anything_elsewhere = any(e.kind in _ELSEWHERE for e in self.footprint.effects)
         self.renamed = _given_other_names(scope.unit.body)
 
-    def _index(self, nodes: Iterable[Node], loop: Do | None, path: tuple[int, ...]) -> None:
+    def _index(self, nodes: Iterable[Node], loops: tuple[Do, ...], path: tuple[int, ...]) -> None:
         for number, node in enumerate(nodes):
             here = (*path, number)
             match node:
                 case Leaf():
-                    self._place(node, loop, here)
+                    self._place(node, loops, here)
                 case Do(head=head, body=body, end=end):
-                    self._place(head, loop or node, here)
-                    self._index(body, loop or node, here)
+                    inside = (*loops, node)
+                    self._place(head, inside, here)
+                    self._index(body, inside, here)
                     if end is not None:
-                        self._place(end, loop or node, here)
+                        self._place(end, inside, here)
                 case Branch(arms=arms, end=end):
                     for which, arm in enumerate(arms):
-                        self._place(arm.head, loop, (*here, which))
-                        self._index(arm.body, loop, (*here, which))
-                    self._place(end, loop, here)
+                        self._place(arm.head, loops, (*here, which))
+                        self._index(arm.body, loops, (*here, which))
+                    self._place(end, loops, here)
                 case Block(head=head, body=body, end=end):
-                    self._place(head, loop, here)
-                    self._index(body, loop, here)
-                    self._place(end, loop, here)
+                    self._place(head, loops, here)
+                    self._index(body, loops, here)
+                    self._place(end, loops, here)
 
-    def _place(self, leaf: Leaf, loop: Do | None, path: tuple[int, ...]) -> None:
-        self._places[id(leaf)] = _Place(self._position, loop, path)
+    def _place(self, leaf: Leaf, loops: tuple[Do, ...], path: tuple[int, ...]) -> None:
+        self._places[id(leaf)] = _Place(self._position, loops, path)
         self._position += 1
 
     def position(self, leaf: Leaf) -> int:
@@ -177,7 +183,7 @@ class Values:
 
     def _assigned(self, name: str, at: Leaf) -> Expr | None:
         symbol = self.scope.lookup(name)
-        if symbol is None or not _plain_integer(symbol) or self._changed_elsewhere(name):
+        if symbol is None or not is_plain_integer(symbol) or self._changed_elsewhere(name):
             return None
         writes = self._writes.get(storage_of(name, self.scope), [])
         if len(writes) != 1 or self.backward_jumps:
@@ -236,6 +242,36 @@ class Values:
                     return False
         return True
 
+    def set_in_iteration(self, name: str, at: Leaf) -> Leaf | None:
+        """The statement that gave a scalar the value that it has at ``at``, in the same iteration
+        of all loops around that statement; None: not known."""
+        if self._changed_elsewhere(name) or self.backward_jumps or id(at) not in self._places:
+            return None
+        writes = self._writes.get(storage_of(name, self.scope), [])
+        before = [write.leaf for write in writes if self.executed_before(write.leaf, at)]
+        if not before:
+            return None
+        setting = max(before, key=self.position)
+        return setting if self.keeps_between(name, setting, at) else None
+
+    def keeps_between(self, name: str, leaf: Leaf, at: Leaf) -> bool:
+        """Whether a variable keeps its value from behind ``leaf`` to ``at``, which comes later in
+        the same iteration of all loops around ``leaf``."""
+        *parent, first = self._places[id(leaf)].path
+        level = len(parent)
+        end = self._places[id(at)].path[level]
+        paths = (
+            self._places[id(write.leaf)].path
+            for write in self._writes.get(storage_of(name, self.scope), ())
+        )
+        return not self._changed_elsewhere(name) and not any(
+            list(path[:level]) == parent and first < path[level] <= end for path in paths
+        )
+
+    def loops_around(self, leaf: Leaf) -> tuple[Do, ...]:
+        """The loops around a statement in the unit; of the head of a loop, with this one."""
+        return self._places[id(leaf)].loops
+
     def unchanged_until(self, names: Iterable[str], allocation: Leaf) -> bool:
         """Whether none of these variables is defined after the statement ``allocation``."""
         if self.backward_jumps:
@@ -267,7 +303,8 @@ def _given_other_names(body: Iterable[Node]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _plain_integer(symbol: Symbol) -> bool:
+def is_plain_integer(symbol: Symbol) -> bool:
+    """Whether a variable is a local integer scalar."""
     return (
         symbol.origin is Origin.LOCAL
         and symbol.dims is None

@@ -14,6 +14,7 @@ from asphalt.analysis.memory.affine_guards import conditions_around, extremes, i
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.invariant_frame import Frame, Standpoint
 from asphalt.analysis.memory.invariant_frame import loop_variable as loop_variable
+from asphalt.analysis.memory.iteration_values import written_out
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
 from asphalt.analysis.symbolic.polynomials import Poly
@@ -50,6 +51,9 @@ class Region:
     _known: dict[tuple[int, ...], tuple[Expr, tuple[Do, ...], Poly | None]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _written_out: dict[tuple[int, int], tuple[Expr, Leaf, Expr]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def value(self, expr: Expr, loops: tuple[Do, ...]) -> Poly | None:
         """The value of an expression inside ``loops``: a polynomial over their variables and over
@@ -59,6 +63,14 @@ class Region:
             frame = Frame(self.values, self.changing, self.writes)
             self._known[key] = expr, loops, frame.value(expr, self.start, loops)
         return self._known[key][2]
+
+    def value_at(self, expr: Expr, at: Leaf, loops: tuple[Do, ...]) -> Poly | None:
+        """The value that an expression has at a statement inside ``loops`` (see ``value``), which
+        may have set variables in it in the same iteration."""
+        key = id(expr), id(at)
+        if key not in self._written_out:
+            self._written_out[key] = expr, at, written_out(expr, at, self.values)
+        return self.value(self._written_out[key][2], loops)
 
     def here(self, loops: tuple[Do, ...]) -> Standpoint:
         """The start of the region, inside ``loops``."""
@@ -79,7 +91,7 @@ class Region:
                 continue
             outer = access.loops[:depth]
             atom = Ref(name, name)
-            step = None if head.step is None else self.value(head.step, ())
+            step = None if head.step is None else self.value_at(head.step, loop.head, ())
             direction = 1 if head.step is None else (step.value if step is not None else None)
             bounds = (
                 (head.first, ">=" if (direction or 0) > 0 else "<="),
@@ -91,10 +103,10 @@ class Region:
                 continue
             for limit, relation in bounds:
                 for part in extremes(limit, relation):
-                    poly = self.value(part, outer)
+                    poly = self.value_at(part, loop.head, outer)
                     if poly is not None:
                         problem.add(Poly.atom(atom), relation, poly, bound)
-            first = None if head.first is None else self.value(head.first, outer)
+            first = None if head.first is None else self.value_at(head.first, loop.head, outer)
             if first is not None:
                 problem.stride(Poly.atom(atom) - first, direction, bound)
         for relation, left, right, outer in conditions_around(access):
@@ -126,7 +138,7 @@ class Region:
             if isinstance(subscript, Section):
                 limits = self._section(problem, access, subscript, atom, both)
             for limit, relation in limits:
-                poly = None if limit is None else self.value(limit, access.loops)
+                poly = None if limit is None else self.value_at(limit, access.leaf, access.loops)
                 if poly is not None:
                     problem.add(Poly.atom(atom), relation, poly, both)
 
@@ -141,11 +153,12 @@ class Region:
         """The limits of the index of a section; its stride becomes a constraint of the problem."""
         step = 1
         if section.stride is not None:
-            stride = self.value(section.stride, access.loops)
+            stride = self.value_at(section.stride, access.leaf, access.loops)
             if stride is None or not stride.value:
                 return ()
             step = stride.value
-        first = None if section.lower is None else self.value(section.lower, access.loops)
+        lower = section.lower
+        first = None if lower is None else self.value_at(lower, access.leaf, access.loops)
         if first is not None:
             problem.stride(Poly.atom(index) - first, step, bound)
         up, down = (section.lower, section.upper)[:: 1 if step > 0 else -1]
@@ -268,7 +281,7 @@ class Region:
     def _outside(self, access: Access, side: Expr, relation: str, limit: Poly) -> Violation | None:
         problem = AffineProblem()
         bound = self._enter(problem, access, "")
-        poly = self.value(side, access.loops)
+        poly = self.value_at(side, access.leaf, access.loops)
         if poly is None or not problem.add(poly, relation, limit, bound):
             return Violation(None)
         return _answer(problem)

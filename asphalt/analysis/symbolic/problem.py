@@ -18,7 +18,10 @@ from asphalt.analysis.symbolic.isl import (
     text_of,
 )
 from asphalt.analysis.symbolic.polynomials import Monomial, Poly
+from asphalt.analysis.symbolic.products import Constraint, Products, primitive, split
 from asphalt.ir.expr import Expr
+
+_ONE = Poly.constant(1)
 
 
 @dataclass(slots=True)
@@ -26,8 +29,9 @@ class AffineProblem:
     """Affine constraints over named integer variables.
 
     Variables are named freely by the caller; atoms of polynomials that are not variables become
-    parameters.  A constraint that is not affine is left out by ``add``, which says so: leaving out
-    makes the set larger, which is sound wherever an empty set is what proves something.
+    parameters.  Products of a variable and parameters become variables of their own (``products``).
+    A constraint that is not affine even so is left out by ``add``, which says so.  Both make the
+    set larger, which is sound wherever an empty set is what proves something.
     """
 
     variables: dict[str, str] = field(default_factory=dict)
@@ -36,6 +40,7 @@ class AffineProblem:
     _constraints: list[str] = field(default_factory=list)
     _preferred: list[str] = field(default_factory=list)
     _members: list[tuple[tuple[str, ...], Elements, dict[str, str]]] = field(default_factory=list)
+    _products: Products = field(default_factory=Products)
 
     def variable(self, name: str) -> str:
         """Declare a variable; gives the name it has inside (isl reserves some words)."""
@@ -46,18 +51,32 @@ class AffineProblem:
 
         A product without bound atoms is a parameter of its own.  None: not affine.
         """
+        found = split(poly, bound)
+        if found is None:
+            return None
+        coefficients, rest = found
+        parts = [self._invariant(rest)]
+        for atom, factor in sorted(coefficients.items(), key=repr):
+            variable = self.variable(bound[atom])
+            number, unit = primitive(factor)
+            name = variable if unit == _ONE else self._products.name(variable, unit)
+            parts.append(f"{number}*{name}")
+        return " + ".join(parts)
+
+    def _invariant(self, poly: Poly) -> str:
+        """The text of a polynomial of parameters."""
         parts = ["0"]
         for monomial, coefficient in poly.in_order:
-            inside = [atom for atom in monomial if atom in bound]
-            if not monomial:
-                parts.append(str(coefficient))
-            elif not inside:
-                parts.append(f"{coefficient}*{self._parameter(monomial)}")
-            elif len(monomial) == 1:
-                parts.append(f"{coefficient}*{self.variable(bound[monomial[0]])}")
-            else:
-                return None
+            factor = f"*{self._parameter(monomial)}" if monomial else ""
+            parts.append(f"{coefficient}{factor}")
         return " + ".join(parts)
+
+    def _value(self, poly: Poly, values: Mapping[str, int]) -> int:
+        """The value of a polynomial of parameters in a solution."""
+        return sum(
+            number * (values[self._parameter(monomial)] if monomial else 1)
+            for monomial, number in poly.terms
+        )
 
     def _parameter(self, monomial: Monomial) -> str:
         key: Expr | str = monomial[0] if len(monomial) == 1 else repr(monomial)
@@ -73,6 +92,11 @@ class AffineProblem:
         if text is None:
             return False
         self._constraints.append(f"{text} {relation} 0")
+        coefficients, rest = split(left - right, bound) or ({}, Poly())
+        numbers = [(bound[atom], factor.value) for atom, factor in coefficients.items()]
+        known = [(self.variable(name), value) for name, value in numbers if value is not None]
+        if len(known) == len(numbers):
+            self._products.constraints.append(Constraint(tuple(known), rest, relation))
         return True
 
     def stride(self, distance: Poly, step: int, bound: Mapping[Expr, str]) -> bool:
@@ -86,9 +110,11 @@ class AffineProblem:
 
     def compare(self, left: str, relation: str, right: str, offset: int = 0) -> None:
         """Add ``left relation right + offset`` between two variables."""
-        self._constraints.append(
-            f"{self.variable(left)} {relation} {self.variable(right)} + {offset}"
-        )
+        one, other = self.variable(left), self.variable(right)
+        self._constraints.append(f"{one} {relation} {other} + {offset}")
+        if one != other:
+            away = Constraint(((one, 1), (other, -1)), Poly.constant(-offset), relation)
+            self._products.constraints.append(away)
 
     def member(self, names: Sequence[str], elements: Elements, bound: Mapping[Expr, str]) -> None:
         """Add that the variables ``names`` are an element of a region.
@@ -106,19 +132,23 @@ class AffineProblem:
     def sample(self) -> dict[str, int] | None:
         """A solution (values of the variables), or None if there is none.
 
-        Small parameters are preferred, for the reader's sake.  Raises UndecidedError.
+        Small parameters are preferred, for the reader's sake.  Raises UndecidedError, also where
+        something solves the constraints only because products are not known to be products.
         """
-        solution = self._solve([*self._constraints, *self._preferred])
-        return solution if solution is not None else self._solve(self._constraints)
+        constraints = self._all()
+        solution = self._solve([*constraints, *self._preferred])
+        return solution if solution is not None else self._solve(constraints)
+
+    def _all(self) -> list[str]:
+        return [*self._constraints, *self._products.texts(self._invariant)]
 
     def values_of(self, names: Sequence[str]) -> Elements:
         """The values that some variables have in all solutions; raises UndecidedError."""
         wanted = tuple(self.variable(name) for name in names)
         affine = Affine()
+        constraints = tuple(self._all())
         meanings = tuple(affine.name(monomial) for monomial in self._meanings)
-        text, used = _values(
-            self._unknowns(), tuple(self._constraints), self._regions(), meanings, wanted
-        )
+        text, used = _values(self._unknowns(), constraints, self._regions(), meanings, wanted)
         parameters = tuple(sorted((name, affine.parameters[name]) for name in used))
         return Elements(len(names), text, parameters)
 
@@ -127,10 +157,13 @@ class AffineProblem:
         if point is None:
             return None
         values = dict(zip(self._unknowns(), point, strict=True))
+        if not self._products.hold(values, lambda unit: self._value(unit, values)):
+            raise UndecidedError("a product is not one in the solution")
         return {name: values[inside] for name, inside in self.variables.items()}
 
     def _unknowns(self) -> tuple[str, ...]:
-        return (*self._parameters.values(), *self.variables.values())
+        products = self._products.names.values()
+        return (*self._parameters.values(), *self.variables.values(), *products)
 
     def _regions(self) -> tuple[_Member, ...]:
         return tuple(

@@ -26,7 +26,13 @@ NAMES = ("z", "i", "n", "m")
 SIZES = [dict(zip("nm", pair, strict=True)) for pair in product((0, 1, 3, 4), (-1, 2))]
 INNER, OUTER = expressions("z", "n", "m", leaves=3), expressions("n", "m", leaves=2)
 SIMPLE = st.sampled_from(["z", "z+1", "z-1", "i", "i+z", "2*i", "n", "n+1-z", "m", "1", "2*z+1"])
-SUBSCRIPTS = st.one_of(SIMPLE, expressions(*NAMES, leaves=4).map(expr_text))
+FLAT = st.sampled_from(
+    ["n*z+i", "n*z-i", "n*(z-1)+i", "m*z+i", "m*i+z", "n*m*z+n*i+1", "(n+1)*z+i", "n*z+m*i",
+     "2*n*z+i", "n*z+1:n*(z+1)", "m*z:m*z+i"]
+)  # fmt: skip
+SUBSCRIPTS = st.one_of(
+    SIMPLE, FLAT.filter(lambda text: ":" not in text), expressions(*NAMES, leaves=4).map(expr_text)
+)
 SECTIONS = st.builds(
     lambda low, high, step: f"{low}:{high}{step}",
     st.sampled_from(["", "1", "i", "z", "n+1"]),
@@ -44,7 +50,9 @@ LOOPS = st.builds(
     STEPS,
     STEPS,
 )
-ELEMENTS = st.tuples(SUBSCRIPTS, st.one_of(SUBSCRIPTS, SECTIONS)).map(lambda s: f"s({s[0]},{s[1]})")
+ELEMENTS = st.tuples(SUBSCRIPTS, st.one_of(SUBSCRIPTS, SECTIONS, FLAT)).map(
+    lambda s: f"s({s[0]},{s[1]})"
+)
 EXAMPLES = settings(max_examples=80, deadline=None)
 
 
@@ -117,6 +125,95 @@ def test_no_conflict_is_true(
             for z in writes.get(element, ()):
                 ordered = z == at["z"] if relation == "=" else _holds(relation, z, at["z"])
                 assert not ordered, (sizes, element, z, at)
+
+
+FLAT_NEST = """
+  do z = 1, n
+    do j = {inner}
+      do i = 1, m
+        {statement}
+      end do
+    end do
+  end do
+"""
+
+
+@pytest.mark.parametrize(
+    ("element", "inner", "apart"),
+    [
+        ("s(m*z+i)", "1, 1", True),
+        ("s(m*(z-1)+i)", "1, 1", True),
+        ("s(m*z+1:m*(z+1))", "1, 1", True),
+        ("s(i+m*(j-1)+m*k*(z-1))", "1, k", True),  # three dimensions
+        ("s(i+m*(j+k*z))", "0, k-1", True),
+        ("s(i+(m+2)*z)", "1, 1", True),  # with a gap
+        ("s(i+2*m*z)", "1, 2", True),
+        ("s(-m*z+i)", "1, 1", True),
+        ("s(m*z+i+1)", "1, 1", True),
+        ("s(m*z+i+j)", "0, 1", False),  # the first of the next block
+        ("s(m*z+1:m*(z+1)+1)", "1, 1", False),
+        ("s(i+m*(j-1)+m*k*(z-1))", "1, k+1", False),
+        ("s(i+(m-1)*z)", "1, 1", False),
+        ("s(i+k*z)", "1, 1", False),  # nothing says that k is not less than m
+        ("s(i+m*z*z)", "1, 1", False),  # no product with a parameter
+    ],
+)
+def test_flat_subscripts_are_those_of_more_dimensions(
+    element: str, inner: str, apart: bool
+) -> None:
+    found = nests(FLAT_NEST.format(statement=f"{element} = 0", inner=inner))
+    (write,) = found.writes
+
+    def order(problem: AffineProblem, one: Mapping[str, str], two: Mapping[str, str]) -> None:
+        problem.compare(one["z"], "<", two["z"])
+
+    assert (found.region.conflict(write, write, order) is None) is apart
+
+
+SCALARS = """
+  do z = 1, n
+    {before}
+    do i = {bounds}
+      {inside}
+      s({element}) = 0
+    end do
+    {behind}
+  end do
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "bounds", "inside", "element", "behind", "apart"),
+    [
+        ("k = m*z", "1, m", "", "k+i", "", True),
+        ("k = m*z; l = k + m", "k + 1, l", "", "i", "", True),
+        ("k = 1; k = m*z", "1, m", "", "k+i", "", True),
+        ("k = m*z", "1, 1", "", "k+1:k+m", "", True),
+        ("", "1, m", "k = m*z", "k+i", "", True),
+        ("", "1, m", "", "k+i", "k = m*z", False),  # of the iteration before
+        ("k = m*z", "1, m", "k = k + 1", "k+i", "", False),
+        ("k = m*z", "1, m", "", "k+i", "k = 0", True),
+        ("if (z > 3) k = m*z", "1, m", "", "k+i", "", False),
+        ("if (z > 3) then; k = m*z; end if", "1, m", "", "k+i", "", False),
+        ("k = m*z; if (z > 3) k = 0", "1, m", "", "k+i", "", False),
+        ("k = m*z; call other(k)", "1, m", "", "k+i", "", False),
+        ("k = m*i", "1, m", "", "k+i", "", False),  # what i was before its loop
+        ("l = z; k = m*l; l = 1", "1, m", "", "k+i", "", True),
+        ("k = m*l; l = z", "1, m", "", "k+i", "", False),
+        ("k = m*z", "1, m + 1", "", "k+i", "", False),
+    ],
+)
+def test_scalars_that_an_iteration_sets(
+    before: str, bounds: str, inside: str, element: str, behind: str, apart: bool
+) -> None:
+    parts = {"before": before, "bounds": bounds, "inside": inside, "behind": behind}
+    found = nests(SCALARS.format(element=element, **parts).replace("; ", "\n    "))
+    (write,) = found.writes
+
+    def order(problem: AffineProblem, one: Mapping[str, str], two: Mapping[str, str]) -> None:
+        problem.compare(one["z"], "<", two["z"])
+
+    assert (found.region.conflict(write, write, order) is None) is apart
 
 
 NEST = """

@@ -29,7 +29,7 @@ from support.collective_programs import (
     program,
     units,
 )
-from support.mpi_run import RUNTIME, SMPI, Mpi, build, installed, run
+from support.mpi_run import OPENMPI, RUNTIME, SMPI, Mpi, build, installed, run
 
 
 def at_root(text: str) -> str:
@@ -176,10 +176,29 @@ POINTED = f"    call MPI_Alltoall(s, {BLOCKS}, far, {BLOCKS}, {WORLD}"
 
 FLAT = "x(i,p) = x(i,p) + cos(flat(n*(p - 1) + i))"
 
+FLAT_ALLTOALL = f"    call MPI_Alltoall(parts, {BLOCKS}, flat, {BLOCKS}, {WORLD}"
+SECTION = (
+    "    do p = 1, np\n      m = n*(p - 1) + 1\n      i = {}\n"
+    "      x(1:i-m+1,p) = x(1:i-m+1,p) + flat(m:i)\n    end do\n"
+)
+SECTION_BEFORE = (
+    "    do p = 1, np\n      x(1:n,p) = x(1:n,p) + flat(m:m+n-1)\n"
+    "      m = n*(p - 1) + 1\n    end do\n"
+)
 MORE = "may use more than one block in an iteration"
 STAYS = {
     "a-sum": (ALLTOALL + loop("total = total + r(i,p)"), "cannot be reordered: lines 30 and 30"),
     "a-recurrence": (ALLTOALL + loop("x(i,p) = x(i,p-1) + r(i,p)"), "cannot be reordered"),
+    "one-more-than-a-block": (
+        ALLTOALL + loop("flat(n*(p - 1) + i) = r(1,p)", count="n + 1"),
+        "cannot be reordered: lines 30 and 30: one iteration over p may need flat of another",
+    ),
+    "section-that-is-not-a-block": (
+        FLAT_ALLTOALL + SECTION.format("n*p + 1"), MORE,
+    ),
+    "section-that-is-set-behind": (
+        FLAT_ALLTOALL + SECTION_BEFORE, MORE,
+    ),
     "another-block": (ALLTOALL + loop("x(i,p) = r(i,1)"), MORE),
     "two-blocks": (
         ALLTOALL + loop("x(i,p) = r(i,p) + r(i,p-1)", "p = 2, np"), MORE,
@@ -269,7 +288,16 @@ STAYS = {
     ),
     "some-ranks": (f"    if (me > 0) then\n{ALLTOALL}{USE}    end if\n", None),
 }  # fmt: skip
-QUICK = {"a-sum", "two-blocks", "more-than-a-block", "what-is-sent-is-filled-again", "way-out"}
+QUICK = {
+    "one-more-than-a-block",
+    "section-that-is-not-a-block",
+    "section-that-is-set-behind",
+    "a-sum",
+    "two-blocks",
+    "more-than-a-block",
+    "what-is-sent-is-filled-again",
+    "way-out",
+}
 
 
 @pytest.mark.parametrize(
@@ -368,6 +396,30 @@ def test_all_of_them_compute_the_same(mpi: Mpi, n: int, parted: int, tmp_path: P
             results.setdefault(kind, []).append(sorted(outcome.stdout.splitlines()))
     assert results["before"] == results["after"]
     assert [len(lines) for lines in results["after"]] == list(numbers)
+
+
+FLAT_BLOCKS = (
+    ALLTOALL + loop("flat(n*(p - 1) + i) = flat(n*(p - 1) + i) + sqrt(r(i,p))"),
+    FLAT_ALLTOALL + SECTION.format("n*p"),
+)
+
+
+@pytest.mark.skipif(not installed(OPENMPI), reason="Open MPI is not installed")
+def test_flat_blocks_compute_the_same(tmp_path: Path) -> None:
+    text = program("".join(FLAT_BLOCKS), 2501)
+    found = optimised(tmp_path, text)
+    assert found.content is not None
+    assert found.content.count(b"call asphalt_await_block") == 2
+    results: list[list[str]] = []
+    for kind, content in (("before", text.encode()), ("after", found.content)):
+        folder = tmp_path / kind
+        folder.mkdir()
+        (folder / "main.f90").write_bytes(content)
+        built = build(OPENMPI, [RUNTIME, folder / "main.f90"], folder, ["-O1", "-fcheck=all"])
+        outcome = run(OPENMPI, built, 3)
+        assert outcome.code == 0, outcome.stderr
+        results.append(sorted(outcome.stdout.splitlines()))
+    assert results[0] == results[1]
 
 
 _WORKS = """\
