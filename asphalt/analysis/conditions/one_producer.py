@@ -22,7 +22,13 @@ from asphalt.analysis.exchange.packing_copy import packing_copy
 from asphalt.analysis.exchange.packing_counter import counter_of
 from asphalt.analysis.exchange.phase_order import Reorder, carried_by_fusion, carried_by_interchange
 from asphalt.analysis.exchange.privatisation import covers_whole
-from asphalt.analysis.exchange.producer import Producer, ProducerPhase, make_producer, tilable_loops
+from asphalt.analysis.exchange.producer import (
+    Producer,
+    ProducerPhase,
+    make_producer,
+    positioned_loops,
+    tilable_loops,
+)
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.memory.loop_scalars import is_copy, upward_exposed
@@ -157,6 +163,13 @@ def producers(exchange: Exchange, position: int) -> Iterator[Producer | Refused]
         answer = _with_phases(exchange, ProducerPhase(position, loops))
         if isinstance(answer, Refused):
             refusals.append(answer)
+        else:
+            found += answer
+    running = positioned_loops(nest)
+    if running is not None and counter_of(exchange, running, position) is not None:
+        answer = _with_phases(exchange, ProducerPhase(position, running))
+        if isinstance(answer, Refused):
+            refusals, found = [answer], []
         else:
             found += answer
     yield from sorted(found, key=lambda p: (-len(p.phases), len(p.packing.loops)))

@@ -12,13 +12,22 @@ Each iteration k adds the same number of elements to block p: ``n*rows(p)``.  So
 behind the contents of all blocks before it, and iteration k fills its k-th run of that many
 elements.  If the counter is set to the begin of a tile in each block, the nest may be executed tile
 by tile: its iterations write different elements, and share nothing else.
+
+Or the loop over the ranks sets the counter to the displacement of the block,
+
+    do p = 0, ranks - 1
+      at = first(p)                                ! of MPI_ALLTOALLV
+      do k = 1, planes
+
+and the run checks that the block before it is full there (``packed_fit`` in the run-time library).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from asphalt.analysis.exchange.buffers import buffer_of
+from asphalt.analysis.exchange.per_rank import Uneven, uneven_blocks
 from asphalt.analysis.exchange.privatisation import may_be_read_after
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.regions import loop_variable
@@ -42,7 +51,8 @@ class PackingCounter:
     ``variable``: the counter.  ``blocks``: the loop over the ranks; ``first`` and ``last`` are its
     bounds, where the rank ``asphalt_peer`` is its variable minus ``first``.  ``unit``: elements
     that one iteration of the tiled loop adds to the block of ``asphalt_peer``.  ``begins``: its
-    value before the nest.  ``copies``: the nest only copies elements of other arrays.
+    value at the begin of a block minus the displacement of it.  ``copies``: the nest only copies
+    elements of other arrays.
     """
 
     variable: Ref
@@ -90,7 +100,11 @@ def counter_of(exchange: Exchange, loops: tuple[Do, ...], position: int) -> Pack
         found = _Nest(exchange, send.name, blocks, tiled)
     except _NoCounterError:
         return None
-    begin = _value_before(exchange, position, found.variable.name)
+    setting = _setting(blocks)
+    if setting is None:
+        begin = _value_before(exchange, position, found.variable.name)
+    else:
+        begin = _from_displacement(exchange, setting, found.variable.name, blocks)
     if begin is None:
         return None
     first, last = _bounds(blocks) or (Lit("integer", "0"), Lit("integer", "0"))
@@ -103,6 +117,28 @@ def counter_of(exchange: Exchange, loops: tuple[Do, ...], position: int) -> Pack
     if begin != wanted or may_be_read_after(exchange, found.variable.name, position):
         return None
     return PackingCounter(found.variable, blocks, first, last, unit, begin, found.copies)
+
+
+def _setting(blocks: Do) -> Assign | None:
+    """The assignment in front of the tiled loop, in the loop over the ranks."""
+    found = [node.what for node in blocks.body if isinstance(node, Leaf)]
+    return next((what for what in found if isinstance(what, Assign)), None)
+
+
+def _from_displacement(exchange: Exchange, setting: Assign, name: str, blocks: Do) -> Poly | None:
+    """What a statement adds to the displacement of the block of an iteration to set the counter."""
+    uneven, bounds = uneven_blocks(exchange), _bounds(blocks)
+    block = loop_variable(blocks)
+    if not isinstance(uneven, Uneven) or bounds is None or block is None:
+        return None
+    if not isinstance(setting.target, Ref) or setting.target.name != name:
+        return None
+    displacements = uneven.send_displacements
+    constants = exchange.values.constants
+    rank = displacements.lower + Poly.atom(Ref(block, block)) - constants(bounds[0])
+    begin = replace(displacements.actual, args=(rank.expression(), *displacements.rest))
+    more = constants(setting.value) - constants(begin)
+    return more if more.value is not None else None
 
 
 class _Nest:

@@ -17,9 +17,9 @@ from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.accesses import Access, Footprint, NameSemantics
 from asphalt.analysis.memory.regions import Region, loop_bounds, loop_variable
 from asphalt.analysis.memory.statement_accesses import examine
-from asphalt.ir.expr import Expr, Lit
-from asphalt.ir.stmt import Call, DoHead
-from asphalt.ir.tree import Do, is_continue, leaves
+from asphalt.ir.expr import Expr, Lit, Ref
+from asphalt.ir.stmt import Assign, Call, DoHead
+from asphalt.ir.tree import Do, Leaf, is_continue, leaves
 
 if TYPE_CHECKING:
     from asphalt.analysis.exchange.packing_copy import PackingCopy
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class ProducerPhase:
     """A nest of the producer: its position among the siblings of the call, and its loops from the
-    outermost to the one that is tiled (perfectly nested)."""
+    outermost to the one that is tiled (perfectly nested, but for where a running position
+    begins)."""
 
     position: int
     loops: tuple[Do, ...]
@@ -104,6 +105,17 @@ def tilable_loops(nest: Do) -> Iterator[tuple[Do, ...]]:
         if len(inner) != 1 or not isinstance(inner[0], Do):
             return
         chain = (*chain, inner[0])
+
+
+def positioned_loops(nest: Do) -> tuple[Do, ...] | None:
+    """A counted loop whose body is an assignment to a scalar and one counted loop, with the latter:
+    a running position may begin there (``packing_counter``)."""
+    inner = [node for node in nest.body if not is_continue(node)]
+    match inner:
+        case [Leaf(what=Assign(target=Ref(args=None), pointer=False)), Do() as tiled]:
+            if loop_variable(nest) is not None and loop_variable(tiled) is not None:
+                return nest, tiled
+    return None
 
 
 def footprint_between(exchange: Exchange, start: int, names: NameSemantics) -> Footprint:

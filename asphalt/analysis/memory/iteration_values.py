@@ -42,6 +42,8 @@ def _value(ref: Ref, at: Leaf, values: Values, depth: int) -> Expr | None:
     if not around or not is_integer(what.value, values.scope):
         return None  # outside of loops, forward substitution knows it
     given = written_out(what.value, leaf, values, depth - 1)
+    if ref.name in names_in(given):
+        return None
     for name in names_in(given):
         if name not in around and not values.keeps_between(name, leaf, at):
             return None

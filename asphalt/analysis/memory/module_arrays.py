@@ -40,18 +40,18 @@ def shaped_here_alone(symbol: Symbol, scope: Scope) -> bool:
     )
 
 
-def only_allocation(symbol: Symbol, scope: Scope) -> tuple[Scope, tuple[Arg, ...]] | None:
-    """The unit with the only ALLOCATE of a module array in the program, and the bounds there.
+def allocations(symbol: Symbol, scope: Scope) -> tuple[tuple[Scope, tuple[Arg, ...]], ...] | None:
+    """The unit of each ALLOCATE of a module array in the program, and the bounds there.
 
-    None: there are none or several; something else than DEALLOCATE may change the shape.
+    None: something else than these and DEALLOCATE may change the shape.
     """
     kept = scope.scopes.allocations
     if symbol.identity not in kept:
-        kept[symbol.identity] = _only_allocation(symbol, scope)
+        kept[symbol.identity] = _allocations(symbol, scope)
     return kept[symbol.identity]
 
 
-def _only_allocation(symbol: Symbol, scope: Scope) -> _Only | None:
+def _allocations(symbol: Symbol, scope: Scope) -> tuple[_Only, ...] | None:
     if not _has_one_name(symbol, scope):
         return None
     found: list[_Only] = []
@@ -68,7 +68,7 @@ def _only_allocation(symbol: Symbol, scope: Scope) -> _Only | None:
                 found.append((own, allocated))
             elif not _deallocates(what) and _shapes(what, symbol.name, own):
                 return None
-    return found[0] if len(found) == 1 and found[0][1] else None
+    return tuple(found)
 
 
 def _has_one_name(symbol: Symbol, scope: Scope) -> bool:

@@ -65,8 +65,11 @@ class Region:
         return self._known[key][2]
 
     def value_at(self, expr: Expr, at: Leaf, loops: tuple[Do, ...]) -> Poly | None:
-        """The value that an expression has at a statement inside ``loops`` (see ``value``), which
-        may have set variables in it in the same iteration."""
+        """The value that an expression has at a statement inside ``loops`` (see ``value``); the
+        same iteration may have set variables in it, before the statement."""
+        known = self.value(expr, loops)
+        if known is not None:
+            return known
         key = id(expr), id(at)
         if key not in self._written_out:
             self._written_out[key] = expr, at, written_out(expr, at, self.values)

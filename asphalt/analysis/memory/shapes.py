@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from asphalt.analysis.memory.module_arrays import (
+    allocations,
     may_reallocate,
-    only_allocation,
     shaped_here_alone,
 )
 from asphalt.analysis.memory.storage import storage_of
@@ -102,7 +102,7 @@ def shape_of(name: str, scope: Scope, values: Values, at: Leaf) -> Shape | None:
         source = tuple(d.upper if d.lower is None and own else None for d in stated)
         return Shape(lower, extent, True, source)
     return Shape(
-        tuple(_inquiry("lbound", symbol, name, d, dim) for d, dim in enumerate(symbol.dims)),
+        tuple(_lower(symbol, name, d, dim, scope) for d, dim in enumerate(symbol.dims)),
         tuple(
             None if dim.kind == "assumed_size" else _inquiry("size", symbol, name, d, dim)
             for d, dim in enumerate(symbol.dims)
@@ -116,6 +116,15 @@ def _extent(dim: Dim, values: Values, at: Leaf) -> Poly | None:
         return None
     lower = values.polynomial(dim.lower or _ONE, at)
     return values.polynomial(dim.upper, at) - lower + Poly.constant(1)
+
+
+def _lower(symbol: Symbol, name: str, dimension: int, dim: Dim, scope: Scope) -> Poly:
+    """A lower bound: the one that is known, or the inquiry for it."""
+    if dim.kind == "deferred" and symbol.origin is Origin.MODULE and "%" not in name:
+        known = _always_begins(symbol, dimension, scope)
+        if known is not None:
+            return Poly.constant(known)
+    return _inquiry("lbound", symbol, name, dimension, dim)
 
 
 def _inquiry(function: str, symbol: Symbol, name: str, dimension: int, dim: Dim) -> Poly:
@@ -254,15 +263,30 @@ def _allocated_dims(
 
 def _always_allocated(symbol: Symbol, scope: Scope) -> tuple[Dim, ...] | None:
     """The constant bounds of the only ALLOCATE of a module array in the program."""
-    found = only_allocation(symbol, scope)
-    if found is None:
+    found = allocations(symbol, scope)
+    if found is None or len(found) != 1:
         return None
-    home, args = found
+    ((home, args),) = found
     dims = tuple(dim for arg in args if (dim := _allocated(arg)) is not None)
     bounds = [b for dim in dims for b in (dim.lower, dim.upper)]
-    if len(dims) != len(args) or any(b is not None and not _is_constant(b, home) for b in bounds):
+    if (
+        not dims
+        or len(dims) != len(args)
+        or any(b is not None and not _is_constant(b, home) for b in bounds)
+    ):
         return None
     return _constant_dims(dims, home, scope)
+
+
+def _always_begins(symbol: Symbol, dimension: int, scope: Scope) -> int | None:
+    """The lower bound that every ALLOCATE of a module array gives to a dimension."""
+    lowers: set[int | None] = set()
+    for home, args in allocations(symbol, scope) or ():
+        dim = _allocated(args[dimension]) if dimension < len(args) else None
+        if dim is None:
+            return None
+        lowers.add(1 if dim.lower is None else constant(dim.lower, home))
+    return lowers.pop() if len(lowers) == 1 else None
 
 
 def _dims_of_source(

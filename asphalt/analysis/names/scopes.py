@@ -68,8 +68,10 @@ class Scopes:
         self.any_sizes = any_sizes
         self.asked = asked
         self.own_procedures: dict[str, bool] = {}  # whether an mpi_ name is the user's own
-        # the only ALLOCATE of module arrays, with the unit that it stands in
-        self.allocations: dict[tuple[str, str, str], tuple[Scope, tuple[Arg, ...]] | None] = {}
+        # the bounds in each ALLOCATE of module arrays, with the unit that it stands in
+        self.allocations: dict[
+            tuple[str, str, str], tuple[tuple[Scope, tuple[Arg, ...]], ...] | None
+        ] = {}
         self._by_unit: dict[int, Scope] = {}
         self._modules: dict[str, Scope | None] = {}
 

@@ -196,8 +196,8 @@ class _Emission:
             before: tuple[Node, ...] = ()
             if phase is self.plan.producer.packing and loop is phase.loops[-2]:
                 before = self.pieces.counted(self._maker_in(phase))
-            inner = tuple(nest if isinstance(node, Do) else node for node in loop.body)
-            nest = replace(loop, body=(*before, *inner))
+            parts = (part for node in loop.body for part in _replaced(node, (*before, nest)))
+            nest = replace(loop, body=tuple(parts))
         return shifted(nest, self.make.step)
 
     def _maker_in(self, phase: ProducerPhase) -> Maker:
@@ -247,6 +247,11 @@ class _Emission:
             _with_lead(branch, lead),
             make.leaf(Allocation("deallocate", (REQUESTS, *self.pieces.made()))),
         )
+
+
+def _replaced(node: Node, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The nodes in place of a loop; other statements stay."""
+    return nodes if isinstance(node, Do) else (node,)
 
 
 def _times(phase: ProducerPhase, scope: Scope) -> Poly:

@@ -201,6 +201,8 @@ SCALARS = """
         ("l = z; k = m*l; l = 1", "1, m", "", "k+i", "", True),
         ("k = m*l; l = z", "1, m", "", "k+i", "", False),
         ("k = m*z", "1, m + 1", "", "k+i", "", False),
+        ("k = k + m", "1, m", "", "k+i", "", False),  # what it was before
+        ("k = m*z; l = k; k = l - k", "1, m", "", "k+i", "", False),
     ],
 )
 def test_scalars_that_an_iteration_sets(
