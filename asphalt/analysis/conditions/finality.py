@@ -113,11 +113,13 @@ def check(producer: Producer, layout: Layout) -> Final | Refused:
 
 
 def check_counted(producer: Producer, layout: Layout) -> Final:
-    """Finality where a counter runs through the send buffer: a counter never goes back."""
+    """Finality where a counter runs through the send buffer, or subscripts do as one would."""
     assert producer.counter is not None
+    counter = producer.counter.variable
+    how = "its subscripts count" if counter is None else f"{counter.spelled} counts"
     evidence = (
-        f"{producer.counter.variable.spelled} counts the elements of {layout.send.buffer}: "
-        f"iteration {producer.packing.variable} alone writes its part of every block"
+        f"{how} the elements of {layout.send.buffer}: iteration {producer.packing.variable} "
+        "alone writes its part of every block"
     )
     return Final(layout, Holds(evidence))
 

@@ -18,6 +18,7 @@ from asphalt.analysis.conditions.evidence import order_marks, order_witness
 from asphalt.analysis.conditions.send_side import CHANGED
 from asphalt.analysis.conditions.visible_effects import refused_for
 from asphalt.analysis.exchange.buffers import buffer_of
+from asphalt.analysis.exchange.packed_subscripts import closed_form_of
 from asphalt.analysis.exchange.packing_copy import packing_copy
 from asphalt.analysis.exchange.packing_counter import counter_of
 from asphalt.analysis.exchange.phase_order import Reorder, carried_by_fusion, carried_by_interchange
@@ -207,6 +208,8 @@ def _without_copy(exchange: Exchange, position: int) -> Iterator[Producer]:
 def _with_phases(exchange: Exchange, packing: ProducerPhase) -> tuple[Producer, ...] | Refused:
     """The producers that end with this phase; each has one more leading phase than the last."""
     counter = counter_of(exchange, packing.loops, packing.position)
+    if counter is None:
+        counter = closed_form_of(exchange, packing.loops)
     alone = make_producer(exchange, (packing,), (), counter)
     if alone is None:
         message = (
@@ -218,7 +221,9 @@ def _with_phases(exchange: Exchange, packing: ProducerPhase) -> tuple[Producer, 
     if symbol is None or symbol.type is None or symbol.type.base != "integer" or symbol.dims:
         message = f"the loop variable {packing.variable} is not an integer scalar"
         return Refused(LOOP, message, packing.tiled.head.span)
-    carried = None if counter is not None else carried_by_interchange(alone, packing)
+    carried = None
+    if counter is None or counter.variable is None:
+        carried = carried_by_interchange(alone, packing)
     if carried is not None:
         message = (
             f"tiling the loop over {packing.variable} would change the order of {_what(carried)}"

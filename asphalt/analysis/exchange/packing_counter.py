@@ -30,6 +30,7 @@ from asphalt.analysis.exchange.buffers import buffer_of
 from asphalt.analysis.exchange.per_rank import Uneven, uneven_blocks
 from asphalt.analysis.exchange.privatisation import may_be_read_after
 from asphalt.analysis.exchange.site import Exchange
+from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.memory.statement_accesses import examine
@@ -48,14 +49,15 @@ _PEER = Ref("asphalt_peer", "asphalt_peer")
 class PackingCounter:
     """A counter that addresses the send buffer.
 
-    ``variable``: the counter.  ``blocks``: the loop over the ranks; ``first`` and ``last`` are its
+    ``variable``: the counter; None: what would be its value is computed from the loop variables
+    (``packed_subscripts``).  ``blocks``: the loop over the ranks; ``first`` and ``last`` are its
     bounds, where the rank ``asphalt_peer`` is its variable minus ``first``.  ``unit``: elements
     that one iteration of the tiled loop adds to the block of ``asphalt_peer``.  ``begins``: its
     value at the begin of a block minus the displacement of it.  ``copies``: the nest only copies
     elements of other arrays.
     """
 
-    variable: Ref
+    variable: Ref | None
     blocks: Do
     first: Expr
     last: Expr
@@ -91,7 +93,7 @@ def counter_of(exchange: Exchange, loops: tuple[Do, ...], position: int) -> Pack
     if send is None or len(loops) != 2 or send.origin is not None or "%" in send.name:
         return None
     blocks, tiled = loops
-    if any(_bounds(loop) is None for loop in loops):
+    if any(bounds_of(loop) is None for loop in loops):
         return None
     shape = shape_of(send.name, exchange.scope, exchange.values, blocks.head)
     if shape is None or shape.rank != 1:
@@ -107,12 +109,8 @@ def counter_of(exchange: Exchange, loops: tuple[Do, ...], position: int) -> Pack
         begin = _from_displacement(exchange, setting, found.variable.name, blocks)
     if begin is None:
         return None
-    first, last = _bounds(blocks) or (Lit("integer", "0"), Lit("integer", "0"))
-    block = loop_variable(blocks)
-    assert block is not None
-    rank = (Poly.atom(_PEER) + poly(first)).expression()
-    unit = substituted(found.steps.count, {block: rank})
-    assert isinstance(unit, Lit | Ref | Op)
+    first, last = bounds_of(blocks) or (Lit("integer", "0"), Lit("integer", "0"))
+    unit = for_peer(found.steps.count, blocks, first)
     wanted = shape.lower[0] - Poly.constant(found.steps.after or 0)
     if begin != wanted or may_be_read_after(exchange, found.variable.name, position):
         return None
@@ -127,18 +125,36 @@ def _setting(blocks: Do) -> Assign | None:
 
 def _from_displacement(exchange: Exchange, setting: Assign, name: str, blocks: Do) -> Poly | None:
     """What a statement adds to the displacement of the block of an iteration to set the counter."""
-    uneven, bounds = uneven_blocks(exchange), _bounds(blocks)
-    block = loop_variable(blocks)
-    if not isinstance(uneven, Uneven) or bounds is None or block is None:
+    uneven = uneven_blocks(exchange)
+    if not isinstance(uneven, Uneven):
         return None
     if not isinstance(setting.target, Ref) or setting.target.name != name:
         return None
-    displacements = uneven.send_displacements
+    begin = displacement(exchange, uneven, blocks)
+    if begin is None:
+        return None
     constants = exchange.values.constants
-    rank = displacements.lower + Poly.atom(Ref(block, block)) - constants(bounds[0])
-    begin = replace(displacements.actual, args=(rank.expression(), *displacements.rest))
     more = constants(setting.value) - constants(begin)
     return more if more.value is not None else None
+
+
+def displacement(exchange: Exchange, uneven: Uneven, blocks: Do) -> Expr | None:
+    """The displacement of the block of an iteration of the loop over the ranks."""
+    block, bounds = loop_variable(blocks), bounds_of(blocks)
+    if block is None or bounds is None:
+        return None
+    begins = uneven.send_displacements
+    rank = begins.lower + Poly.atom(Ref(block, block)) - exchange.values.constants(bounds[0])
+    return replace(begins.actual, args=(rank.expression(), *begins.rest))
+
+
+def for_peer(expr: Expr, blocks: Do, first: Expr) -> Expr:
+    """An expression in the variable of the loop over the ranks as one for ``asphalt_peer``."""
+    block = loop_variable(blocks)
+    assert block is not None
+    found = substituted(expr, {block: (Poly.atom(_PEER) + poly(first)).expression()})
+    assert isinstance(found, Lit | Ref | Op)
+    return found
 
 
 class _Nest:
@@ -177,7 +193,7 @@ class _Nest:
         return _Steps(total, found[0].after)
 
     def _loop(self, node: Node) -> _Steps:
-        bounds = _bounds(node) if isinstance(node, Do) else None
+        bounds = bounds_of(node) if isinstance(node, Do) else None
         if bounds is None:
             raise _NoCounterError
         assert isinstance(node, Do)
@@ -208,7 +224,7 @@ class _Nest:
                 continue
             if what.target.name != self.buffer or len(what.target.args) != 1:
                 raise _NoCounterError
-            self.copies = self.copies and isinstance(what.value, Ref)
+            self.copies = self.copies and self._is_element(what.value)
             (subscript,) = what.target.args
             if not isinstance(subscript, Lit | Ref | Op):
                 raise _NoCounterError
@@ -225,6 +241,13 @@ class _Nest:
         if after is None:
             raise _NoCounterError
         return _Steps(Lit("integer", str(added)), after)
+
+    def _is_element(self, value: Expr) -> bool:
+        """Whether a value is that of a variable or an element, not of a function."""
+        if not isinstance(value, Ref):
+            return False
+        kind = self.exchange.names.kind(value.name, value.args is not None)
+        return kind is NameKind.VARIABLE
 
     def _shares_nothing(self, blocks: Do) -> None:
         """Raise unless the iterations share nothing but the counter and their loops' variables."""
@@ -256,7 +279,7 @@ def _after(places: list[int], added: int) -> int | None:
     return 0 if places and all(0 <= place < added for place in places) else None
 
 
-def _bounds(loop: Do) -> tuple[Expr, Expr] | None:
+def bounds_of(loop: Do) -> tuple[Expr, Expr] | None:
     """The bounds of a loop that counts up by one."""
     head = loop.head.what
     if loop_variable(loop) is None or not isinstance(head, DoHead) or head.step is not None:

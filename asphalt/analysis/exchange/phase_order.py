@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from asphalt.analysis.exchange.buffers import buffer_of
 from asphalt.analysis.exchange.privatisation import is_private, is_private_and_dead
 from asphalt.analysis.exchange.producer import Producer, ProducerPhase
 from asphalt.analysis.memory.accesses import Access
@@ -88,6 +89,12 @@ def carried_by_interchange(producer: Producer, phase: ProducerPhase) -> Reorder 
             return Reorder("", loop.head, loop.head, Violation(None))
         directions.append(direction)
     accesses = producer.phase_accesses(phase)
+    if producer.counter is not None and producer.counter.variable is None:
+        # the iterations write different elements of the buffer (``packed_subscripts``)
+        sent = producer.exchange.call.procedure.exchange
+        send = None if sent is None else buffer_of(producer.exchange, sent.send)
+        own = None if send is None else producer.exchange.names.storage(send.name)
+        accesses = tuple(access for access in accesses if access.storage != own)
 
     @cache
     def passes_nothing_on(storage: str) -> bool:

@@ -250,7 +250,7 @@ class PackedBlocks(UnevenPieces):
 
     def counted(self, make: Maker) -> tuple[Node, ...]:
         counter = self.packed.counter
-        if counter is None:
+        if counter is None or counter.variable is None:
             return ()
         head = counter.blocks.head.what
         assert isinstance(head, DoHead)

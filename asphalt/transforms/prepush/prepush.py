@@ -208,7 +208,8 @@ class _Emission:
 
     def _has_chances(self, phase: ProducerPhase) -> bool:
         """Whether every iteration lets MPI make progress; not in the loop over the ranks."""
-        around = self.plan.producer.counter is not None and phase is self.plan.producer.packing
+        counted = self.plan.producer.counter is not None and phase is self.plan.producer.packing
+        around = counted and len(phase.loops) > 1
         return _works_long(phase) and not around
 
     def _chance(self, phase: ProducerPhase) -> list[Node]:

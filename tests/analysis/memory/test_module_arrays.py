@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from asphalt.analysis.memory.shapes import shape_of
+from asphalt.ir.tree import leaves
 from asphalt.transforms.buffers import allocation_hoisting
 from asphalt.transforms.inlining import inline
+from asphalt.unparse.expr_text import expr_text
+from support.analysed import Analysed
 from support.stepping import Stepped
 
 _PROGRAM = """\
@@ -175,3 +179,21 @@ def test_a_shape_that_may_change_counts_for_no_unit(
     tmp_path: Path, changed: dict[str, str]
 ) -> None:
     assert "call exchange" in _step(tmp_path, **changed)
+
+
+@pytest.mark.parametrize(
+    ("second", "lower"),
+    [("t(0:m)", "0"), ("t(0:2)", "0"), ("t(m)", "lbound(t,1)"), ("t(m:2*m)", "lbound(t,1)")],
+)
+def test_a_lower_bound_that_all_allocations_give(second: str, lower: str) -> None:
+    module = "module fields\n  integer :: m\n  real, allocatable :: t(:)\nend module\n"
+    main = (
+        "program main\n  use fields\n  allocate (t(0:m))\n  deallocate (t)\n"
+        f"  allocate ({second})\n  call work\nend program\n"
+    )
+    work = "subroutine work\n  use fields\n  m = 1\nend subroutine\n"
+    unit = Analysed(module + main + work, chain=("work",))
+    at = next(leaves(unit.body[0]))
+    found = shape_of("t", unit.scope, unit.values, at)
+    assert found is not None
+    assert expr_text(found.lower[0].expression()) == lower

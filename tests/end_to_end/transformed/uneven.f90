@@ -133,4 +133,90 @@ contains
     call show_integers('time dependent, ends', [z, p], 2)
   end subroutine time_dependent
 
+  !> Rows for each rank, plane by plane behind each other in its block; some ranks have none.
+  !> Flat subscripts say where, in a loop over planes outside of that over ranks, and inside.
+  !> With `turn`, the blocks lie in another order.
+  subroutine flat_runs(m, n, nz, turn, np, me)
+    use mpi
+    integer, intent(in) :: m, n, nz, np, me
+    logical, intent(in) :: turn
+    integer, dimension(0:np-1) :: low, high, scounts, sdispls, rcounts, rdispls
+    integer :: i, j, k, p, ierr
+    real(8), allocatable :: s(:), t(:), r(:)
+    low = [(m*p/np + 1, p=0,np-1)]
+    high = [(m*(p + 1)/np, p=0,np-1)]
+    scounts = (high - low + 1)*n*nz
+    sdispls = begins(scounts)
+    if (turn) sdispls = sum(scounts) - scounts - sdispls
+    rcounts = (high(me) - low(me) + 1)*n*nz
+    rdispls = begins(rcounts)
+    allocate(s(m*n*nz), t(0:m*n*nz-1), r(sum(rcounts)))
+    r = 0
+    s = 0
+    t = 0
+    do k = 1, nz
+      do p = 0, np - 1
+        do j = 1, n
+          do i = low(p), high(p)
+            s(sdispls(p) + 1 + (i - low(p)) + (high(p) - low(p) + 1)*(j - 1 + n*(k - 1))) = &
+              1d6*me + 1d4*k + 1d2*j + i
+          end do
+        end do
+      end do
+    end do
+    call MPI_Alltoallv(s, scounts, sdispls, MPI_DOUBLE_PRECISION, r, rcounts, rdispls, &
+                       MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, ierr)
+    call show('flat runs', r, size(r))
+    r = 0
+    do p = 0, np - 1
+      do k = 1, nz
+        do j = 1, n
+          do i = 0, high(p) - low(p)
+            t(sdispls(p) + i + (high(p) - low(p) + 1)*(n*(k - 1) + j - 1)) = &
+              sqrt(1d6*me + 1d4*k + 1d2*j + i)
+          end do
+        end do
+      end do
+    end do
+    call MPI_Alltoallv(t, scounts, sdispls, MPI_DOUBLE_PRECISION, r, rcounts, rdispls, &
+                       MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, ierr)
+    call show('flat runs inside', r, size(r))
+    call show_integers('flat runs, ends', [k, p], 2)
+  end subroutine flat_runs
+
+  !> The same with a position that runs through each block.
+  subroutine running_position(m, n, nz, turn, np, me)
+    use mpi
+    integer, intent(in) :: m, n, nz, np, me
+    logical, intent(in) :: turn
+    integer, dimension(0:np-1) :: low, high, scounts, sdispls, rcounts, rdispls
+    integer :: i, j, k, p, at, ierr
+    real(8), allocatable :: s(:), r(:)
+    low = [(m*p/np + 1, p=0,np-1)]
+    high = [(m*(p + 1)/np, p=0,np-1)]
+    scounts = (high - low + 1)*n*nz
+    sdispls = begins(scounts)
+    if (turn) sdispls = sum(scounts) - scounts - sdispls
+    rcounts = (high(me) - low(me) + 1)*n*nz
+    rdispls = begins(rcounts)
+    allocate(s(m*n*nz), r(sum(rcounts)))
+    r = 0
+    s = 0
+    do p = 0, np - 1
+      at = sdispls(p) + 1
+      do k = 1, nz
+        do j = 1, n
+          do i = low(p), high(p)
+            s(at) = sqrt(1d6*me + 1d4*k + 1d2*j + i)
+            at = at + 1
+          end do
+        end do
+      end do
+    end do
+    call MPI_Alltoallv(s, scounts, sdispls, MPI_DOUBLE_PRECISION, r, rcounts, rdispls, &
+                       MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, ierr)
+    call show('running position', r, size(r))
+    call show_integers('running position, ends', [k, p], 2)
+  end subroutine running_position
+
 end module uneven
