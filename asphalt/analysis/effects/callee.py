@@ -62,7 +62,7 @@ class ArgumentPart:
         return self._asked(here, must=True)
 
     def _asked(self, here: Standpoint, *, must: bool) -> Elements:
-        key = (must, here.frame.changing, id(here.at), tuple(map(id, here.loops)))
+        key = (must, here.products, here.frame.changing, id(here.at), tuple(map(id, here.loops)))
         if key not in self._known:
             self._known[key] = self._carried(here, must=must)
         return self._known[key]

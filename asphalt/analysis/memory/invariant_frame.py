@@ -100,11 +100,16 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Standpoint:
-    """A statement inside loops at which the expressions of a unit are evaluated."""
+    """A statement inside loops at which the expressions of a unit are evaluated.
+
+    ``products``: whoever asks takes a product with a loop variable for what it is (as
+    ``AffineProblem`` does); else it is not affine.
+    """
 
     frame: Frame
     at: Leaf
     loops: tuple[Do, ...]
+    products: bool = False
 
     def value(self, expr: Expr) -> Poly | None:
         """The value of an expression here (see ``Frame.value``)."""
@@ -116,7 +121,9 @@ class Standpoint:
 
     @property
     def varying(self) -> frozenset[str]:
-        """The variables of the loops."""
+        """The variables of the loops of which products are not affine."""
+        if self.products:
+            return frozenset()
         return frozenset(name for loop in self.loops if (name := loop_variable(loop)) is not None)
 
 

@@ -77,7 +77,8 @@ class Region:
 
     def here(self, loops: tuple[Do, ...]) -> Standpoint:
         """The start of the region, inside ``loops``."""
-        return Standpoint(Frame(self.values, self.changing, self.writes), self.start, loops)
+        frame = Frame(self.values, self.changing, self.writes)
+        return Standpoint(frame, self.start, loops, products=True)
 
     def _enter(
         self, problem: AffineProblem, access: Access, suffix: str, free: Do | None = None

@@ -13,12 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asphalt.analysis.memory.regions import Violation
+from asphalt.analysis.memory.regions import Region, Violation
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.frontend.statements.expressions import parse_expression as e
 from asphalt.ir.expr import Expr, Section
+from asphalt.ir.tree import leaves
 from asphalt.unparse.expr_text import expr_text
+from support.analysed import Analysed
 from support.fortran_values import expressions, value
 from support.nest_oracle import nests, points
 
@@ -295,3 +297,49 @@ def test_values_are_over_loops_and_what_does_not_change() -> None:
     assert value_of(e("size(a, 1)"), write.loops) == poly(e("size(a, 1)"))
     assert value_of(e("mod(z, 2)"), write.loops) is None
     assert value_of(e("mod(n, 2)"), write.loops) == poly(e("mod(n, 2)"))
+
+
+COLUMNS = """
+subroutine unit(n, m)
+  integer, intent(in) :: n, m
+  real :: s(n*m+1)
+  integer :: z
+  do z = 1, n
+    call column(s({first}), m)
+  end do
+end subroutine unit
+subroutine column(c, k)
+  integer, intent(in) :: k
+  real :: c({size})
+  integer :: i
+  do i = 1, {last}
+    c(i) = i
+  end do
+end subroutine column
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "size", "last", "apart"),
+    [
+        ("(z-1)*m+1", "k", "k", True),
+        ("m*z-m+1", "*", "k", True),
+        ("(z-1)*m+1", "k+1", "k+1", False),
+        ("(z-1)*m+1", "*", "k+1", False),
+        ("(z-1)*m+1", "k", "k-1", True),
+        ("(z-1)*(m-1)+1", "k", "k", False),
+        ("mod(z,3)*m+1", "k", "k", False),
+    ],
+)
+def test_a_column_of_a_flat_array_is_passed(first: str, size: str, last: str, apart: bool) -> None:
+    unit = Analysed(COLUMNS.format(first=first, size=size, last=last), chain=("unit",))
+    found = unit.footprint
+    writes = [access for access in found.of("s") if access.writes]
+    head = next(leaves(unit.body[0]))
+    region = Region(unit.values, head, found.written())
+
+    def order(problem: AffineProblem, one: Mapping[str, str], two: Mapping[str, str]) -> None:
+        problem.compare(one["z"], "<", two["z"])
+
+    conflicts = [region.conflict(a, b, order) for a in writes for b in writes]
+    assert (conflicts == [None]) is apart
