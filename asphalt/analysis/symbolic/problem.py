@@ -52,11 +52,13 @@ class AffineProblem:
         A product without bound atoms is a parameter of its own.  None: not affine.
         """
         found = split(poly, bound)
-        if found is None:
-            return None
-        coefficients, rest = found
+        return None if found is None else self._text(*found, bound)
+
+    def _text(
+        self, coefficients: Mapping[Expr, Poly], rest: Poly, bound: Mapping[Expr, str]
+    ) -> str:
         parts = [self._invariant(rest)]
-        for atom, factor in sorted(coefficients.items(), key=repr):
+        for atom, factor in coefficients.items():
             variable = self.variable(bound[atom])
             number, unit = primitive(factor)
             name = variable if unit == _ONE else self._products.name(variable, unit)
@@ -88,11 +90,11 @@ class AffineProblem:
 
     def add(self, left: Poly, relation: str, right: Poly, bound: Mapping[Expr, str]) -> bool:
         """Add ``left relation right`` (``= < <= > >=``); False: not affine, left out."""
-        text = self.affine(left - right, bound)
-        if text is None:
+        found = split(left - right, bound)
+        if found is None:
             return False
-        self._constraints.append(f"{text} {relation} 0")
-        coefficients, rest = split(left - right, bound) or ({}, Poly())
+        coefficients, rest = found
+        self._constraints.append(f"{self._text(coefficients, rest, bound)} {relation} 0")
         numbers = [(bound[atom], factor.value) for atom, factor in coefficients.items()]
         known = [(self.variable(name), value) for name, value in numbers if value is not None]
         if len(known) == len(numbers):

@@ -100,7 +100,7 @@ def split(poly: Poly, bound: Mapping[Expr, str]) -> tuple[dict[Expr, Poly], Poly
     """The coefficients of the atoms in ``bound``, and the rest; None: it is not linear in them."""
     coefficients: dict[Expr, Poly] = {}
     rest = Poly()
-    for monomial, number in poly.terms:
+    for monomial, number in poly.in_order:
         inside = [atom for atom in monomial if atom in bound]
         if len(inside) > 1:
             return None
@@ -117,7 +117,10 @@ def split(poly: Poly, bound: Mapping[Expr, str]) -> tuple[dict[Expr, Poly], Poly
 def primitive(unit: Poly) -> tuple[int, Poly]:
     """A polynomial as an integer times one whose coefficients have no common divisor, and whose
     first one is positive."""
-    ordered = sorted(unit.terms, key=lambda term: (-len(term[0]), repr(term[0])))
+    value = unit.value
+    if value is not None:
+        return value, _ONE
+    ordered = unit.in_order
     common = gcd(*(number for _, number in ordered))
     if ordered[0][1] < 0:
         common = -common
