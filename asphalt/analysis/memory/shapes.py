@@ -102,7 +102,7 @@ def shape_of(name: str, scope: Scope, values: Values, at: Leaf) -> Shape | None:
         source = tuple(d.upper if d.lower is None and own else None for d in stated)
         return Shape(lower, extent, True, source)
     return Shape(
-        tuple(_lower(symbol, name, d, dim, scope) for d, dim in enumerate(symbol.dims)),
+        tuple(_lower(symbol, name, d, dim, values) for d, dim in enumerate(symbol.dims)),
         tuple(
             None if dim.kind == "assumed_size" else _inquiry("size", symbol, name, d, dim)
             for d, dim in enumerate(symbol.dims)
@@ -118,10 +118,11 @@ def _extent(dim: Dim, values: Values, at: Leaf) -> Poly | None:
     return values.polynomial(dim.upper, at) - lower + Poly.constant(1)
 
 
-def _lower(symbol: Symbol, name: str, dimension: int, dim: Dim, scope: Scope) -> Poly:
+def _lower(symbol: Symbol, name: str, dimension: int, dim: Dim, values: Values) -> Poly:
     """A lower bound: the one that is known, or the inquiry for it."""
-    if dim.kind == "deferred" and symbol.origin is Origin.MODULE and "%" not in name:
-        known = _always_begins(symbol, dimension, scope)
+    module = symbol.origin is Origin.MODULE and "%" not in name
+    if dim.kind == "deferred" and module and not values.changed_unseen(name):
+        known = _always_begins(symbol, dimension, values.scope)
         if known is not None:
             return Poly.constant(known)
     return _inquiry("lbound", symbol, name, dimension, dim)
@@ -222,10 +223,12 @@ def _allocated_dims(
     root = name.split("%")[0]
     storage = name
     if symbol.origin is Origin.MODULE and name == root:
+        if values.changed_unseen(name):
+            return None
         fixed = _always_allocated(symbol, scope)
         if fixed is not None:
             return fixed
-        if values.changed_unseen(name) or not shaped_here_alone(symbol, scope):
+        if not shaped_here_alone(symbol, scope):
             return None
         storage = storage_of(name, scope)
     elif symbol.origin is not Origin.LOCAL or symbol.attrs & {"pointer", "save"}:
@@ -269,11 +272,9 @@ def _always_allocated(symbol: Symbol, scope: Scope) -> tuple[Dim, ...] | None:
     ((home, args),) = found
     dims = tuple(dim for arg in args if (dim := _allocated(arg)) is not None)
     bounds = [b for dim in dims for b in (dim.lower, dim.upper)]
-    if (
-        not dims
-        or len(dims) != len(args)
-        or any(b is not None and not _is_constant(b, home) for b in bounds)
-    ):
+    if not dims or len(dims) != len(args):
+        return None
+    if any(b is not None and not _is_constant(b, home) for b in bounds):
         return None
     return _constant_dims(dims, home, scope)
 

@@ -125,7 +125,7 @@ subroutine step
   use fields
   implicit none
   integer :: l
-  do l = 1, 3
+{step}  do l = 1, 3
     call exchange(t(-1,1,l))
   end do
 end subroutine step
@@ -146,8 +146,9 @@ subroutine other(w)
 """
 
 
-def _step(tmp_path: Path, more: str = "", other: str = "", bounds: str = "-1:n,n,3") -> str:
-    text = _ELSEWHERE.format(more=more, other=other, bounds=bounds)
+def _step(tmp_path: Path, **parts: str) -> str:
+    given = {"more": "", "other": "", "step": "", "bounds": "-1:n,n,3"} | parts
+    text = _ELSEWHERE.format(**given)
     stepped = Stepped.of(tmp_path, {"main.f90": text})
     stepped.applied(inline, unit="step")
     return stepped.text("main.f90").split("subroutine step")[1]
@@ -173,6 +174,7 @@ def test_the_only_allocation_counts_for_all_units(tmp_path: Path, harmless: dict
         {"other": "!$ allocate (t(n,n,n))\n"},
         {"bounds": "-1:m,n,3"},
         {"bounds": "n+2,n,3"},
+        {"step": "  call unknown\n"},
     ],
 )
 def test_a_shape_that_may_change_counts_for_no_unit(
