@@ -22,7 +22,7 @@ from asphalt.frontend.lexical.conditionals import Conditional, MacroLine
 from asphalt.frontend.lexical.preprocess import PREPROCESSED
 from asphalt.frontend.source_tree.mentions import Position
 from asphalt.frontend.source_tree.tree import Tree
-from asphalt.ir.configuration import Test
+from asphalt.ir.configuration import MacroTest
 from asphalt.ir.stmt import Decl
 from asphalt.ir.tree import leaves
 
@@ -39,7 +39,7 @@ class UnclearError(Exception):
 class Placed:
     """A test, and the line that makes it."""
 
-    test: Test
+    test: MacroTest
     path: str
     line: int
 
@@ -50,14 +50,14 @@ class Configurations:
     def __init__(self, tree: Tree, sight: Sight) -> None:
         self._tree = tree
         self._sight = sight
-        self._found: dict[Position, tuple[Test, ...] | str] = {}
+        self._found: dict[Position, tuple[MacroTest, ...] | str] = {}
 
     @cached_property
     def _with_conditionals(self) -> tuple[str, ...]:
         """The files that the preprocessor may change."""
         return tuple(entry.path for entry in self._tree.files if entry.cpp)
 
-    def of(self, path: str, chain: tuple[str, ...]) -> tuple[Test, ...] | str:
+    def of(self, path: str, chain: tuple[str, ...]) -> tuple[MacroTest, ...] | str:
         """The tests that decide whether a proof about a unit holds, or why that is not clear;
         ``chain``: the names of the unit and its hosts, outermost first."""
         if not self._with_conditionals:
@@ -72,7 +72,7 @@ class Configurations:
                 self._found[position] = str(why)
         return self._found[position]
 
-    def _tests(self, position: Position) -> tuple[Test, ...]:
+    def _tests(self, position: Position) -> tuple[MacroTest, ...]:
         units = self._relevant(position)
         placed = [one for path in self._with_conditionals for one in self._placed(path, units)]
         tests = tuple(dict.fromkeys(one.test for one in placed))
@@ -187,8 +187,8 @@ class Configurations:
                 where = f"line {line} of {_short(path)}"
                 raise UnclearError(f"the macro {word} in {where} has several definitions")
             if number is not None:
-                yield Placed(Test(f"defined({word})", True), path, line)
-                yield Placed(Test(f"{word} == {int(number[1])}", True), path, line)
+                yield Placed(MacroTest(f"defined({word})", True), path, line)
+                yield Placed(MacroTest(f"{word} == {int(number[1])}", True), path, line)
             elif word in given:
                 message = f"no condition can ask whether the macro {word} stands for {body}"
                 raise UnclearError(message)

@@ -15,7 +15,7 @@ from asphalt.diagnostics.change import Change
 from asphalt.diagnostics.model import ProblemReport
 from asphalt.frontend.lexical.conditionals import selected
 from asphalt.frontend.source_tree.tree import Tree
-from asphalt.ir.configuration import Test
+from asphalt.ir.configuration import MacroTest
 from asphalt.unparse.guards import Merging, NotConfinedError, Place
 
 _NOT_WRITTEN = "a change of this file would reach configurations for which it is not proved"
@@ -78,20 +78,20 @@ class _Own:
         numbers = (n for n, unit in enumerate(self._units) if unit.kind in _PROCEDURES)
         return self._has_conditionals or any(self._configuration(number) for number in numbers)
 
-    def tests(self, places: Sequence[Place]) -> list[Sequence[Test]]:
+    def tests(self, places: Sequence[Place]) -> list[Sequence[MacroTest]]:
         """The tests for each change: of the procedure in which it stands, or of the one that is
         changed elsewhere."""
         inside = [self._procedure(place) for place in places]
         changed = {number for number in inside if number is not None}
         return [self._of(changed if number is None else {number}) for number in inside]
 
-    def _of(self, numbers: Iterable[int]) -> Sequence[Test]:
+    def _of(self, numbers: Iterable[int]) -> Sequence[MacroTest]:
         found = {tuple(self._tests(number)) for number in numbers}
         if len(found) > 1:
             raise NotConfinedError("it serves several procedures")
         return next(iter(found), ())
 
-    def _tests(self, number: int) -> Iterator[Test]:
+    def _tests(self, number: int) -> Iterator[MacroTest]:
         found = self._configuration(number)
         if isinstance(found, str):
             raise NotConfinedError(found)
@@ -106,7 +106,7 @@ class _Own:
         ]
         return inside[-1] if inside and self._units[inside[-1]].kind in _PROCEDURES else None
 
-    def _configuration(self, number: int) -> tuple[Test, ...] | str:
+    def _configuration(self, number: int) -> tuple[MacroTest, ...] | str:
         chain: list[str] = []
         at: int | None = number
         while at is not None:

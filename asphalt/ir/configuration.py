@@ -15,7 +15,7 @@ _WEAK = re.compile(r"&&|\|\||[?,]")
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class MacroTest:
     """A condition of the preprocessor, without the word ``if``, and whether it holds."""
 
     text: str
@@ -34,6 +34,6 @@ class Test:
         return frozenset(_NAME.findall(self.text)) - {"defined"}
 
 
-def condition(tests: Iterable[Test]) -> str:
+def condition(tests: Iterable[MacroTest]) -> str:
     """One condition for several tests."""
     return " && ".join(dict.fromkeys(test.condition for test in tests))

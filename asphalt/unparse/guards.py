@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
-from asphalt.ir.configuration import MARK, Test, condition
+from asphalt.ir.configuration import MARK, MacroTest, condition
 from asphalt.ir.source import Form
 
-Paths = Callable[[int], Sequence[Test] | None]
+Paths = Callable[[int], Sequence[MacroTest] | None]
 """The tests that led to a line, by its number (from 1); None: it is removed."""
 
 _NEAR = 1  # unchanged lines between two changes that get one condition
@@ -46,7 +46,7 @@ class Place:
     first: int
     removed: int
     new: list[str] = field(default_factory=list)
-    path: Sequence[Test] = ()
+    path: Sequence[MacroTest] = ()
 
     @property
     def last(self) -> int:
@@ -73,7 +73,7 @@ class Merging:
             raise NotConfinedError("lines are missing")
         self.places = self._found()
 
-    def text(self, tests: Sequence[Sequence[Test]]) -> str:
+    def text(self, tests: Sequence[Sequence[MacroTest]]) -> str:
         """The changed file; ``tests``: those on which the change at each place rests."""
         out: list[str] = []
         at = 0
@@ -83,7 +83,7 @@ class Merging:
             out += self._change(place, wanted)
         return "".join((*out, *self._old[at:]))
 
-    def _change(self, place: Place, tests: Sequence[Test]) -> Iterator[str]:
+    def _change(self, place: Place, tests: Sequence[MacroTest]) -> Iterator[str]:
         old = self._old[place.first - 1 : place.last]
         missing = [test for test in tests if test not in place.path]
         if all(map(_SILENT.match, (*old, *place.new))):
@@ -122,7 +122,7 @@ class Merging:
         for at in range(len(self._old) + 1):
             new = inserted.get(at, [])
             last = found[-1].last if found else 0
-            if at in gone and not new and last == at and found[-1].removed:
+            if found and at in gone and not new and last == at and found[-1].removed:
                 found[-1].removed += 1
             elif at in gone or new:
                 path = self._paths(at + 1) if at in gone else self._behind(at)
@@ -137,7 +137,7 @@ class Merging:
             at -= 1
         return at
 
-    def _behind(self, at: int) -> Sequence[Test] | None:
+    def _behind(self, at: int) -> Sequence[MacroTest] | None:
         return self._paths(at) if at else ()
 
     def _differences(self) -> list[list[int]]:
@@ -146,7 +146,7 @@ class Merging:
         found: list[list[int]] = []
         codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
         changes = [code[1:] for code in codes if code[0] != "equal"]
-        ends = [*(i for i, *_ in changes[1:]), len(old)]
+        ends = [*(i for i, *_ in changes), len(old)][1:]
         for (i, j, k, n), end in zip(changes, ends, strict=True):
             before = found[-1][1] if found else 0
             while i > before and (self._is_cut(old, i) or self._is_cut(new, k)):

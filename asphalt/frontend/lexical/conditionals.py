@@ -14,7 +14,7 @@ from itertools import pairwise
 from asphalt.config.errors import InputError
 from asphalt.frontend.lexical.preprocess import is_preprocessed, preprocess
 from asphalt.frontend.lexical.source_text import SourceText
-from asphalt.ir.configuration import MARK, Test
+from asphalt.ir.configuration import MARK, MacroTest
 
 _DIRECTIVE = re.compile(r"#[ \t]*(\w+)[ \t]*(.*)", re.S)
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -37,7 +37,7 @@ class Conditional:
 
     first: int
     last: int
-    tests: tuple[Test, ...]
+    tests: tuple[MacroTest, ...]
     dead: frozenset[str]
     code: bool
 
@@ -77,10 +77,10 @@ class Conditionals:
     found: tuple[Conditional, ...] = ()
     macros: tuple[MacroLine, ...] = ()
     expansions: tuple[Expansion, ...] = ()
-    paths: tuple[tuple[Test, ...] | None, ...] = ()
+    paths: tuple[tuple[MacroTest, ...] | None, ...] = ()
     clear: bool = True
 
-    def path(self, line: int) -> tuple[Test, ...] | None:
+    def path(self, line: int) -> tuple[MacroTest, ...] | None:
         """The tests that led to a line, counted from 1; None: the line is removed."""
         return self.paths[line - 1] if 0 < line <= len(self.paths) else ()
 
@@ -227,7 +227,7 @@ class _Open:
     live: bool
     taken: bool
     decided: bool
-    tests: list[Test]
+    tests: list[MacroTest]
 
 
 class _Reading:
@@ -242,7 +242,7 @@ class _Reading:
         self.dead = dead
         self.taken = taken
         self.found: list[Conditional] = []
-        self.paths: list[tuple[Test, ...] | None] = []
+        self.paths: list[tuple[MacroTest, ...] | None] = []
         self.clear = True
         self._open: list[_Open] = []
 
@@ -331,21 +331,21 @@ def _macro_lines(found: Sequence[Directive]) -> Iterator[MacroLine]:
             yield MacroLine(one.first, one.word, match[0], body)
 
 
-def tests_of(word: str, rest: str, holds: bool) -> Iterator[Test]:
+def tests_of(word: str, rest: str, holds: bool) -> Iterator[MacroTest]:
     """The tests that a directive makes, in one way of writing: of ``a && b`` that holds, two."""
     if word in ("ifdef", "ifndef"):
         match = _NAME.match(rest)
-        yield Test(f"defined({match[0] if match else rest})", holds is (word == "ifdef"))
+        yield MacroTest(f"defined({match[0] if match else rest})", holds is (word == "ifdef"))
         return
     text = _DEFINED.sub(lambda m: f"defined({m[1] or m[2]})", rest)
     for part in _parts(re.sub(r"\s+", " ", text).strip(), "&&" if holds else "||"):
         one = _ONE_DEFINED.match(part.replace(" ", ""))
         if one is None:
-            test = Test(part, holds)
+            test = MacroTest(part, holds)
             if test.macros:
                 yield test
         else:
-            yield Test(f"defined({one[2]})", holds is (one[1] == ""))
+            yield MacroTest(f"defined({one[2]})", holds is (one[1] == ""))
 
 
 def _parts(text: str, operator: str) -> list[str]:

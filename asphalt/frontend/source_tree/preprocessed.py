@@ -22,6 +22,7 @@ class Preprocessed:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._known: dict[str, Conditionals] = {}
+        self._macros: dict[str, tuple[MacroLine, ...]] = {}
         self._headers: dict[str, tuple[MacroLine, ...]] = {}
 
     def conditionals(self, path: str) -> Conditionals:
@@ -47,7 +48,10 @@ class Preprocessed:
     def macros(self, path: str) -> tuple[MacroLine, ...]:
         """The lines of a file that define macros or remove them; each that stands in an included
         file at the line of the ``#include``."""
-        return tuple(self._below(path, self.conditionals(path).macros, None, frozenset({path})))
+        if path not in self._macros:
+            lines = self.conditionals(path).macros
+            self._macros[path] = tuple(self._below(path, lines, None, frozenset({path})))
+        return self._macros[path]
 
     def included(self) -> frozenset[str]:
         """The absolute paths of the files of the tree that others of them include."""

@@ -1,0 +1,112 @@
+"""Changes of one configuration in the text of all, with the preprocessor as the oracle."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from collections.abc import Sequence
+
+import pytest
+
+from asphalt.frontend.lexical.conditionals import Conditionals, conditionals, selected
+from asphalt.frontend.lexical.source_text import source_text
+from asphalt.ir.configuration import MARK, MacroTest, condition
+from asphalt.ir.source import Form
+from asphalt.unparse.guards import Merging, NotConfinedError
+
+MACROS = ("A", "B", "C")
+CONFIGURATIONS = [
+    tuple(name for bit, name in enumerate(MACROS) if number >> bit & 1) for number in range(8)
+]
+
+
+def preprocessed(text: str, defines: Sequence[str]) -> list[str]:
+    options = [f"-D{define}" for define in defines]
+    command = ["gfortran", "-E", "-P", "-cpp", *options, "-x", "f95-cpp-input", "-"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    return [line for line in done.stdout.splitlines() if line.strip()]
+
+
+def text_with_branches(chance: random.Random, depth: int = 0) -> list[str]:
+    """Lines of which each is another one, in nested branches."""
+    lines: list[str] = []
+    for _ in range(chance.randint(1, 4)):
+        kind = chance.random()
+        if kind < 0.6 or depth > 2:
+            tail = " &" if chance.random() < 0.15 else ""
+            lines.append(f"  x{chance.randrange(10**9)} = 1{tail}")
+            if tail:
+                lines.append("    + 2")
+            continue
+        test = chance.choice(
+            [
+                "#ifdef A",
+                "#ifndef B",
+                "#if defined(A) && !defined(C)",
+                "#if defined (B) || defined C",
+                "#if A == 1",
+                "#if 0",
+            ]
+        )
+        lines += [test, *text_with_branches(chance, depth + 1)]
+        if chance.random() < 0.4:
+            lines += ["#elif defined(C)", *text_with_branches(chance, depth + 1)]
+        if chance.random() < 0.5:
+            lines += ["#else", *text_with_branches(chance, depth + 1)]
+        lines.append("#endif")
+    return lines
+
+
+def edited(lines: list[str], chance: random.Random) -> list[str]:
+    """The lines with some removed, moved and added, those of the preprocessor among them."""
+    lines = list(lines)
+    for _ in range(chance.randint(1, 4)):
+        kind = chance.random()
+        at, to = chance.randrange(len(lines) + 1), chance.randrange(len(lines) + 1)
+        if kind < 0.4 or not lines:
+            lines.insert(at, f"  new{chance.randrange(10**9)} = 1")
+        elif kind < 0.7:
+            moved = lines.pop(min(at, len(lines) - 1))
+            lines.insert(min(to, len(lines)), moved)
+        else:
+            del lines[min(at, len(lines) - 1)]
+    return lines
+
+
+def all_tests(here: Conditionals) -> tuple[MacroTest, ...]:
+    return tuple(dict.fromkeys(test for one in here.found for test in one.tests))
+
+
+@pytest.mark.parametrize("seed", [*range(30), 159])
+def test_each_configuration_compiles_what_is_meant_for_it(seed: int) -> None:
+    chance = random.Random(seed)
+    text = "\n".join(text_with_branches(chance)) + chance.choice(["\n", ""])
+    defines = chance.choice(CONFIGURATIONS)
+    source = source_text("a.F90", text.encode())
+    here = conditionals(source, defines, ())
+    assert here.clear
+    shown = selected(text, here)
+    left = [line for line in preprocessed(shown, defines) if not line.startswith(MARK)]
+    assert left == preprocessed(text, defines)
+    lines = edited(shown.splitlines(), chance)
+    after = "\n".join(lines) + "\n"
+    merging = Merging(text, shown, after, Form.FREE, here.path)
+    tests = all_tests(here)
+    result = merging.text([tests for _ in merging.places])
+    meant = [line for line in lines if not line.startswith(MARK)]
+    holds = f"#if {condition(tests) or 1}\nyes\n#endif\n"
+    for other in CONFIGURATIONS:
+        if preprocessed(holds, other):
+            assert preprocessed(result, other) == meant
+        else:
+            assert preprocessed(result, other) == preprocessed(text, other)
+
+
+def test_a_place_with_more_tests_than_the_change_is_refused() -> None:
+    text = "#ifdef A\nx = 1\n#endif\n"
+    here = conditionals(source_text("a.F90", text.encode()), ("A",), ())
+    shown = selected(text, here)
+    merging = Merging(text, shown, shown.replace("x", "y"), Form.FREE, here.path)
+    with pytest.raises(NotConfinedError):
+        merging.text([()])
+    assert merging.text([(MacroTest("defined(A)", True),)]) == text.replace("x", "y")
