@@ -387,6 +387,53 @@ def test_a_file_that_is_compiled_twice_is_changed_in_one_of_both(tmp_path: Path)
     assert preprocessed(after, ["SINGLE"]) != preprocessed(text, ["SINGLE"])
 
 
+SWAP = """\
+subroutine swap(a, b, n, right)
+#ifdef HAVE_MPI
+  use mpi
+#endif
+  implicit none
+  integer, intent(in) :: n, right
+  real(8), intent(inout) :: a(n), b(n)
+#ifdef HAVE_MPI
+  integer :: ierr
+  call MPI_Sendrecv(a, n, MPI_DOUBLE_PRECISION, right, 1, b, n, MPI_DOUBLE_PRECISION, &
+                    MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+#else
+  b = a
+#endif
+end subroutine swap
+"""
+AROUND = """\
+subroutine step(a, b, w, n, right)
+  implicit none
+  integer, intent(in) :: n, right
+  real(8), intent(inout) :: a(n), b(n), w(n)
+  integer :: i
+  call swap(a, b, n, right)
+  do i = 1, n
+    w(i) = sqrt(w(i)) + 1
+  end do
+  w(1) = w(1) + b(1)
+end subroutine step
+"""
+
+
+def test_a_procedure_with_branches_is_inlined_under_a_condition(tmp_path: Path) -> None:
+    found = outcome(tmp_path, ["all"], ["HAVE_MPI"], step_F90=AROUND, swap_F90=SWAP)
+    after = changed(found)
+    assert found.changes[0].path.name == "step.F90"
+    assert preprocessed(after, []) == preprocessed(AROUND, [])
+    assert "asphalt_isend" in "".join(preprocessed(after, ["HAVE_MPI"]))
+    assert "b = a" not in after
+    assert "#if defined(HAVE_MPI)\n" in after
+
+
+def test_nothing_is_inlined_where_no_condition_can_be(tmp_path: Path) -> None:
+    found = outcome(tmp_path, ["all"], ["HAVE_MPI"], step_f90=AROUND, swap_F90=SWAP)
+    assert not found.changes
+
+
 def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
     after = changed(outcome(tmp_path, ["prepush"], ["HAVE_MPI"], main_F90=EXCHANGE))
     assert not outcome(tmp_path, ["prepush"], ["HAVE_MPI"], main_F90=after).changes
