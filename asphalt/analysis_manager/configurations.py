@@ -169,29 +169,41 @@ class Configurations:
     _names_known: frozenset[str] = frozenset()
 
     def _values(self, path: str, line: int, words: Collection[str]) -> Iterator[Placed]:
-        """The tests of the values that macros in a line have."""
+        """The tests of the values that macros in a line have, and of what chooses among their
+        definitions."""
         defined: dict[str, list[MacroLine]] = {}
-        for one in self._tree.preprocessed.macros(path):
-            defined.setdefault(one.name, []).append(one)
+        for macro in self._tree.preprocessed.macros(path):
+            defined.setdefault(macro.name, []).append(macro)
         given = _given(self._tree.settings.defines)
-        known = [word for word in sorted(words) if word in given or word in defined]
-        if not known:
+        known = given.keys() | defined.keys()
+        waiting = sorted(known.intersection(words))
+        seen = set(waiting)
+        if not waiting:
             raise UnclearError(f"an unknown macro changes line {line} of {_short(path)}")
-        for word in known:
-            bodies = {one.body for one in defined.get(word, ())}
+        here = self._tree.preprocessed.conditionals(path)
+        while waiting:
+            word = waiting.pop()
+            lines = defined.get(word, [])
+            for one in here.found:
+                if any(one.first <= macro.line <= one.last for macro in lines):
+                    yield from (Placed(test, path, one.first) for test in one.tests)
+            live = {macro.body for macro in lines if here.path(macro.line) is not None}
             if word in given:
-                bodies.add(given[word])
-            (body, *others) = bodies
-            number = _INTEGER.fullmatch(body or "")
-            if others or body is None:
+                live.add(given[word])
+            if len(live) != 1 or None in live:
                 where = f"line {line} of {_short(path)}"
                 raise UnclearError(f"the macro {word} in {where} has several definitions")
+            body = next(iter(live)) or ""
+            number = _INTEGER.fullmatch(body)
             if number is not None:
                 yield Placed(MacroTest(f"defined({word})", True), path, line)
                 yield Placed(MacroTest(f"{word} == {int(number[1])}", True), path, line)
             elif word in given:
                 message = f"no condition can ask whether the macro {word} stands for {body}"
                 raise UnclearError(message)
+            inner = known.intersection(_NAME.findall(body)) - seen
+            seen |= inner
+            waiting += sorted(inner)
 
     def _check_preprocessed(self, path: str, one: Placed) -> None:
         """Check that a compiler understands conditions in a file."""

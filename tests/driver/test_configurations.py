@@ -363,6 +363,26 @@ def test_the_values_of_macros_are_conditions(tmp_path: Path, define: str, condit
     assert condition in changed(found)
 
 
+def test_what_a_macro_stands_for_may_be_a_macro_itself(tmp_path: Path) -> None:
+    own = "  w(n) = LAST\n"
+    work = CALLEE.replace("#ifdef DBL\n  call touch(w)\n#endif\n", own)
+    found = outcome(
+        tmp_path, TRANSFERS, ["N=64"], step_F90=CALLER, work_F90=f"#define LAST (N+1)\n{work}"
+    )
+    assert "#if defined(N) && N == 64\n" in changed(found)
+
+
+def test_what_chooses_among_definitions_is_a_condition(tmp_path: Path) -> None:
+    own = "  w(n) = ROOT(w(n))\n"
+    work = CALLEE.replace("#ifdef DBL\n  call touch(w)\n#endif\n", own)
+    choice = "#ifdef SLOW\n#define ROOT(x) sqrt(x)\n#else\n#define ROOT(x) x\n#endif\n"
+    found = outcome(tmp_path, TRANSFERS, [], step_F90=CALLER, work_F90=f"{choice}{work}")
+    assert "#if !defined(SLOW)\n" in changed(found)
+    twice = "#define ROOT(x) x\n#undef ROOT\n"
+    found = outcome(tmp_path, TRANSFERS, [], step_F90=CALLER, work_F90=f"{twice}{choice}{work}")
+    assert not found.changes
+
+
 def test_a_macro_that_stands_for_a_name_keeps_a_procedure(tmp_path: Path) -> None:
     work = CALLEE.replace("#ifdef DBL\n  call touch(w)\n#endif\n", "  w(n) = ROOT(w(n))\n")
     found = outcome(tmp_path, TRANSFERS, ["ROOT=sqrt"], step_F90=CALLER, work_F90=work)
