@@ -1,21 +1,19 @@
-#define SCALE 2
+#define SCALE(x) 2*x
 program exchange
   use mpi
   implicit none
   integer, parameter :: n = 3, nz = 8
   integer :: z, np, ierr
   real(8), allocatable :: s(:,:,:), r(:,:,:)
-  integer :: scale
 
   call MPI_Init(ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
   allocate(s(n,nz,np), r(n,nz,np))
-  scale = SCALE
   do z = 1, nz
-    s(:,z,:) = scale*z
+    s(:,z,:) = 2*z
   end do
   call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, &
                     MPI_COMM_WORLD, ierr)
-  print *, sum(r)
+  print *, SCALE(sum(r))
   call MPI_Finalize(ierr)
 end program exchange
