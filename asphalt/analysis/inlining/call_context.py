@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from asphalt.analysis.call_graph.call_sites import CallSite, CallSites
 from asphalt.analysis.data_flow.unit import UnitFacts
@@ -45,9 +46,16 @@ class CallContext:
         if summary is None:
             raise RefusedError(ARGUMENT, "what the procedure changes is not known")
         self.summary: Summary = summary
-        done = self.facts.footprint(self.call)
-        self._changed: frozenset[str] = done.written()
-        self.unseen: bool = any(e.kind in _UNSEEN for e in done.effects)
+
+    @cached_property
+    def _changed(self) -> frozenset[str]:
+        """The storages that the call may change."""
+        return self.facts.footprint(self.call).written()
+
+    @cached_property
+    def unseen(self) -> bool:
+        """Whether the call may do what is not seen."""
+        return any(e.kind in _UNSEEN for e in self.facts.footprint(self.call).effects)
 
     @property
     def caller(self) -> Scope:
