@@ -26,6 +26,7 @@ from asphalt.diagnostics.catalogue import ALL_CODES
 from asphalt.diagnostics.model import SiteReport
 from asphalt.frontend.source_tree.scan import has_mpi_name
 from asphalt.frontend.source_tree.tree import Tree, load_tree
+from bench.applied import kept, with_section
 from bench.coverage import Coverage, coverage_of, possible, verdict_rows, worth_lifting
 from bench.sources import FOLDER, FetchError, fetch
 
@@ -223,7 +224,8 @@ def _page(done: Sequence[Scanned]) -> str:
     lines += ["", "## What was not analysed", ""]
     for scanned in done:
         lines += _unanalysed(scanned)
-    return "\n".join(lines) + "\n"
+    page = "\n".join(lines) + "\n"
+    return with_section(page, kept()) if kept() else page
 
 
 def _linked(site: SiteReport) -> str:

@@ -21,7 +21,7 @@ from asphalt.analysis.verdicts.splitting_codes import SHAPE
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.expr import Component, Expr, Lit, Ref, walk
 from asphalt.ir.source import Span
-from asphalt.ir.stmt import Assign, Call, DoHead, Plain, What
+from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Plain, What
 from asphalt.ir.tree import Branch, Leaf, Node, leaves
 from asphalt.transforms.motion.windows import is_work
 from asphalt.transforms.nonblocking.nonblocking import Split, check
@@ -288,7 +288,7 @@ def _only_copies(nest: Node) -> bool:
 
 def _is_copy(what: What) -> bool:
     match what:
-        case DoHead() | Plain():
+        case DoHead() | ArmHead() | Plain():
             return True
         case Assign(target=target, value=value):
             counts = isinstance(target, Ref) and target.args is None and _has_no_elements(value)

@@ -176,7 +176,8 @@ def test_calls_are_told_where_the_way_ends_with_the_procedure(
     [("a(modulo(i*right, n) + 1)", False), ("c(i) + a(modulo(i*right, n) + 1)", True)],
 )
 def test_a_nest_that_only_copies_has_no_interior(value: str, told: bool, tmp_path: Path) -> None:
-    nest = f"  do i = 1, n\n    right = right + 1\n    b(i) = {value}\n  end do\n"
+    copied = f"if (i > 3) then\n      b(i) = {value}\n    end if"
+    nest = f"  do i = 1, n\n    right = right + 1\n    {copied}\n  end do\n"
     receives = (_RECEIVE, _RECEIVE.replace("Recv", "Irecv").replace("MPI_STATUS_IGNORE", "left"))
     for receive, wait in zip(receives, ("", "  call MPI_Wait(left, status, ierr)\n"), strict=True):
         (tmp_path / "step.f90").write_text(_UNIT.format(body=receive + wait + nest))
@@ -186,6 +187,19 @@ def test_a_nest_that_only_copies_has_no_interior(value: str, told: bool, tmp_pat
         (report,) = (one for one in found if one.operation in ("MPI_Recv", "MPI_Irecv"))
         assert ("is not split into interior and edges" in report.message) is told
         assert (report.code == "ASP026") is not told
+
+
+@pytest.mark.parametrize(("buffer", "count", "told"), [("t", "1", False), ("a", "n", True)])
+def test_a_scalar_has_no_blocks(buffer: str, count: str, told: bool, tmp_path: Path) -> None:
+    body = (
+        f"  comm = MPI_COMM_WORLD\n  call MPI_Init(ierr)\n  {buffer} = 1\n  print *, {buffer}\n"
+        f"  call MPI_Bcast({buffer}, {count}, MPI_REAL8, 0, comm, ierr)\n  print *, {buffer}\n"
+        + _work("c")
+    )
+    (report,) = _told(tmp_path, _UNIT.format(body=body))
+    assert report.operation == "MPI_Bcast"
+    assert ("is not decomposed" in report.message) is told
+    assert (report.code == "ASP026") is not told
 
 
 _WAVE = """\

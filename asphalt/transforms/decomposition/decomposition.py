@@ -48,7 +48,9 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.dependence.permutable_loops import region_of
 from asphalt.analysis.dependence.vector_rounding import why_other_digits
+from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.messages.messages import Messages
+from asphalt.analysis.mpi.call import mpi_constant
 from asphalt.analysis.mpi.runtime_module import BLOCKS
 from asphalt.analysis.schedule.blocks import Pattern
 from asphalt.analysis.schedule.check import ProtocolError
@@ -155,8 +157,16 @@ def _is_work(leaf: Leaf, messages: Messages) -> bool:
 
 
 def refusals(facts: UnitFacts) -> tuple[Refused, ...]:
-    """Why other collective operations are not decomposed."""
-    return tuple(one for one in facts.once(_judged) if isinstance(one, Refused))
+    """Why other collective operations are not decomposed; one of a scalar has no blocks."""
+    scalars = {
+        leaf.span
+        for leaf, call in facts.once(Messages).own_calls()
+        for parameter, argument in call.bound()
+        if parameter.kind == "BUFFER" and isinstance(argument, Ref) and argument.args is None
+        if mpi_constant(argument, facts.scope) is None and is_scalar(argument, facts.scope)
+    }
+    found = (one for one in facts.once(_judged) if isinstance(one, Refused))
+    return tuple(one for one in found if one.span not in scalars)
 
 
 def _judged(facts: UnitFacts) -> tuple[DecompositionStep | Refused, ...]:

@@ -1,0 +1,189 @@
+"""What ``asphalt apply`` makes of sources of real programs.
+
+``python -m bench.applied SET NAME TREE`` applies all passes to the sources in TREE, the program
+NAME of a SET of programs, in one process, with nothing cached, under the assumptions ``timers`` and
+``fatal``.  It keeps in ``bench/results/tool/applied.json`` what became of the transfers and
+exchanges, and what that took, and writes the last part of ``docs/coverage.md`` from all that is
+kept.  Nothing of the sources is kept.
+
+``--as before`` keeps the results as those of an earlier version, ``--ran TEXT`` what was done with
+the transformed program.  Options of asphalt follow behind ``--``, for instance ``-- -D NAME``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from asphalt.diagnostics.catalogue import ALL_CODES
+
+RESULTS = Path("bench") / "results" / "tool" / "applied.json"
+PAGE = Path("docs") / "coverage.md"
+HEADING = "## Transfers and exchanges under `apply --passes all`"
+_OPTIONS = ("--passes", "all", "--assume", "timers,fatal", "--jobs", "1", "--format", "json")
+_STATES = ("before", "after")
+
+Result = Mapping[str, Any]
+"""``verdicts``: the number of sites by verdict and code; ``seconds`` of processors; ``megabytes``
+at the peak; ``ran``: what was done with the transformed program."""
+Sets = Mapping[str, Mapping[str, Mapping[str, Result]]]
+"""Results by set, program and state."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure one program; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("set")
+    parser.add_argument("name")
+    parser.add_argument("tree", type=Path)
+    parser.add_argument("--as", dest="state", choices=_STATES, default="after")
+    parser.add_argument("--ran", default="", help="what was done with the transformed program")
+    parser.add_argument("options", nargs="*", help="options of asphalt")
+    given = parser.parse_args(arguments)
+    result = {**measured(given.tree, given.options), "ran": given.ran}
+    results = kept()
+    results.setdefault(given.set, {}).setdefault(given.name, {})[given.state] = result
+    RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    PAGE.write_text(with_section(PAGE.read_text(encoding="utf-8"), results), encoding="utf-8")
+    print(f"{given.set}: {given.name}: {result}")
+    return 0
+
+
+def kept() -> dict[str, dict[str, dict[str, Result]]]:
+    """All results that are kept."""
+    if not RESULTS.exists():
+        return {}
+    found: dict[str, dict[str, dict[str, Result]]] = json.loads(RESULTS.read_text("utf-8"))
+    return found
+
+
+def measured(tree: Path, options: Sequence[str] = ()) -> dict[str, Any]:
+    """The verdicts on a tree, and the seconds and megabytes that they took."""
+    with tempfile.TemporaryDirectory() as folder:
+        out, said = Path(folder) / "out", Path(folder) / "report"
+        command = [sys.executable, "-m", "asphalt", "apply", "--no-cache", *_OPTIONS, *options]
+        used = _run([*command, str(tree), "--output", str(out)], said)
+        sites = json.loads(said.read_text(encoding="utf-8"))["sites"]
+    verdicts = Counter(f"{site['verdict']} {site['code'] or ''}".strip() for site in sites)
+    return {"verdicts": dict(verdicts), **used}
+
+
+def _run(command: Sequence[str], said: Path) -> dict[str, float]:
+    """Run a command, its output in a file; returns what it took."""
+    with said.open("wb") as stream:
+        start = time.perf_counter()
+        child = os.posix_spawn(
+            command[0],
+            list(command),
+            os.environ,
+            file_actions=[(os.POSIX_SPAWN_DUP2, stream.fileno(), 1)],
+        )
+        _, status, usage = os.wait4(child, 0)
+    if os.waitstatus_to_exitcode(status) != 0:
+        raise SystemExit(f"{' '.join(command)} failed after {time.perf_counter() - start:.0f} s")
+    seconds = usage.ru_utime + usage.ru_stime
+    return {"seconds": round(seconds, 1), "megabytes": round(usage.ru_maxrss / 1024)}
+
+
+def with_section(page: str, results: Sets) -> str:
+    """A page with its part on transfers written anew, as the last one."""
+    return page.partition(f"\n{HEADING}\n")[0].rstrip("\n") + "\n\n" + "\n".join(section(results))
+
+
+def section(results: Sets) -> list[str]:
+    """The lines of the part on transfers and exchanges."""
+    lines = [
+        HEADING,
+        "",
+        "`python -m bench.applied` measures these with `--assume timers,fatal`, in one process and",
+        "with nothing cached.  A site is a transfer, a collective operation, or a store that a",
+        "receive overwrites.  Seconds are those of processors.  The last column says where the",
+        "transformed program ran as the original did, with the same results.",
+    ]
+    for name, programs in sorted(results.items()):
+        lines += ["", f"### {name}", "", *_figures(programs), "", *_codes(programs)]
+    return [*lines, ""]
+
+
+def _figures(programs: Mapping[str, Mapping[str, Result]]) -> Iterator[str]:
+    """A row for each program: numbers of sites by verdict, seconds, and megabytes."""
+    head = [
+        "program",
+        "sites",
+        "applied",
+        "under more assumptions",
+        "refused",
+        "seconds",
+        "MB",
+        "run with",
+    ]
+    yield from _table(
+        head,
+        (
+            [name, *_shown(states, _numbers), states.get("after", {}).get("ran", "")]
+            for name, states in sorted(programs.items())
+        ),
+    )
+    yield ""
+    yield "An arrow leads from an earlier version to this one."
+
+
+def _numbers(result: Result) -> list[str]:
+    count = Counter[str]()
+    for verdict, number in result["verdicts"].items():
+        count[verdict.split()[0]] += number
+    possible = count["proved"] + count["assumed"]
+    sites = sum(count.values())
+    numbers = (sites, count["applied"], possible, sites - count["applied"] - possible)
+    return [*map(str, numbers), f"{result['seconds']:.1f}", str(result["megabytes"])]
+
+
+def _shown(states: Mapping[str, Result], figures: Any) -> list[str]:
+    """The figures of both states: ``6 → 10``."""
+    rows = [figures(states[state]) for state in _STATES if state in states]
+    return [" → ".join(dict.fromkeys(values)) for values in zip(*rows, strict=True)]
+
+
+def _codes(programs: Mapping[str, Mapping[str, Result]]) -> Iterator[str]:
+    """A row for each code: for how many sites of each program it is told."""
+    names = sorted(programs)
+    codes = {
+        verdict.split()[1]
+        for states in programs.values()
+        for result in states.values()
+        for verdict in result["verdicts"]
+        if " " in verdict
+    }
+
+    def cell(name: str, code: str) -> str:
+        told = [
+            sum(n for verdict, n in states[state]["verdicts"].items() if verdict.endswith(code))
+            for states in (programs[name],)
+            for state in _STATES
+            if state in states
+        ]
+        return " → ".join(dict.fromkeys(map(str, told)))
+
+    rows = (
+        [f"[{code}](verdicts.md#{code.lower()})", ALL_CODES[code].title]
+        + [cell(name, code) for name in names]
+        for code in sorted(codes, key=lambda code: int(code.removeprefix("ASP")))
+    )
+    yield from _table(["code", "meaning", *names], rows)
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    for cells in (head, ["---"] * len(head), *rows):
+        yield f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
