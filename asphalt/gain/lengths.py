@@ -90,26 +90,25 @@ def _accessed(leaf: Leaf, call: MpiCall, facts: UnitFacts, writes: bool) -> Amou
     if storage == ALIASED or buffer is None or isinstance(buffer, Component):
         return None
     parts = [a for a in own if a.writes == writes and a.leaf is not leaf and a.subscripts]
-    lengths = [_length(one, leaf, facts) for one in parts]
+    lengths = [length for one in parts if (length := _length(one, leaf, facts)) is not None]
     return max(lengths, key=lambda length: length.value, default=None)
 
 
-def _length(access: Access, leaf: Leaf, facts: UnitFacts) -> Amount:
-    """How many elements the loops around an access, but not around the message, lead to."""
-    found = Amount.of(1.0)
-    named = {
-        name
-        for subscript in access.subscripts or ()
-        if not isinstance(subscript, Section)
-        for name in names_in(subscript)
-    }
+def _length(access: Access, leaf: Leaf, facts: UnitFacts) -> Amount | None:
+    """How many elements the loops around an access, but not around the message, lead to; None: none
+    does, or the access is to a section."""
+    if any(isinstance(subscript, Section) for subscript in access.subscripts or ()):
+        return None
+    found: Amount | None = None
+    named = {name for subscript in access.subscripts or () for name in names_in(subscript)}
     counters = named - {loop_variable(loop) for loop in access.loops}
     for loop in access.loops:
         head = loop.head.what
         if any(other is leaf for other in leaves(loop)) or not isinstance(head, DoHead):
             continue
         if loop_variable(loop) in named or counters.intersection(_counted(loop, facts)):
-            found *= iterations(loop_trips(head, Surroundings(facts.scope)), facts.scope)
+            times = iterations(loop_trips(head, Surroundings(facts.scope)), facts.scope)
+            found = times if found is None else found * times
     return found
 
 
