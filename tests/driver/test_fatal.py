@@ -138,6 +138,11 @@ _IN_C = "void quiet(void) { MPI_Errhandler_set(MPI_COMM_WORLD, MPI_ERRORS_RETURN
     "more",
     [
         {"handler.f90": _HANDLER.format("MPI_ERRORS_RETURN")},
+        {"handler.f90": _HANDLER.format("MPI_ERRORS_ARE_FATAL + 1")},
+        {
+            "handler.f90": _HANDLER.format("MPI_ERRORS_ARE_FATAL")
+            + _HANDLER.replace("h\n", "g\n", 1).format("mine")
+        },
         {"handler.c": _IN_C},
         {"handler.c": _IN_C.replace("Errhandler_set", "Comm_set_errhandler")},
     ],
@@ -148,6 +153,13 @@ def test_it_is_rejected_where_a_handler_is_set(more: dict[str, str], tmp_path: P
         (report,) = _reports(tmp_path, files, *accepted)
         assert (report.verdict, report.code) == ("refused", "ASP020")
         assert next(iter(more)) in report.message
+
+
+def test_handlers_that_end_the_program_are_no_obstacle(tmp_path: Path) -> None:
+    fatal = {"handler.f90": _HANDLER.format("MPI_Errors_are_fatal")}
+    whole = {"work.f90": _work(_SENDRECV), "main.f90": _MAIN, "abort.f90": _ABORT}
+    (report,) = _reports(tmp_path, {**whole, **fatal})
+    assert (report.verdict, report.assumptions) == ("proved", ())
 
 
 @pytest.mark.parametrize(

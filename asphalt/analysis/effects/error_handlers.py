@@ -15,15 +15,18 @@ from functools import cache
 
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.effects.whole_program import why_not_closed_but_for_libraries
+from asphalt.analysis.mpi.call import mpi_call, mpi_constant
 from asphalt.analysis.mpi.procedures import Direction, MpiProcedure, table
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.references import actions, references
+from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import Decl, Opaque, Raw, UnitHead
+from asphalt.ir.stmt import Call, Decl, Opaque, Raw, UnitHead, What
 from asphalt.ir.tree import leaves
 
 SUCCESS = "mpi_success"
 _OWN_CODES = frozenset({"mpi_buffer_detach"})  # Open MPI 4.1: an error that is not fatal
+_FATAL = ("mpi_errors_are_fatal", "mpi_errors_abort")
 _CALLED_UNSEEN = ("final", "formatted", "unformatted")
 _IO = ("read(", "write(")
 
@@ -65,8 +68,10 @@ def _doubt(effects: Effects) -> Doubt | None:
         for name in (procedure.name, f"p{procedure.name}"):
             for place in program.mentions(name):
                 if place.chain[0].name not in RUNTIME_MODULES:
-                    where = f"{place.path}:{_line_with(name, place)}"
-                    return Doubt(f"{where} calls {procedure.spelled}", lifted=False)
+                    line = _line_with(name, place, effects.scopes.of(place))
+                    if line is not None:
+                        where = f"{place.path}:{line}"
+                        return Doubt(f"{where} calls {procedure.spelled}", lifted=False)
             for path in program.foreign_files_with(name):
                 return Doubt(f"{path} names {procedure.spelled}", lifted=False)
     for name in _CALLED_UNSEEN:
@@ -78,14 +83,36 @@ def _doubt(effects: Effects) -> Doubt | None:
     return None if unseen is None else Doubt(unseen, lifted=True)
 
 
-def _line_with(name: str, located: Located) -> int:
-    """The line of the first statement of a unit that refers to a name; else that of the unit."""
+def _line_with(name: str, located: Located, scope: Scope) -> int | None:
+    """The line of the first statement of a unit that refers to a name, or else that of the unit;
+    None: all of them only set handlers that do not return."""
     unit = located.unit
     own = [leaf for node in (*unit.spec, *unit.body) for leaf in leaves(node)]
-    for leaf in own:
-        if any(True for what in actions(leaf.what) for _ in references(what, name)):
-            return leaf.line
+    named = [
+        (leaf, what)
+        for leaf in own
+        for what in actions(leaf.what)
+        if any(True for _ in references(what, name))
+    ]
+    returning = (leaf.line for leaf, what in named if not _sets_fatal_handler(what, scope))
+    if named:
+        return next(returning, None)
     return own[0].line if own else 0
+
+
+def _sets_fatal_handler(what: What, scope: Scope) -> bool:
+    """Whether a statement calls MPI to set a predefined error handler that ends the program."""
+    call = mpi_call(what, scope) if isinstance(what, Call) else None
+    if call is None:
+        return False
+    handlers = [
+        call.args.get(p.name)
+        for p in call.procedure.parameters
+        if p.kind == "ERRHANDLER" and p.direction is Direction.IN
+    ]
+    return bool(handlers) and all(
+        handler is not None and mpi_constant(handler, scope) in _FATAL for handler in handlers
+    )
 
 
 def _line_that_binds(located: Located) -> int | None:
