@@ -2,7 +2,7 @@
 
 ``python -m bench.applied SET NAME TREE`` applies all passes to the sources in TREE, the program
 NAME of a SET of programs, in one process, with nothing cached, under the assumptions ``timers`` and
-``fatal``.  It keeps in ``bench/results/tool/applied.json`` what became of the transfers and
+``fatal``.  It keeps in ``bench/results/optimiser/applied.json`` what became of the transfers and
 exchanges, and what that took, and writes the last part of ``docs/coverage.md`` from all that is
 kept.  Nothing of the sources is kept.
 
@@ -25,7 +25,7 @@ from typing import Any
 
 from asphalt.diagnostics.catalogue import ALL_CODES
 
-RESULTS = Path("bench") / "results" / "tool" / "applied.json"
+RESULTS = Path("bench") / "results" / "optimiser" / "applied.json"
 PAGE = Path("docs") / "coverage.md"
 HEADING = "## Transfers and exchanges under `apply --passes all`"
 _OPTIONS = ("--passes", "all", "--assume", "timers,fatal", "--jobs", "1", "--format", "json")

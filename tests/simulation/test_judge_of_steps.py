@@ -131,7 +131,7 @@ subroutine gather(a, w, n, comm)
   real(8), intent(inout) :: w(n), a(n)
   integer :: i, p, ierr, status(MPI_STATUS_SIZE)
   do p = 1, 3
-    call MPI_Recv(a, n, MPI_DOUBLE_PRECISION, p, 1, comm, status, ierr)
+    call MPI_Recv(a, 1*n, MPI_DOUBLE_PRECISION, p, 1, comm, status, ierr)
     do i = 1, n/20
       w(i) = w(i) + a(i)
     end do

@@ -126,7 +126,7 @@ REFUSED = {
     ),
     "a line for some compilations between them": (
         program(RECEIVES + "!$ pending = pending + 0\n" + SENDS + WAIT),
-        "ASP705",
+        "ASP072",
     ),
     "messages that another configuration would receive": (
         program(RECEIVES + "#ifdef X\n" + SENDS + "#else\n" + SENDS + "#endif\n" + WAIT),
