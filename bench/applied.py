@@ -32,7 +32,8 @@ _OPTIONS = ("--passes", "all", "--assume", "timers,fatal", "--jobs", "1", "--for
 _STATES = ("before", "after")
 
 Result = Mapping[str, Any]
-"""``verdicts``: the number of sites by verdict and code; ``seconds`` of processors; ``megabytes``
+"""``verdicts``: the number of sites by verdict and code; ``words``: of those that rest on an
+assumption, by its word; ``seconds`` of processors; ``megabytes``
 at the peak; ``ran``: what was done with the transformed program."""
 Sets = Mapping[str, Mapping[str, Mapping[str, Result]]]
 """Results by set, program and state."""
@@ -72,8 +73,11 @@ def measured(tree: Path, options: Sequence[str] = ()) -> dict[str, Any]:
         command = [sys.executable, "-m", "asphalt", "apply", "--no-cache", *_OPTIONS, *options]
         used = _run([*command, str(tree), "--output", str(out)], said)
         sites = json.loads(said.read_text(encoding="utf-8"))["sites"]
+    sites = [site for site in sites if site["verdict"] != "finding"]
     verdicts = Counter(f"{site['verdict']} {site['code'] or ''}".strip() for site in sites)
-    return {"verdicts": dict(verdicts), **used}
+    possible = [site for site in sites if site["verdict"] != "refused"]
+    words = Counter(word for site in possible for word in site["assumptions"])
+    return {"verdicts": dict(verdicts), "words": dict(sorted(words.items())), **used}
 
 
 def _run(command: Sequence[str], said: Path) -> dict[str, float]:
@@ -123,17 +127,24 @@ def _figures(programs: Mapping[str, Mapping[str, Result]]) -> Iterator[str]:
         "refused",
         "seconds",
         "MB",
+        "rest on",
         "run with",
     ]
     yield from _table(
         head,
         (
-            [name, *_shown(states, _numbers), states.get("after", {}).get("ran", "")]
+            [name, *_shown(states, _numbers), *_last(states.get("after", {}))]
             for name, states in sorted(programs.items())
         ),
     )
     yield ""
     yield "An arrow leads from an earlier version to this one."
+
+
+def _last(result: Result) -> tuple[str, str]:
+    """The assumptions that the sites rest on, each with their number, and where they ran."""
+    words = result.get("words", {})
+    return ", ".join(f"`{word}` {number}" for word, number in words.items()), result.get("ran", "")
 
 
 def _numbers(result: Result) -> list[str]:

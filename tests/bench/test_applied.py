@@ -12,6 +12,7 @@ _SETS = {
             "before": {"verdicts": {"refused ASP024": 3}, "seconds": 2.0, "megabytes": 70},
             "after": {
                 "verdicts": {"applied": 2, "assumed ASP025": 1},
+                "words": {"bits": 1, "timers": 2},
                 "seconds": 2.5,
                 "megabytes": 70,
                 "ran": "4 ranks",
@@ -24,8 +25,11 @@ _SETS = {
 
 def test_a_set_has_a_row_for_each_program_and_each_code() -> None:
     lines = applied.section(_SETS)
-    assert "| one | 3 | 0 → 2 | 0 → 1 | 3 → 0 | 2.0 → 2.5 | 70 | 4 ranks |" in lines
-    assert "| two | 1 | 0 | 0 | 1 | 1.0 | 60 |  |" in lines
+    assert (
+        "| one | 3 | 0 → 2 | 0 → 1 | 3 → 0 | 2.0 → 2.5 | 70 | `bits` 1, `timers` 2 | 4 ranks |"
+        in lines
+    )
+    assert "| two | 1 | 0 | 0 | 1 | 1.0 | 60 |  |  |" in lines
     (row,) = (line for line in lines if "ASP024" in line)
     assert row.endswith(" | 3 → 0 | 1 |")
 
