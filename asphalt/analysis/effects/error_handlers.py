@@ -70,8 +70,9 @@ def _doubt(effects: Effects) -> Doubt | None:
                 if place.chain[0].name not in RUNTIME_MODULES:
                     line = _line_with(name, place, effects.scopes.of(place))
                     if line is not None:
-                        where = f"{place.path}:{line}"
-                        return Doubt(f"{where} calls {procedure.spelled}", lifted=False)
+                        does = f":{line} calls" if line else " names"
+                        why = f"{place.path}{does} {procedure.spelled}"
+                        return Doubt(why, lifted=False)
             for path in program.foreign_files_with(name):
                 return Doubt(f"{path} names {procedure.spelled}", lifted=False)
     for name in _CALLED_UNSEEN:
@@ -84,8 +85,8 @@ def _doubt(effects: Effects) -> Doubt | None:
 
 
 def _line_with(name: str, located: Located, scope: Scope) -> int | None:
-    """The line of the first statement of a unit that refers to a name, or else that of the unit;
-    None: all of them only set handlers that do not return."""
+    """The line of the first statement of a unit that refers to a name, or else that of the unit,
+    or 0 for text that is not analysed; None: all of them only set handlers that do not return."""
     unit = located.unit
     own = [leaf for node in (*unit.spec, *unit.body) for leaf in leaves(node)]
     named = [
