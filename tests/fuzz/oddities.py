@@ -176,9 +176,9 @@ _SEEN = {
         "if (me < 0) x = 1; call MPI_Alltoall({s}, {count}, {mpi}, {r}, {count}, {mpi}, "
         "MPI_COMM_WORLD, ierr)",
     )),
-    "preprocessor": Oddity(True, between=("#ifdef FZ_OTHER", "{s0} = 99", "#endif")),
+    "preprocessor": Oddity(False, between=("#ifdef FZ_OTHER", "{s0} = 99", "#endif")),
     "preprocessor in nest": Oddity(
-        True, {"order": "zpi"},
+        False, {"order": "zpi"},
         end=("#ifdef FZ_OTHER", "if (z >= {first} + mod(me, 2)) exit", "#endif"),
     ),
 }  # fmt: skip

@@ -34,7 +34,7 @@ def _cases(seed: int, numbers: range, folder: Path, binding: str = "") -> list[C
 
 @needs_smpi
 def test_a_sample_of_programs(tmp_path: Path) -> None:
-    cases = _cases(2, SAMPLE, tmp_path)
+    cases = _cases(4, SAMPLE, tmp_path)
     assert failures(cases, Setting(), tmp_path / "run") == []
     assert sum(case.changed for case in cases) >= 0.4 * len(cases)
     assert any(must_stay(case.program) for case in cases)
