@@ -141,8 +141,8 @@ def _note_readings(project: Project, sites: Sequence[SiteReport]) -> None:
     clocked = len(project.among_readings(idle))
     if clocked:
         note(
-            f"clocks are read around {clocked} of them: 'asphalt scan', with the same --passes, "
-            f"says which would overlap with --assume {TIMERS.word}"
+            f"clocks are read around {clocked} of the refused operations: 'asphalt scan', with the "
+            f"same --passes, says which would overlap with --assume {TIMERS.word}"
         )
 
 

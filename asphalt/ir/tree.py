@@ -202,6 +202,20 @@ def _leaves_below(node: Do | Branch | Block | Unit | File) -> Iterator[Leaf]:
             yield from stray
 
 
+def loops_of(nodes: Iterable[Node]) -> Iterator[Do]:
+    """All DO constructs in some statements, outer ones first."""
+    for node in nodes:
+        match node:
+            case Do(body=body):
+                yield node
+                yield from loops_of(body)
+            case Branch(arms=arms):
+                for arm in arms:
+                    yield from loops_of(arm.body)
+            case Block(body=body):
+                yield from loops_of(body)
+
+
 def _leaves_of(nodes: Iterable[Node]) -> Iterator[Leaf]:
     for node in nodes:
         yield from leaves(node)

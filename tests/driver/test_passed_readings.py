@@ -152,6 +152,6 @@ def test_apply_leaves_it_to_scan_what_the_assumption_would_change(
     assert main([*apply, str(tmp_path / "out")]) == 0
     found = capsys.readouterr()
     assert "refused  ASP026" in found.out
-    assert "clocks are read around 1 of them" in found.err
+    assert "clocks are read around 1 of the refused operations" in found.err
     assert main([*apply, str(tmp_path / "other"), "--assume", "timers"]) == 0
     assert "clocks are read" not in capsys.readouterr().err

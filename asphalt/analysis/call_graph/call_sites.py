@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 
 from asphalt.analysis.call_graph.definitions import Source, VariableDefinition, definitions
 from asphalt.analysis.call_graph.program_end import only_ends
-from asphalt.analysis.call_graph.reaching import ReachingDefinitions
+from asphalt.analysis.call_graph.reaching import UnitReaching
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement, UnitFlow
 from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.names.generic_names import could_be
@@ -85,7 +85,7 @@ class CallSites:
         self.assumed = assumed or Assumed()
         self._contexts: dict[UnitKey, CallingContext] = {}
         self._callers: dict[UnitKey, tuple[CallSite, ...] | str] = {}
-        self._reaching: dict[CallingContext, ReachingDefinitions] = {}
+        self._reaching: dict[CallingContext, UnitReaching] = {}
         self._uncalled: dict[UnitKey, bool] = {}
         self._has_main: bool | None = None
         self._mentions: dict[str, tuple[Located, ...] | None] = {}
@@ -105,10 +105,10 @@ class CallSites:
         found = self._contexts.get(unit_key(located))
         return found if found is not None else self.context(self.scopes.of(located))
 
-    def reaching(self, context: CallingContext) -> ReachingDefinitions:
+    def reaching(self, context: CallingContext) -> UnitReaching:
         """The reaching definitions of a unit."""
         if context not in self._reaching:
-            self._reaching[context] = ReachingDefinitions(context.scope.unit, context.flow)
+            self._reaching[context] = UnitReaching(context.scope.unit, context.flow)
         return self._reaching[context]
 
     def contained(self, context: CallingContext) -> tuple[CallingContext, ...]:

@@ -20,7 +20,7 @@ Reached = tuple[list[VariableDefinition], bool]
 """The definitions, and whether they hide what the variable was when the unit was entered."""
 
 
-class ReachingDefinitions:
+class UnitReaching:
     """The reaching definitions of one unit."""
 
     def __init__(self, unit: Unit, flow: UnitFlow) -> None:

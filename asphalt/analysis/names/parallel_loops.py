@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from asphalt.analysis.names.openmp_sentinels import is_threading, sentinel_of, threaded_nodes
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import DoHead
-from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves, once
+from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves, loops_of, once
 
 _OMP = re.compile(r"\s*[!c*]\$omp", re.IGNORECASE)
 _LOOP = re.compile(r"parallel\s*do(?:\s*simd)?\b")
@@ -67,7 +67,7 @@ class ParallelLoop:
     @property
     def own(self) -> frozenset[str]:
         """The variables that each thread has for itself, those of the loops in it among them."""
-        heads = (loop.head.what for loop in _loops_in((self.loop,)))
+        heads = (loop.head.what for loop in loops_of((self.loop,)))
         loops = (head.var for head in heads if isinstance(head, DoHead))
         return self.private | {var.name for var in loops if isinstance(var, Ref)}
 
@@ -173,7 +173,7 @@ class _Found:
             self.unknown = self.unknown or (loop.head, directive)
             return
         self.loops.append(one)
-        inner = {id(other.head): other for other in _loops_in(loop.body)}
+        inner = {id(other.head): other for other in loops_of(loop.body)}
         for leaf in leaves(loop):
             if leaf is loop.head:
                 continue
@@ -184,19 +184,6 @@ class _Found:
                     self.loops.append(own)
                 elif not _INSIDE.match(text):
                     self.unknown = self.unknown or (leaf, text)
-
-
-def _loops_in(nodes: Iterable[Node]) -> Iterator[Do]:
-    for node in nodes:
-        match node:
-            case Do(body=body):
-                yield node
-                yield from _loops_in(body)
-            case Branch(arms=arms):
-                for arm in arms:
-                    yield from _loops_in(arm.body)
-            case Block(body=body):
-                yield from _loops_in(body)
 
 
 def _directives(leaf: Leaf) -> list[str]:

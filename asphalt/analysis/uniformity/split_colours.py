@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 
 from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, UnitKey
 from asphalt.analysis.call_graph.definitions import Source, VariableDefinition
-from asphalt.analysis.call_graph.reaching import ReachingDefinitions
+from asphalt.analysis.call_graph.reaching import UnitReaching
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
 from asphalt.analysis.control_flow.graph import EXIT
 from asphalt.analysis.control_flow.paths import closure, path_witness
@@ -157,7 +157,7 @@ def _is_plain(symbol: Symbol) -> bool:
     )
 
 
-def _leads_to(split: Split, statement: ConditionedStatement, reaching: ReachingDefinitions) -> bool:
+def _leads_to(split: Split, statement: ConditionedStatement, reaching: UnitReaching) -> bool:
     """Whether each execution of a statement leads to the split, unless the program stops, and to
     nothing that makes the variable another communicator."""
     graph, there = reaching.graph, reaching.point(split.statement)

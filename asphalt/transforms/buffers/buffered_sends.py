@@ -33,7 +33,7 @@ from asphalt.analysis.mpi.call import MpiCall
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import names_in
 from asphalt.ir.stmt import Call
-from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit
+from asphalt.ir.tree import Do, Leaf, Unit, loops_of
 from asphalt.transforms.buffers.clones import too_long
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.rewriting.additions import added
@@ -61,7 +61,7 @@ def check(facts: UnitFacts, limit: int | None = None) -> tuple[Found, ...]:
     """
     messages = facts.once(Messages)
     ahead = any(call.queue is not None for _, call in messages.own_calls())
-    packing = {id(leaf) for loop in _loops(facts.unit.body) for leaf in _packed(loop, messages)}
+    packing = {id(leaf) for loop in loops_of(facts.unit.body) for leaf in _packed(loop, messages)}
     accesses = (a for node in facts.unit.body for a in facts.footprint(node).accesses)
     written = {access.storage for access in accesses if access.writes}
     return tuple(
@@ -117,19 +117,6 @@ def _packed(loop: Do, messages: Messages) -> Iterator[Leaf]:
 def _buffers(call: MpiCall, messages: Messages) -> set[str]:
     """The variables that a send names for its buffer."""
     return {messages.facts.names.storage(name) for name in names_in(call.args["buf"])}
-
-
-def _loops(nodes: tuple[Node, ...]) -> Iterator[Do]:
-    for node in nodes:
-        match node:
-            case Do(body=body):
-                yield node
-                yield from _loops(body)
-            case Branch(arms=arms):
-                for arm in arms:
-                    yield from _loops(arm.body)
-            case Block(body=body):
-                yield from _loops(body)
 
 
 TRANSFORMATION = Transformation(
