@@ -31,6 +31,7 @@ from asphalt.analysis.requests.local import OwnRequests
 from asphalt.analysis.requests.lost import Losses
 from asphalt.analysis.requests.operations import Does, Operation, operations
 from asphalt.analysis.requests.partial import PartialRequests
+from asphalt.analysis.requests.present_values import alone_complete_now, differ_now
 from asphalt.ir.expr import root_name
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Do, Leaf
@@ -159,6 +160,7 @@ class _Matcher:
         certainly: list[tuple[int, Operation]] = []
         doubtful: list[tuple[int, Operation]] = []
         maybe: dict[int, str] = dict(self._others(start))
+        alone = not maybe
         graph = self.facts.pruned(start.point)
         for end in self.ends:
             has, point = self.elements.completed_at(start, end, graph)
@@ -170,9 +172,12 @@ class _Matcher:
             else:
                 maybe[point] = _why_maybe(end, bool(has))
                 doubtful.append((point, end))
-        sure = {point for point, _ in certainly}
-        again, perhaps = self._again(start, sure)
         outlives = self._outlives(start)
+        possible = [end for _, end in (*certainly, *doubtful)]
+        if doubtful and alone and not outlives and self._complete_now(start, possible):
+            certainly, doubtful, maybe = [(e.point, e) for e in possible], [], {}
+        sure = {point for point, _ in certainly}
+        again, perhaps = self._again(start, sure, alone)
         leaving = self.losses.leaving
         ends = again | (frozenset() if outlives else leaving)
         completing = {*sure, *maybe}
@@ -212,6 +217,14 @@ class _Matcher:
             return None
         reason = f"no call completes {left}"
         return Unmatched(start.leaf, start.call, reason, way, True)
+
+    def _complete_now(self, start: Operation, ends: list[Operation]) -> bool:
+        """Whether all calls that may complete a start do, by the values that constants have now,
+        wherever they are executed."""
+        around = {id(loop) for loop in start.loops}
+        if any(id(loop) not in around for end in ends for loop in end.loops):
+            return False
+        return alone_complete_now(self.values, start, ends)
 
     def _why_open(self, last: int) -> str:
         if last in self.losses.leaving:
@@ -253,9 +266,10 @@ class _Matcher:
         )
 
     def _again(
-        self, start: Operation, sure: AbstractSet[int]
+        self, start: Operation, sure: AbstractSet[int], alone: bool
     ) -> tuple[frozenset[int], frozenset[int]]:
-        """The points that start an operation with the same request: certainly, and perhaps."""
+        """The points that start an operation with the same request: certainly, and perhaps;
+        ``alone``: no other statement accesses the request."""
         certain: set[int] = set()
         perhaps: set[int] = set()
         for other in self.starts:
@@ -263,6 +277,8 @@ class _Matcher:
                 same = self._in_a_later_iteration(start, sure)
             else:
                 same = self.elements.same_request(start, other)
+                if same is None and alone and differ_now(self.values, start, other):
+                    same = False
             if same is not False:
                 (certain if same else perhaps).add(other.point)
         return frozenset(certain), frozenset(perhaps)
