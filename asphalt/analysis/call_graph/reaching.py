@@ -87,10 +87,10 @@ class UnitReaching:
 
     def hides(self, definition: VariableDefinition, path: tuple[str, ...]) -> bool:
         """Whether a definition certainly gives a component its value."""
-        point = self.point(definition.statement)
-        if point is None or not definition.whole or definition.lasting:
+        point, what = self.point(definition.statement), definition.statement.leaf.what
+        counts = isinstance(what, DoHead) and what.kind == "count"  # also where it runs no iteration
+        if point is None or definition.lasting or not (definition.whole or counts):
             return False
-        what = definition.statement.leaf.what
         if self.graph.points[point].masked or (isinstance(what, Guarded) and what.kind != "if"):
             return False
         return definition.path == path[: len(definition.path)]

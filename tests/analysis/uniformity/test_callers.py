@@ -271,3 +271,36 @@ def test_a_library_is_called(tmp_path: Path) -> None:
     assert facts.uniformity is not None
     leaf = next(leaf for leaf in _all(facts.unit.body) if leaf.call is not None)  # type: ignore[attr-defined]
     assert facts.uniformity.reached(facts.scope, leaf, None).level is Level.UNKNOWN  # type: ignore[arg-type]
+
+
+_COUNTING = """\
+subroutine count(its, last, x, y)
+  use mpi
+  implicit none
+  integer :: its
+  integer, intent(in) :: last
+  real, intent(in) :: x(9)
+  real, intent(out) :: y(9)
+  integer :: ierr
+{before}  do its = 1, last
+    if (its > 1) call MPI_Allreduce(x, y, 9, MPI_REAL, MPI_MAX, MPI_COMM_WORLD, ierr)
+  end do
+end subroutine count
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "last", "level"),
+    [
+        ("", "3", Level.UNIFORM),
+        ("", "me", Level.VARYING),
+        ("if (its < 0) return\n", "3", Level.UNKNOWN),  # what the caller has given
+    ],
+)
+def test_a_loop_defines_its_variable_also_if_it_is_an_argument(
+    tmp_path: Path, before: str, last: str, level: Level
+) -> None:
+    found = _reached(
+        tmp_path, f"  call count(n, {last}, x, y)\n", count_f90=_COUNTING.format(before=before)
+    )
+    assert found.level is level, found
