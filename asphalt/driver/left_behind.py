@@ -15,7 +15,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from asphalt.analysis.call_graph.call_sites import MANY_UNITS, is_bound_to_c
-from asphalt.analysis.effects.invoked import invoked, specific_names
+from asphalt.analysis.effects.invoked import invoked
+from asphalt.analysis.names.generic_names import specific_names
 from asphalt.analysis.names.openmp_sentinels import hidden_statements
 from asphalt.analysis.names.references import actions, named_by
 from asphalt.analysis.names.resolve import procedure_named

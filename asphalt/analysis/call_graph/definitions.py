@@ -17,7 +17,7 @@ from asphalt.analysis.mpi.procedures import MpiProcedure, Timing, table
 from asphalt.analysis.mpi.standard.row import FREES_COMMUNICATOR
 from asphalt.analysis.names.constants import constant, type_bytes
 from asphalt.analysis.names.derived_types import component_type, is_derived_type
-from asphalt.analysis.names.resolve import procedure_named
+from asphalt.analysis.names.generic_names import named
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import (
     AltReturn,
@@ -375,7 +375,7 @@ def _procedure(
     call: Call, statement: ConditionedStatement, scope: Scope
 ) -> Iterator[VariableDefinition]:
     """A call of a user's procedure may define each actual argument that is a variable."""
-    callee = procedure_named(call.procedure, scope)
+    callee = named(call, scope)
     if isinstance(call.procedure, Component):
         detail = f"the call of {call.procedure.spelled}"
         yield from _target(call.procedure.base, statement, Source.UNKNOWN, (), detail, whole=False)

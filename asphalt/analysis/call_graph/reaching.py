@@ -88,7 +88,9 @@ class UnitReaching:
     def hides(self, definition: VariableDefinition, path: tuple[str, ...]) -> bool:
         """Whether a definition certainly gives a component its value."""
         point, what = self.point(definition.statement), definition.statement.leaf.what
-        counts = isinstance(what, DoHead) and what.kind == "count"  # also where it runs no iteration
+        counts = (
+            isinstance(what, DoHead) and what.kind == "count"
+        )  # also where it runs no iteration
         if point is None or definition.lasting or not (definition.whole or counts):
             return False
         if self.graph.points[point].masked or (isinstance(what, Guarded) and what.kind != "if"):

@@ -8,21 +8,19 @@ not polymorphic, or for a binding that cannot be overridden.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.derived_types import type_definition
+from asphalt.analysis.names.generic_names import all_specifics
 from asphalt.analysis.names.intrinsics import is_intrinsic
-from asphalt.analysis.names.resolve import gives, procedure_named, specific_named
+from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.ir.expr import AltReturn, Arg, Component, Keyword, Lit, Ref, Section
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call, Decl, TypeSpec, UnitHead
-from asphalt.ir.tree import Block, Leaf, Unit
-
-_DEPTH = 8  # modules that give a name on to each other
+from asphalt.ir.tree import Leaf
 
 
 def invoked(call: Call, scope: Scope) -> tuple[Located, Call] | None:
@@ -44,49 +42,9 @@ def invoked(call: Call, scope: Scope) -> tuple[Located, Call] | None:
 def _specific(call: Call, name: str, scope: Scope) -> Located | None:
     if is_intrinsic(name):
         return None
-    candidates: list[Located] = []
-    for specific, home in _specifics(name, scope, _DEPTH):
-        found = None if home is None else specific_named(specific, home)
-        if found is None:
-            return None
-        if all(found.chain != other.chain for other in candidates):
-            candidates.append(found)
+    candidates = all_specifics(name, scope) or ()
     accepting = [found for found in candidates if _accepts(found, call, scope)]
     return accepting[0] if len(accepting) == 1 else None
-
-
-def _specifics(name: str, scope: Scope, depth: int) -> Iterator[tuple[str, Scope | None]]:
-    """The names of the specific procedures of a generic one, with the scopes that name them.
-
-    None: an unknown module may add more.
-    """
-    here: Scope | None = scope
-    while here is not None:
-        for node in here.unit.spec:
-            if isinstance(node, Block) and node.kind == "interface":
-                head = node.head.what
-                if isinstance(head, UnitHead) and head.name == name:
-                    yield from ((specific, here) for specific in specific_names(node))
-        for use in here.declared.uses:
-            module = scope.scopes.module(use.module)
-            original = use.original_name(name)
-            if original is None:
-                continue
-            if module is not None and depth:
-                yield from _specifics(original, module, depth - 1)
-            elif not use.intrinsic and gives(use, name):
-                yield name, None
-        here = here.host
-
-
-def specific_names(block: Block) -> Iterator[str]:
-    """The names of the specific procedures of an interface."""
-    for node in block.body:
-        match node:
-            case Unit(name=name):
-                yield name
-            case Leaf(what=Decl(kind="procedure", entities=entities)):
-                yield from (entity.name for entity in entities)
 
 
 def _accepts(found: Located, call: Call, scope: Scope) -> bool:

@@ -6,16 +6,20 @@ it, and the arguments of the call exclude all of them but one by number, type, k
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
+from asphalt.analysis.names.intrinsics import is_intrinsic
 from asphalt.analysis.names.references import bind
+from asphalt.analysis.names.resolve import gives, procedure_named, specific_named
 from asphalt.analysis.names.scopes import Scope, Scopes, Symbol, element_bytes
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Ref, Section
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call, Decl, UnitHead
-from asphalt.ir.tree import Block, Leaf
+from asphalt.ir.tree import Block, Leaf, Unit
 
 _WITH_KINDS = frozenset({"integer", "real", "complex", "logical"})
+_DEPTH = 8  # modules that give a name on to each other
 _DOUBLE = {"double_precision": "real", "double_complex": "complex"}
 
 
@@ -32,6 +36,65 @@ def specifics(name: str, host: Located) -> tuple[str, ...] | None:
         if isinstance(node, Leaf) and isinstance(node.what, Decl)
         for entity in node.what.entities
     )
+
+
+def named(call: Call, scope: Scope) -> Located | None:
+    """The procedure of the tree that a call names, by its own or a generic name; None: unknown."""
+    symbol = scope.lookup(call.procedure.name) if isinstance(call.procedure, Ref) else None
+    if symbol is None or "generic" not in symbol.attrs:
+        return procedure_named(call.procedure, scope)
+    if is_intrinsic(symbol.name):
+        return None
+    candidates = all_specifics(call.procedure.name, scope) or ()  # type: ignore[union-attr]
+    possible = [one for one in candidates if could_be(call, scope.scopes.of(one), scope)]
+    return possible[0] if len(possible) == 1 else None
+
+
+def all_specifics(name: str, scope: Scope) -> tuple[Located, ...] | None:
+    """The specific procedures of a generic name; None: one of them, or a module that may add more,
+    is not in the tree."""
+    found: list[Located] = []
+    for specific, home in _specifics(name, scope, _DEPTH):
+        one = None if home is None else specific_named(specific, home)
+        if one is None:
+            return None
+        if all(one.chain != other.chain for other in found):
+            found.append(one)
+    return tuple(found)
+
+
+def _specifics(name: str, scope: Scope, depth: int) -> Iterator[tuple[str, Scope | None]]:
+    """The names of the specific procedures of a generic one, with the scopes that name them.
+
+    None: an unknown module may add more.
+    """
+    here: Scope | None = scope
+    while here is not None:
+        for node in here.unit.spec:
+            if isinstance(node, Block) and node.kind == "interface":
+                head = node.head.what
+                if isinstance(head, UnitHead) and head.name == name:
+                    yield from ((specific, here) for specific in specific_names(node))
+        for use in here.declared.uses:
+            module = scope.scopes.module(use.module)
+            original = use.original_name(name)
+            if original is None:
+                continue
+            if module is not None and depth:
+                yield from _specifics(original, module, depth - 1)
+            elif not use.intrinsic and gives(use, name):
+                yield name, None
+        here = here.host
+
+
+def specific_names(block: Block) -> Iterator[str]:
+    """The names of the specific procedures of an interface."""
+    for node in block.body:
+        match node:
+            case Unit(name=name):
+                yield name
+            case Leaf(what=Decl(kind="procedure", entities=entities)):
+                yield from (entity.name for entity in entities)
 
 
 def generic_names(procedure: Located) -> tuple[str, ...]:

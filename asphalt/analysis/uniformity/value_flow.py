@@ -19,6 +19,7 @@ from asphalt.analysis.names.scopes import Origin, Symbol
 from asphalt.analysis.uniformity.assumed_values import UniformDirectives
 from asphalt.analysis.uniformity.communicators import Communicators, Group, is_within
 from asphalt.analysis.uniformity.function_flow import FunctionFlow, place_of_return
+from asphalt.analysis.uniformity.null_communicators import compares_valid_one
 from asphalt.analysis.uniformity.reaching_values import ReachingValues, overlap
 from asphalt.analysis.uniformity.shape_flow import OF_A_TYPE
 from asphalt.analysis.uniformity.split_colours import Shared
@@ -35,6 +36,7 @@ from asphalt.ir.expr import Arg, Component, Lit, Op, OpaqueExpr, Ref, Section, c
 from asphalt.ir.stmt import Assign, DoHead
 
 _COLOUR = "the ranks of the communicator gave the same colour to MPI_Comm_split"
+_NOT_NULL = "the communicator is never MPI_COMM_NULL"
 _FAR = (Origin.DUMMY, Origin.MODULE, Origin.COMMON)
 
 
@@ -118,6 +120,8 @@ class ValueFlow(FunctionFlow):
                 for name in sorted(names):
                     self._all_of(name, context, at, facts)
                     self._hidden_call(name, context, facts)
+            case Op() if compares_valid_one(expr, context, self.sites):
+                facts.note(Level.UNIFORM, _NOT_NULL)
             case _:
                 if isinstance(expr, Op) and may_be_function(expr, context.scope):
                     facts.note(Level.UNKNOWN, f"{expr.op} may be a function")
