@@ -179,7 +179,9 @@ def _caution(plan: Plan) -> tuple[str, ...]:
         values = ", ".join(f"{name.spelled} = {value}" for name, value in plan.sizes)
         told.append(f"proved for {values}; built with other values, the call is made as it was")
     if plan.grain != 1:
-        told.append(f"an innermost loop is tiled; a chosen K is a multiple of {plan.grain}")
+        threaded = any(phase.threaded for phase in plan.producer.phases)
+        which = "a loop that threads share is tiled" if threaded else "an innermost loop is tiled"
+        told.append(f"{which}; a chosen K is a multiple of {plan.grain}")
     return tuple(told)
 
 

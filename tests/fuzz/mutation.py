@@ -22,6 +22,7 @@ from asphalt.analysis.conditions import (
     one_site,
     own_messages,
     pairing,
+    parallel_producers,
     receive_side,
     same_bits,
     send_side,
@@ -164,6 +165,8 @@ def _effect(name: str, code: str) -> Mutant:
         Switch(visible_effects, "refused_for", _blind(code)),
         Switch(one_producer, "refused_for", _blind(code)),
         Switch(visible_effects, "check_directives", _holds((code,))),
+        Switch(visible_effects, "check_tiles", _holds((code,))),
+        Switch(parallel_producers, "check_directives", _holds((code,))),
     ]
     return Mutant(f"{code} {name}", (code,), switches)
 

@@ -14,6 +14,7 @@ from asphalt.analysis.conditions import (
     one_site,
     own_messages,
     pairing,
+    parallel_producers,
     receive_side,
     same_bits,
     send_side,
@@ -82,7 +83,7 @@ def _judged(exchange: Exchange, uniformity: Uniformity) -> Plan | Refused:
     nest = one_producer.definer(exchange)
     if isinstance(nest, Refused):
         return nest
-    for early in (site.check_text, visible_effects.check_directives):
+    for early in (site.check_text, parallel_producers.check_directives):
         answer = early(exchange, nest)
         if isinstance(answer, Refused):
             return answer

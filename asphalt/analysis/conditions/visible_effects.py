@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from asphalt.analysis.call_graph.missing_sources import MissingSource, why_unknown
+from asphalt.analysis.conditions.parallel_producers import (
+    DIRECTIVE,
+    check_directives,
+    check_tiles,
+)
 from asphalt.analysis.data_flow.clock_values import why_observed
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.accesses import Effect, EffectKind, Footprint
 from asphalt.analysis.memory.rma_windows import may_be_window_memory
-from asphalt.analysis.names.openmp_sentinels import conditional_statements, sentinel_of
 from asphalt.analysis.names.references import references
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
 from asphalt.config.assumptions import TIMERS
 from asphalt.ir.stmt import Opaque
-from asphalt.ir.tree import Leaf, leaves
+from asphalt.ir.tree import leaves
 
 IO_CODE = Code(
     "ASP701",
@@ -50,16 +54,6 @@ STOP = Code(
     "the program may stop in the producer",
     "A STOP between the entry of the nest and the call would leave other ranks waiting for tiles.",
     "Test before the nest or behind the exchange.",
-    7,
-)
-DIRECTIVE = Code(
-    "ASP705",
-    "an OpenMP or OpenACC directive",
-    "The nest or the call is in a parallel region, or contains one: MPI calls must not move into "
-    "it, and the iterations of a worksharing loop are not executed in order.  Or a statement "
-    "behind `!$` stands in the nest or between nest and call, or the procedure has one that "
-    "asphalt does not understand.",
-    "There is no remedy yet: the exchange is not transformed.",
     7,
 )
 NOT_UNDERSTOOD = Code(
@@ -119,9 +113,12 @@ def check(producer: Producer) -> Answer:
     refused = refused_for(producer.footprint, producer.exchange.scope, effects)
     if refused is not None:
         return refused
-    directives = check_directives(producer.exchange, producer.start)
-    if isinstance(directives, Refused):
-        return directives
+    for directives in (
+        check_directives(producer.exchange, producer.start),
+        check_tiles(producer),
+    ):
+        if isinstance(directives, Refused):
+            return directives
     window = _check_windows(producer)
     if isinstance(window, Refused):
         return window
@@ -185,67 +182,3 @@ def check_understood(exchange: Exchange) -> Answer:
                 message = f"asphalt does not understand line {line}: {leaf.what.reason}"
                 return Refused(NOT_UNDERSTOOD, message, leaf.span)
     return Holds("every statement is understood")
-
-
-def check_directives(exchange: Exchange, start: int) -> Answer:
-    """Whether no directive stands between the sibling ``start`` and the call, or opens a region
-    around them."""
-    for leaf, text in conditional_statements(exchange.unit):
-        message = f"asphalt does not analyse lines for OpenMP alone: {text}"
-        return Refused(DIRECTIVE, message, leaf.span)
-    for around in exchange.place.around:
-        head = getattr(around, "head", None)
-        for trivia in head.lead if isinstance(head, Leaf) else ():
-            sentinel = sentinel_of(trivia)
-            if sentinel is not None and not sentinel.lower().startswith("end"):
-                message = f"the exchange is in a construct with the directive {sentinel}"
-                return Refused(DIRECTIVE, message, head.span if head is not None else None)
-    for leaf in (leaf for node in exchange.written[1:] for leaf in leaves(node)):
-        found = [s for s in map(sentinel_of, leaf.lead) if s is not None]
-        if found:
-            return Refused(DIRECTIVE, f"line {leaf.line} has the directive {found[0]}", leaf.span)
-    nodes = exchange.place.siblings[start : exchange.place.position + 1]
-    for leaf in (leaf for node in nodes for leaf in leaves(node)):
-        if leaf.is_hidden:
-            message = f"line {leaf.line} is for OpenMP alone: {leaf.body}"
-            return Refused(DIRECTIVE, message, leaf.span)
-    inside = {id(leaf) for node in nodes for leaf in leaves(node)}
-    regions: tuple[str, ...] = ()
-    for node in exchange.scope.unit.body:
-        for leaf in leaves(node):
-            for trivia in leaf.lead:
-                sentinel = sentinel_of(trivia)
-                if sentinel is None:
-                    continue
-                if id(leaf) in inside:
-                    message = f"line {leaf.line} has the directive {sentinel}"
-                    return Refused(DIRECTIVE, message, leaf.span)
-                regions = _after(sentinel, regions)
-            if id(leaf) in inside and regions:
-                message = f"the exchange is in the region of {regions[-1]}"
-                return Refused(DIRECTIVE, message, leaf.span)
-    return Holds("no directives")
-
-
-_REGIONS = (
-    "parallel", "task", "single", "master", "masked", "critical", "sections", "target", "teams",
-    "ordered", "workshare", "taskgroup", "data", "kernels", "serial", "host_data",
-)  # fmt: skip
-
-
-def _after(sentinel: str, regions: tuple[str, ...]) -> tuple[str, ...]:
-    """The regions that may still be open after a directive."""
-    words = sentinel.lower().split("(")[0].split()
-    if not words or "do" in words or "loop" in words:
-        return regions  # it ends with its loop
-    if words[0].startswith("end"):
-        name = words[0].removeprefix("end") or "".join(words[1:2])
-        for number in reversed(range(len(regions))):
-            if _name(regions[number]) == name:
-                return (*regions[:number], *regions[number + 1 :])
-        return regions
-    return (*regions, sentinel) if words[0] in _REGIONS else regions
-
-
-def _name(sentinel: str) -> str:
-    return sentinel.lower().split("(")[0].split()[0]

@@ -17,11 +17,13 @@ from asphalt.analysis.names.references import expressions_of
 from asphalt.analysis.names.scopes import Origin
 from asphalt.ir.expr import Arg, OpaqueExpr, Ref, walk
 from asphalt.ir.source import TriviaKind
-from asphalt.ir.tree import Leaf, Node, leaves
+from asphalt.ir.stmt import DoHead
+from asphalt.ir.tree import Do, Leaf, Node, leaves, loops_of
 
 _DIVISIBLE = frozenset(
-    ("private", "shared", "default", "if", "num_threads", "schedule", "proc_bind")
-)
+    ("private", "shared", "default", "default(none)", "default(shared)", "if", "num_threads",
+     "schedule", "proc_bind", "collapse")
+)  # fmt: skip
 """The clauses of directives that each part of a loop may have."""
 _USE = re.compile(r"\s*[!c*]\$\s*use\b\s*(?:,[^:]*::)?\s*([a-z]\w*)\s*(,.*)?\Z", re.IGNORECASE)
 
@@ -90,6 +92,8 @@ class LoopThreads:
         kept = sorted(one.clauses - _DIVISIBLE)
         if kept:
             return f"its directive has {kept[0].upper()}"
+        if "collapse" in one.clauses and not _has_fixed_bounds(loop):
+            return "its directive has COLLAPSE, and the bounds of its loops depend on each other"
         accesses = self.facts.footprint(loop).accesses
         for access in accesses:
             if self._is_of_threads(access.storage.rpartition("::")[0]):
@@ -171,3 +175,13 @@ class LoopThreads:
                     if trivia.kind is TriviaKind.CONDITIONAL and used is not None:
                         found.append(used[1].lower())
         return tuple(found)
+
+
+def _has_fixed_bounds(loop: Do) -> bool:
+    """Whether the bounds of the loops in a loop depend on the variables of none of them."""
+    heads = [one.head.what for one in loops_of((loop,))]
+    counted = [head for head in heads if isinstance(head, DoHead)]
+    variables = {head.var.name for head in counted if isinstance(head.var, Ref)}
+    bounds = (b for head in counted for b in (head.first, head.last, head.step) if b is not None)
+    used = {part.name for bound in bounds for part in walk(bound) if isinstance(part, Ref)}
+    return not variables & used

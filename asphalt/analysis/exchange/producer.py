@@ -17,6 +17,7 @@ from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.accesses import Access, Footprint, NameSemantics
 from asphalt.analysis.memory.regions import Region, loop_bounds, loop_variable
 from asphalt.analysis.memory.statement_accesses import examine
+from asphalt.analysis.names.openmp_sentinels import is_threading
 from asphalt.ir.expr import Expr, Lit, Ref
 from asphalt.ir.stmt import Assign, Call, DoHead
 from asphalt.ir.tree import Do, Leaf, is_continue, leaves
@@ -51,6 +52,11 @@ class ProducerPhase:
         name = loop_variable(self.tiled)
         assert name is not None
         return name
+
+    @property
+    def threaded(self) -> bool:
+        """Whether several threads execute the tiled loop."""
+        return any(is_threading(entry) for loop in self.loops for entry in loop.head.lead)
 
     @property
     def innermost(self) -> bool:

@@ -55,7 +55,7 @@ class ParallelLoop:
 
     ``evaluated``: the names in expressions of its directive; ``listed``: those in its lists of
     variables; ``private``: the ones among them that each thread has for itself; ``clauses``: the
-    words of its clauses.
+    words of its clauses, and ``default`` with its argument, too.
     """
 
     loop: Do
@@ -250,6 +250,7 @@ def parallel_loop(loop: Do, directive: str) -> ParallelLoop | None:
         elif word == "default":
             if text.strip() not in ("shared", "none"):
                 return None
+            clauses.add(f"default({text.strip()})")
         elif word != "proc_bind":
             return None
     return ParallelLoop(

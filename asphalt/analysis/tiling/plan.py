@@ -10,7 +10,7 @@ from asphalt.analysis.tiling.layout import Layout
 from asphalt.analysis.uniformity.uniformity import Uniform
 from asphalt.ir.expr import Ref
 
-INNERMOST_GRAIN = 16
+GRAIN = 16
 TAG = 0
 """The tag of all messages of an exchange: those of a pair keep their order."""
 
@@ -59,7 +59,7 @@ class Plan:
         """A chosen K is a multiple of this.
 
         Where the tiled loop is innermost, a compiler may vectorise it, and tiles should be whole
-        numbers of vectors.
+        numbers of vectors.  Where threads share its iterations, each of them should get some.
         """
         phases = self.producer.phases
-        return INNERMOST_GRAIN if any(phase.innermost for phase in phases) else 1
+        return GRAIN if any(phase.innermost or phase.threaded for phase in phases) else 1

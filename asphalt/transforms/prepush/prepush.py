@@ -207,10 +207,11 @@ class _Emission:
         return Maker(_column(phase.tiled.head, free), step, free, self.make.eol)
 
     def _has_chances(self, phase: ProducerPhase) -> bool:
-        """Whether every iteration lets MPI make progress; not in the loop over the ranks."""
+        """Whether every iteration lets MPI make progress; not in the loop over the ranks, nor where
+        threads share the iterations."""
         counted = self.plan.producer.counter is not None and phase is self.plan.producer.packing
         around = counted and len(phase.loops) > 1
-        return _works_long(phase) and not around
+        return _works_long(phase) and not around and not phase.threaded
 
     def _chance(self, phase: ProducerPhase) -> list[Node]:
         """A call for MPI progress in every iteration, indented as the body of the tiled loop."""

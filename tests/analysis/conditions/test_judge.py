@@ -9,7 +9,7 @@ import pytest
 from asphalt.analysis.conditions.judge import judge
 from asphalt.analysis.exchange.site import exchanges
 from asphalt.analysis.schedule.exchange import TileShape
-from asphalt.analysis.tiling.plan import INNERMOST_GRAIN, Plan
+from asphalt.analysis.tiling.plan import GRAIN, Plan
 from asphalt.analysis.uniformity.uniformity import Uniform, Uniformity
 from asphalt.analysis.verdicts.verdict import Refused
 from support.analysed import Analysed
@@ -46,7 +46,7 @@ def test_inputs_of_the_decision_are_proofs(tmp_path: Path) -> None:
 def test_grain(tmp_path: Path) -> None:
     innermost = "do z = 1, nz\n  s(:,z,:) = z\nend do\n"
     assert plan_of(tmp_path, program()).grain == 1
-    assert plan_of(tmp_path, program(nest=innermost)).grain == INNERMOST_GRAIN
+    assert plan_of(tmp_path, program(nest=innermost)).grain == GRAIN
 
 
 def test_the_outer_loop_is_taken_if_both_would_do(tmp_path: Path) -> None:

@@ -102,8 +102,8 @@ CASES = (
     Case(
         "ASP705",
         "worksharing",
+        program(nest=f"!$omp parallel\n!$omp do\n{PLAIN}!$omp end parallel\n"),
         program(nest=f"!$omp parallel do\n{PLAIN}"),
-        program(nest=f"! omp parallel do\n{PLAIN}"),
     ),
     Case(
         "ASP705",

@@ -4,15 +4,21 @@ program exchange
   integer, parameter :: n = 3, nz = 8
   integer :: z, np, ierr
   real(8), allocatable :: s(:,:,:), r(:,:,:)
+  real(8) :: planes
 
   call MPI_Init(ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
   allocate(s(n,nz,np), r(n,nz,np))
+  !$omp parallel do
   do z = 1, nz
     s(:,z,:) = z
   end do
+  planes = 0
+  do z = 1, nz
+    planes = planes + s(1,z,1)
+  end do
   call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, &
                     MPI_COMM_WORLD, ierr)
-  print *, sum(r)
+  print *, sum(r), planes
   call MPI_Finalize(ierr)
 end program exchange
