@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from asphalt.analysis.data_flow.clock_escapes import (
+    calls_without_name,
+    is_plain_assignment,
+    may_call,
+    why_read_back,
+)
 from asphalt.analysis.effects.clocks import clock_arguments
 from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
@@ -115,6 +121,7 @@ def _of_nodes(nodes: Iterable[Node], tainted: Tainted, decided: bool) -> Iterato
                 for arm in arms:
                     exprs = expressions_of(arm.head.what)
                     yield from _into_functions(exprs, arm.head, tainted)
+                    _check_decided(tested, None, exprs, arm.head, tainted)
                     tested = tested or tainted.any_in(*exprs)
                 for arm in arms:
                     _check_lead(arm.head, tainted)
@@ -145,19 +152,27 @@ def _of_leaf(leaf: Leaf, tainted: Tainted, decided: bool) -> Iterator[Flow]:
     what: What = leaf.what
     while isinstance(what, Guarded):
         yield from _into_functions((what.condition,), leaf, tainted)
+        _check_decided(decided, None, (what.condition,), leaf, tainted)
         decided = decided or tainted.any_in(what.condition)
         what = what.action
     if decided and not _only_stores(what, tainted.scope):
         raise ObservedReadingError(f"a condition in line {leaf.line} depends on it")
     yield from _into_functions(expressions_of(what), leaf, tainted)
+    _check_decided(decided, what, expressions_of(what), leaf, tainted)
     match what:
         case Assign(target=target, value=value, pointer=pointer):
             _check_subscripts(target, leaf, tainted)
             if decided or tainted.any_in(value):
                 if pointer or _is_elsewhere(target, tainted.scope):
                     raise ObservedReadingError(f"a pointer in line {leaf.line} has it")
+                if not is_plain_assignment(what, tainted.scope):
+                    raise ObservedReadingError(f"line {leaf.line} may call a procedure with it")
                 yield Flow(root_name(target))
         case IO(kind=kind, reads=reads, writes=writes):
+            if decided or tainted.any_in(*reads):
+                back = why_read_back(what, tainted.scope) if kind == "write" else None
+                if back is not None:
+                    raise ObservedReadingError(f"line {leaf.line} writes it, and {back}")
             if tainted.any_in(*reads):
                 if kind not in _OUTPUT:
                     raise ObservedReadingError(
@@ -180,6 +195,14 @@ def _of_leaf(leaf: Leaf, tainted: Tainted, decided: bool) -> Iterator[Flow]:
         case _:
             if tainted.any_in(*_bounds(leaf)):
                 raise ObservedReadingError(f"line {leaf.line} depends on it")
+
+
+def _check_decided(
+    decided: bool, what: What | None, exprs: Iterable[Arg], leaf: Leaf, tainted: Tainted
+) -> None:
+    """Check that a reading does not decide whether a procedure is called."""
+    if decided and may_call(what, exprs, tainted.scope):
+        raise ObservedReadingError(f"a call in line {leaf.line} depends on it")
 
 
 def _only_stores(what: What, scope: Scope) -> bool:
@@ -228,6 +251,9 @@ def _check_subscripts(target: Arg, leaf: Leaf, tainted: Tainted) -> None:
 def _into_functions(exprs: Iterable[Arg], leaf: Leaf, tainted: Tainted) -> Iterator[Flow]:
     """The dummies of functions that get such values."""
     scope = tainted.scope
+    exprs = tuple(exprs)
+    if any(tainted.any_in(part) for part in calls_without_name(exprs, scope)):
+        raise ObservedReadingError(f"line {leaf.line} may call a procedure with it")
     for part in (part for expr in exprs for part in walk(expr)):
         if isinstance(part, OpaqueExpr) and part.names & tainted.names:
             named = (procedure_named(Ref(n, n), scope) for n in part.names - tainted.names)

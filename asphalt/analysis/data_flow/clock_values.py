@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from asphalt.analysis.call_graph.call_sites import CallSites
+from asphalt.analysis.data_flow.clock_escapes import why_called_without_name
 from asphalt.analysis.data_flow.clock_uses import Flow, ObservedReadingError, Tainted, flows_of
 from asphalt.analysis.effects.clocks import FUNCTION, SUBROUTINES, readings, reads_by_function
 from asphalt.analysis.effects.procedure_effects import Effects
@@ -137,6 +138,9 @@ class _Trace:
             raise ObservedReadingError(f"{name} in {where} is no variable")
         if symbol.equivalenced or symbol.attrs & _OTHER_NAMES:
             raise ObservedReadingError(f"{name} in {where} may have other names")
+        unnamed = why_called_without_name(symbol, scope)
+        if unnamed is not None:
+            raise ObservedReadingError(f"{name} in {where} has it, and {unnamed}")
         if symbol.origin is Origin.HOST:
             scope, symbol = _owner(scope, symbol)
         key = (symbol.common_block or symbol.identity, symbol.origin is Origin.COMMON, assigned)

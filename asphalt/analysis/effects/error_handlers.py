@@ -20,7 +20,7 @@ from asphalt.analysis.mpi.procedures import Direction, MpiProcedure, table
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.references import actions, references
 from asphalt.analysis.names.scopes import Scope
-from asphalt.ir.program import Located
+from asphalt.ir.program import Located, Program
 from asphalt.ir.stmt import Call, Decl, Opaque, Raw, UnitHead, What
 from asphalt.ir.tree import leaves
 
@@ -75,11 +75,9 @@ def _doubt(effects: Effects) -> Doubt | None:
                         return Doubt(why, lifted=False)
             for path in program.foreign_files_with(name):
                 return Doubt(f"{path} names {procedure.spelled}", lifted=False)
-    for name in _CALLED_UNSEEN:
-        for place in program.mentions(name):
-            if (line := _line_that_binds(place)) is not None:
-                where = f"{place.path}:{line}"
-                return Doubt(f"{where} defines what is called without its name", lifted=True)
+    binding = binding_without_name(program)
+    if binding is not None:
+        return Doubt(f"{binding} defines what is called without its name", lifted=True)
     unseen = why_not_closed_but_for_libraries(effects)
     return None if unseen is None else Doubt(unseen, lifted=True)
 
@@ -114,6 +112,16 @@ def _sets_fatal_handler(what: What, scope: Scope) -> bool:
     return bool(handlers) and all(
         handler is not None and mpi_constant(handler, scope) in _FATAL for handler in handlers
     )
+
+
+def binding_without_name(program: Program) -> str | None:
+    """The file and line of a final subroutine, or of defined input or output, in a program; None:
+    it has none."""
+    for name in _CALLED_UNSEEN:
+        for place in program.mentions(name):
+            if (line := _line_that_binds(place)) is not None:
+                return f"{place.path}:{line}"
+    return None
 
 
 def _line_that_binds(located: Located) -> int | None:

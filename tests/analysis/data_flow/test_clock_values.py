@@ -169,3 +169,111 @@ end subroutine finish
         found = why_observed("begin", facts[0].effects)
         assert (found is None) == (why is None)
         assert why is None or (found is not None and why in found)
+
+
+_UNNAMED = """\
+module lap_times
+  implicit none
+  type :: lap
+    real(8) :: took = 0
+  contains
+    procedure :: late
+{binding}
+  end type lap
+  type(lap) :: last
+  real(8) :: spent = 0
+  integer :: many = 0
+{interface}
+contains
+  logical function late(self)
+    class(lap), intent(in) :: self
+    late = .true.
+    if (self%took > 9) stop 'late'
+  end function late
+  real(8) function counted()
+    many = many + 1
+    counted = many
+  end function counted
+{procedures}
+end module lap_times
+program measured
+  use mpi
+  use lap_times
+  implicit none
+  real(8) :: t
+  character(20) :: line
+  logical :: slow
+  integer :: ierr, log
+  call MPI_Init(ierr)
+  t = MPI_Wtime()
+{body}
+  print *, t
+  call MPI_Finalize(ierr)
+end program measured
+"""
+_ASSIGNMENT = """\
+  subroutine noted(to, from)
+    type(lap), intent(inout) :: to
+    real(8), intent(in) :: from
+    to%took = from
+    if (from > 9) stop 'late'
+  end subroutine noted"""
+_OPERATION = """\
+  real(8) function less(one, other)
+    type(lap), intent(in) :: one
+    real(8), intent(in) :: other
+    less = other - one%took
+    if (less > 9) stop 'late'
+  end function less"""
+_FINAL = """\
+  subroutine ended(one)
+    type(lap), intent(inout) :: one
+    if (one%took > 9) stop 'late'
+  end subroutine ended"""
+
+
+@pytest.mark.parametrize(
+    ("body", "more", "why"),
+    [
+        ("  last%took = t", {}, None),
+        (
+            "  last = t",
+            {
+                "interface": "  interface assignment(=)\n    module procedure noted\n"
+                "  end interface",
+                "procedures": _ASSIGNMENT,
+            },
+            "may call a procedure with it",
+        ),
+        (
+            "  t = last - t",
+            {
+                "interface": "  interface operator(-)\n    module procedure less\n  end interface",
+                "procedures": _OPERATION,
+            },
+            "may call a procedure with it",
+        ),
+        ("  last%took = t\n  slow = last%late()", {}, "may call a procedure with it"),
+        (
+            "  last%took = t",
+            {"binding": "    final :: ended", "procedures": _FINAL},
+            "defines what is called without its name",
+        ),
+        ("  if (t > 9) spent = t", {}, None),
+        ("  if (t > 9) spent = counted()", {}, "a call in line"),
+        ("  if (t > 9) print *, counted()", {}, "a call in line"),
+        ("  write (17, *) t", {}, None),
+        ("  write (17, *) t\n  read (18, *) many\n  if (many > 9) stop", {}, None),
+        ("  write (17, *) t\n  rewind (17)\n  read (17, *) many\n  if (many > 9) stop", {}, "back"),
+        ("  if (t > 9) write (log, *) 1\n  read (log, *) many", {}, "back"),
+        ("  write (line, *) t\n  print *, line", {}, None),
+    ],
+)
+def test_readings_are_followed_into_what_has_no_name(
+    body: str, more: dict[str, str], why: str | None, tmp_path: Path
+) -> None:
+    parts = {"binding": "", "interface": "", "procedures": ""} | more
+    facts = Stepped.of(tmp_path, {"p.f90": _UNNAMED.format(body=body, **parts)}).facts()
+    found = why_observed("measured", facts[-1].effects)
+    assert (found is None) == (why is None), found
+    assert why is None or (found is not None and why in found)
