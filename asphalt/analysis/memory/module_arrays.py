@@ -10,22 +10,35 @@ nothing but DEALLOCATE does any of this, then the array has these bounds whereve
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.ranks import is_scalar
+from asphalt.analysis.memory.settled_bounds import stays_from
 from asphalt.analysis.memory.storage import name_kind
+from asphalt.analysis.names.generic_names import all_specifics
+from asphalt.analysis.names.intrinsics import is_intrinsic
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.references import actions, expressions_of, use_renames
 from asphalt.analysis.names.resolve import procedure_named
-from asphalt.analysis.names.scopes import Origin, Scope, Symbol
-from asphalt.ir.expr import Arg, Expr, Ref, argument_value, names_in, walk
+from asphalt.analysis.names.scopes import Origin, Scope, Symbol, constant
+from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, argument_value, names_in, walk
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import IO, Allocation, Assign, Call, Guarded, Opaque, Raw, UnitHead, What
 from asphalt.ir.tree import Leaf, leaves
 
 _NO_SHAPE = (NameKind.VARIABLE, NameKind.CONSTANT, NameKind.INQUIRY, NameKind.PURE_FUNCTION)
+_NUMBERS = ("integer", "real", "double_precision", "complex")
 _WORD = re.compile(r"[a-z]\w*")
-_Only = tuple[Scope, tuple[Arg, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleAllocation:
+    """An ALLOCATE of a module array: its unit, its statement, and the bounds."""
+
+    scope: Scope
+    leaf: Leaf
+    bounds: tuple[Arg, ...]
 
 
 def shaped_here_alone(symbol: Symbol, scope: Scope) -> bool:
@@ -40,21 +53,43 @@ def shaped_here_alone(symbol: Symbol, scope: Scope) -> bool:
     )
 
 
-def allocations(symbol: Symbol, scope: Scope) -> tuple[tuple[Scope, tuple[Arg, ...]], ...] | None:
-    """The unit of each ALLOCATE of a module array in the program, and the bounds there.
+def allocations(symbol: Symbol, scope: Scope) -> tuple[ModuleAllocation, ...] | None:
+    """Each ALLOCATE of a module array in the program.
 
     None: something else than these and DEALLOCATE may change the shape.
     """
     kept = scope.scopes.allocations
     if symbol.identity not in kept:
         kept[symbol.identity] = _allocations(symbol, scope)
-    return kept[symbol.identity]
+    found = kept[symbol.identity]
+    return None if found is None else tuple(a for a in found if isinstance(a, ModuleAllocation))
 
 
-def _allocations(symbol: Symbol, scope: Scope) -> tuple[_Only, ...] | None:
-    if not _has_one_name(symbol, scope):
+def _allocations(symbol: Symbol, scope: Scope) -> tuple[ModuleAllocation, ...] | None:
+    """The same.  Arrays that are assigned to each other keep their shapes together, if each has one
+    ALLOCATE, and all of these have the same bounds."""
+    group = [symbol]
+    found: list[tuple[ModuleAllocation, ...]] = []
+    for member in group:  # it grows
+        own = _found(member, scope)
+        if own is None:
+            return None
+        found.append(own[0])
+        group += [one for one in own[1] if all(one.identity != g.identity for g in group)]
+    if len(group) > 1 and not _are_alike(found):
         return None
-    found: list[_Only] = []
+    return found[0]
+
+
+def _found(
+    symbol: Symbol, scope: Scope
+) -> tuple[tuple[ModuleAllocation, ...], list[Symbol]] | None:
+    """Each ALLOCATE of a module array, and the module arrays whose shapes assignments give to it;
+    None: something else than these and DEALLOCATE may change its shape."""
+    if symbol.origin is not Origin.MODULE or not _has_one_name(symbol, scope):
+        return None
+    found: list[ModuleAllocation] = []
+    others: list[Symbol] = []
     for located in scope.program.mentions(symbol.name):
         if any(use_renames(located, symbol.name)) or _is_hidden(symbol.name, located):
             return None
@@ -62,13 +97,57 @@ def _allocations(symbol: Symbol, scope: Scope) -> tuple[_Only, ...] | None:
         seen = own.lookup(symbol.name)
         if seen is not None and seen.identity != symbol.identity:
             continue
-        for what in _actions(located):
+        for leaf, what in _actions(located):
             allocated = _allocated(what, symbol.name)
             if allocated is not None:
-                found.append((own, allocated))
+                found.append(ModuleAllocation(own, leaf, allocated))
+                continue
+            given = _shape_givers(what, symbol.name, own)
+            if given is not None:
+                others += given
             elif not _deallocates(what) and _shapes(what, symbol.name, own):
                 return None
-    return tuple(found)
+    return tuple(found), others
+
+
+def _shape_givers(what: What, name: str, scope: Scope) -> list[Symbol] | None:
+    """The arrays in an expression that is assigned to all of an array; None: it is none, or there
+    are other things in it than arrays, scalars and operations of numbers."""
+    if not isinstance(what, Assign) or what.pointer or not _is_named(what.target, name):
+        return None
+    arrays: list[Symbol] = []
+    for part in walk(what.value):
+        match part:
+            case Lit() | Op(op="+" | "-" | "*" | "/" | "**" | "()"):
+                continue
+            case Ref(args=None):
+                symbol = scope.lookup(part.name)
+                if symbol is None or symbol.type is None or symbol.type.base not in _NUMBERS:
+                    return None
+                if symbol.origin not in (Origin.PARAMETER, Origin.LOCAL, Origin.MODULE):
+                    return None
+                arrays += [symbol] if symbol.dims is not None else []
+            case _:
+                return None
+    return arrays
+
+
+def _are_alike(found: list[tuple[ModuleAllocation, ...]]) -> bool:
+    """Whether arrays have one ALLOCATE each, and all the same bounds, of constants and of variables
+    that keep their values."""
+    if any(len(own) != 1 for own in found):
+        return False
+    for (one,) in found:
+        for part in (part for bound in one.bounds for part in walk(bound)):
+            if not isinstance(part, Ref) or constant(part, one.scope) is not None:
+                continue
+            variable = one.scope.lookup(part.name) if part.args is None else None
+            if variable is None or not stays_from(variable, one.leaf, one.scope):
+                return False
+    first = found[0][0]
+    return all(
+        one.bounds == first.bounds and one.scope.unit is first.scope.unit for (one,) in found
+    )
 
 
 def _has_one_name(symbol: Symbol, scope: Scope) -> bool:
@@ -97,10 +176,9 @@ def _deallocates(what: What) -> bool:
     return isinstance(what, Allocation) and what.kind == "deallocate"
 
 
-def _actions(located: Located) -> list[What]:
-    return [
-        what for node in located.unit.body for leaf in leaves(node) for what in actions(leaf.what)
-    ]
+def _actions(located: Located) -> list[tuple[Leaf, What]]:
+    every = (leaf for node in located.unit.body for leaf in leaves(node))
+    return [(leaf, what) for leaf in every for what in actions(leaf.what)]
 
 
 def _may_shape(located: Located, symbol: Symbol, scope: Scope) -> bool:
@@ -110,7 +188,7 @@ def _may_shape(located: Located, symbol: Symbol, scope: Scope) -> bool:
     seen = own.lookup(symbol.name)
     if seen is not None and seen.identity != symbol.identity:
         return False
-    return any(_shapes(what, symbol.name, own) for what in _actions(located))
+    return any(_shapes(what, symbol.name, own) for _, what in _actions(located))
 
 
 def _shapes(what: What, name: str, scope: Scope) -> bool:
@@ -132,6 +210,7 @@ def _shapes(what: What, name: str, scope: Scope) -> bool:
         and part.args is not None
         and any(_is_named(arg, name) for arg in part.args)
         and name_kind(part.name, True, scope) not in _NO_SHAPE
+        and _may_allocate(part, scope)
         for expr in expressions_of(what)
         for part in walk(expr)
     )
@@ -166,9 +245,18 @@ def _may_allocate(procedure: Expr, scope: Scope) -> bool:
     symbol = scope.lookup(procedure.name)
     if symbol is not None and symbol.origin is Origin.MPI:
         return False
-    located = procedure_named(procedure, scope)
-    head = None if located is None else located.unit.head
-    if located is None or head is None or not isinstance(head.what, UnitHead):
+    if symbol is not None and "generic" in symbol.attrs:
+        named = () if is_intrinsic(procedure.name) else all_specifics(procedure.name, scope)
+    else:
+        one = procedure_named(procedure, scope)
+        named = () if one is None else (one,)
+    return not named or any(_has_allocatable_dummy(located, scope) for located in named)
+
+
+def _has_allocatable_dummy(located: Located, scope: Scope) -> bool:
+    """Whether a procedure may have an allocatable dummy."""
+    head = located.unit.head
+    if head is None or not isinstance(head.what, UnitHead):
         return True
     callee = scope.scopes.of(located)
     dummies = [callee.lookup(dummy) for dummy in head.what.args]

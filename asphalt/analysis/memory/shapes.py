@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from asphalt.analysis.memory.module_arrays import (
+    ModuleAllocation,
     allocations,
     may_reallocate,
     shaped_here_alone,
 )
+from asphalt.analysis.memory.settled_bounds import stays_from
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.names.constants import is_size
 from asphalt.analysis.names.designators import designator, designator_name, symbol_named
@@ -225,7 +227,7 @@ def _allocated_dims(
     if symbol.origin is Origin.MODULE and name == root:
         if values.changed_unseen(name):
             return None
-        fixed = _always_allocated(symbol, scope)
+        fixed = _always_allocated(symbol, scope, values)
         if fixed is not None:
             return fixed
         if not shaped_here_alone(symbol, scope):
@@ -264,29 +266,71 @@ def _allocated_dims(
     return None
 
 
-def _always_allocated(symbol: Symbol, scope: Scope) -> tuple[Dim, ...] | None:
-    """The constant bounds of the only ALLOCATE of a module array in the program."""
+def _always_allocated(symbol: Symbol, scope: Scope, values: Values) -> tuple[Dim, ...] | None:
+    """The bounds of the only ALLOCATE of a module array in the program, where they are constants or
+    keep their values from then on."""
     found = allocations(symbol, scope)
     if found is None or len(found) != 1:
         return None
-    ((home, args),) = found
-    dims = tuple(dim for arg in args if (dim := _allocated(arg)) is not None)
-    bounds = [b for dim in dims for b in (dim.lower, dim.upper)]
-    if not dims or len(dims) != len(args):
+    (one,) = found
+    dims = tuple(dim for arg in one.bounds if (dim := _allocated(arg)) is not None)
+    bounds = [b for dim in dims for b in (dim.lower, dim.upper) if b is not None]
+    if not dims or len(dims) != len(one.bounds):
         return None
-    if any(b is not None and not _is_constant(b, home) for b in bounds):
+    if all(_is_constant(b, one.scope) for b in bounds):
+        return _constant_dims(dims, one.scope, scope)
+    if not all(_is_settled(b, one, scope, values) for b in bounds):
         return None
-    return _constant_dims(dims, home, scope)
+    return tuple(
+        Dim(dim.kind, _in_scope(dim.lower, one.scope), _in_scope(dim.upper, one.scope))
+        for dim in dims
+    )
+
+
+def _is_settled(bound: Expr, one: ModuleAllocation, scope: Scope, values: Values) -> bool:
+    """Whether a bound of an ALLOCATE is made of constants and of variables of modules that keep
+    their values from there on, and ``scope`` has them under the same names."""
+    for part in walk(bound):
+        match part:
+            case Lit() | Op(op="+" | "-" | "*" | "/" | "()"):
+                continue
+            case Ref(name=name, args=None):
+                there, here = one.scope.lookup(name), scope.lookup(name)
+                if constant(part, one.scope) is not None:
+                    continue
+                if there is None or here is None or there.identity != here.identity:
+                    return False
+                if there.origin is here.origin is Origin.PARAMETER:
+                    continue
+                if values.changed_unseen(name) or not stays_from(there, one.leaf, one.scope):
+                    return False
+            case _:
+                return False
+    return True
+
+
+def _in_scope(bound: Expr | None, home: Scope) -> Expr | None:
+    """A bound with numbers for the named constants."""
+
+    def change(part: Expr) -> Expr:
+        match part:
+            case Op(operands=operands):
+                return replace(part, operands=tuple(map(change, operands)))
+            case Ref(args=None) if (value := constant(part, home)) is not None:
+                return Lit("integer", str(value))
+        return part
+
+    return None if bound is None else change(bound)
 
 
 def _always_begins(symbol: Symbol, dimension: int, scope: Scope) -> int | None:
     """The lower bound that every ALLOCATE of a module array gives to a dimension."""
     lowers: set[int | None] = set()
-    for home, args in allocations(symbol, scope) or ():
-        dim = _allocated(args[dimension]) if dimension < len(args) else None
+    for one in allocations(symbol, scope) or ():
+        dim = _allocated(one.bounds[dimension]) if dimension < len(one.bounds) else None
         if dim is None:
             return None
-        lowers.add(1 if dim.lower is None else constant(dim.lower, home))
+        lowers.add(1 if dim.lower is None else constant(dim.lower, one.scope))
     return lowers.pop() if len(lowers) == 1 else None
 
 

@@ -31,7 +31,7 @@ from asphalt.analysis.names.symbol import Origin as Origin
 from asphalt.analysis.names.symbol import Symbol as Symbol
 from asphalt.analysis.names.symbol import Text as Text
 from asphalt.config.limits import CONSTANTS, HEADER
-from asphalt.ir.expr import Arg, Ref
+from asphalt.ir.expr import Ref
 from asphalt.ir.program import Located, Program
 from asphalt.ir.stmt import (
     Call,
@@ -40,7 +40,7 @@ from asphalt.ir.stmt import (
     TypeSpec,
     Use,
 )
-from asphalt.ir.tree import Node, leaves
+from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.support.may_must import MayMustAnswer
 
 
@@ -68,10 +68,10 @@ class Scopes:
         self.any_sizes = any_sizes
         self.asked = asked
         self.own_procedures: dict[str, bool] = {}  # whether an mpi_ name is the user's own
-        # the bounds in each ALLOCATE of module arrays, with the unit that it stands in
-        self.allocations: dict[
-            tuple[str, str, str], tuple[tuple[Scope, tuple[Arg, ...]], ...] | None
-        ] = {}
+        # each ALLOCATE of module arrays
+        self.allocations: dict[tuple[str, str, str], tuple[object, ...] | None] = {}
+        # whether an ALLOCATE is behind all definitions of a variable; the statement is kept, too
+        self.settled: dict[tuple[int, tuple[str, str, str]], tuple[Leaf, bool]] = {}
         self._by_unit: dict[int, Scope] = {}
         self._modules: dict[str, Scope | None] = {}
 
