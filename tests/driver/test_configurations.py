@@ -460,3 +460,20 @@ def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "main.F90").unlink()
     after = changed(outcome(tmp_path, ["all"], ["HAVE_MPI"], halo_F90=HALO))
     assert not outcome(tmp_path, ["all"], ["HAVE_MPI"], halo_F90=after).changes
+
+
+@pytest.mark.parametrize("directive", ["!$omp parallel do private(p, i)", "!dir$ nounroll"])
+def test_a_directive_alone_is_a_choice(tmp_path: Path, directive: str) -> None:
+    chosen = f"#ifdef THREADS\n  {directive}\n#endif\n  do z = 1, nz\n"
+    text = EXCHANGE.replace("  do z = 1, nz\n", chosen)
+    after = changed(outcome(tmp_path, ["prepush"], ["HAVE_MPI"], main_F90=text))
+    assert after != text
+    threads = ["HAVE_MPI", "THREADS"]
+    assert preprocessed(after, threads) == preprocessed(text, threads)
+
+
+def test_a_comment_alone_is_none(tmp_path: Path) -> None:
+    chosen = "#ifdef THREADS\n  ! one thread for each plane\n#endif\n  do z = 1, nz\n"
+    text = EXCHANGE.replace("  do z = 1, nz\n", chosen)
+    after = changed(outcome(tmp_path, ["prepush"], ["HAVE_MPI"], main_F90=text))
+    assert "THREADS)" not in after

@@ -23,6 +23,8 @@ _ONE_DEFINED = re.compile(r"\(*(!?)\(*defined\((\w+)\)\)*\Z")
 _COMMENT = re.compile(r"/\*.*?\*/", re.S)
 _INCLUDED = re.compile(r'["<]([^">]*)[">]')
 _WORD = re.compile(r"[a-z_]\w*")
+_SENTINEL = re.compile(r"!\w*\$")
+_INCLUDES = re.compile(r"#\s*include\b")
 _BRANCH = "asphalt_branch"
 
 
@@ -32,7 +34,7 @@ class Conditional:
 
     ``tests``: those that were made, in their order: the last one holds unless no branch or the
     ``#else`` was taken.  ``dead``: the folded words of the lines in it that are removed.  ``code``:
-    whether a branch holds more than comments and definitions of macros.
+    whether a branch holds more than comments and definitions of macros: directives are more.
     """
 
     first: int
@@ -294,14 +296,17 @@ class _Reading:
             return
         inside = range(here.first + 1, last)
         texts = [self.lines[number - 1].strip() for number in inside]
-        code = any(t and t[0] != "!" and (t[0] != "#" or _includes(t)) for t in texts)
+        code = any(map(_is_compiled, texts))
         words = (_WORD.findall(self.lines[n - 1].lower()) for n in inside if n in self.dead)
         dead = frozenset(word for line in words for word in line)
         self.found.append(Conditional(here.first, last, tuple(here.tests), dead, code))
 
 
-def _includes(line: str) -> bool:
-    return re.match(r"#\s*include\b", line) is not None
+def _is_compiled(line: str) -> bool:
+    """Whether a line is a statement, a directive of a compiler or of OpenMP, or included text."""
+    if line.startswith("!"):
+        return _SENTINEL.match(line) is not None
+    return bool(line) and (not line.startswith("#") or _INCLUDES.match(line) is not None)
 
 
 def macro_lines(lines: Sequence[str]) -> Iterator[MacroLine]:
