@@ -74,6 +74,9 @@ class Program(Protocol):
     def foreign_files_with(self, name: str) -> tuple[str, ...]:
         """The files of other languages that contain the identifier ``name``, in any case."""
 
+    def text(self, path: str) -> str:
+        """The text of a file of the tree, of whatever language, in lower case; '' for others."""
+
     def mentions(self, name: str) -> tuple[Located, ...]:
         """Every unit whose own statements contain the identifier ``name`` (comments and strings
         do not count; the unit that defines it does not count for its own head and end).  A file

@@ -132,6 +132,13 @@ def test_a_whole_program_needs_no_assumption(tmp_path: Path) -> None:
 
 _HANDLER = "subroutine h\n  use mpi\n  call MPI_Comm_set_errhandler(MPI_COMM_WORLD, {}, i)\nend\n"
 _IN_C = "void quiet(void) { MPI_Errhandler_set(MPI_COMM_WORLD, MPI_ERRORS_RETURN); }\n"
+_FATAL_IN_C = _IN_C.replace("RETURN", "ARE_FATAL")
+_UNREAD = """\
+subroutine cannot_be_read
+  end do
+  call MPI_Comm_set_errhandler(MPI_COMM_WORLD, &
+                               MPI_ERRORS_ARE_FATAL, ierr)
+"""
 
 
 @pytest.mark.parametrize(
@@ -145,6 +152,10 @@ _IN_C = "void quiet(void) { MPI_Errhandler_set(MPI_COMM_WORLD, MPI_ERRORS_RETURN
         },
         {"handler.c": _IN_C},
         {"handler.c": _IN_C.replace("Errhandler_set", "Comm_set_errhandler")},
+        {"handler.c": _FATAL_IN_C + _IN_C},
+        {"handler.c": _FATAL_IN_C.replace("FATAL", "FATAL + 0")},
+        {"handler.c": "int (*set)() = MPI_Errhandler_set;\n" + _FATAL_IN_C},
+        {"handler.F90": _UNREAD + "  include 'more.inc'\nend\n", "more.inc": "  x = 1\n"},
     ],
 )
 def test_it_is_rejected_where_a_handler_is_set(more: dict[str, str], tmp_path: Path) -> None:
@@ -155,8 +166,17 @@ def test_it_is_rejected_where_a_handler_is_set(more: dict[str, str], tmp_path: P
         assert next(iter(more)) in report.message
 
 
-def test_handlers_that_end_the_program_are_no_obstacle(tmp_path: Path) -> None:
-    fatal = {"handler.f90": _HANDLER.format("MPI_Errors_are_fatal")}
+@pytest.mark.parametrize(
+    "fatal",
+    [
+        {"handler.f90": _HANDLER.format("MPI_Errors_are_fatal")},
+        {"handler.c": _FATAL_IN_C},
+        {"handler.F90": _UNREAD + "end\n"},
+    ],
+)
+def test_handlers_that_end_the_program_are_no_obstacle(
+    fatal: dict[str, str], tmp_path: Path
+) -> None:
     whole = {"work.f90": _work(_SENDRECV), "main.f90": _MAIN, "abort.f90": _ABORT}
     (report,) = _reports(tmp_path, {**whole, **fatal})
     assert (report.verdict, report.assumptions) == ("proved", ())

@@ -48,6 +48,9 @@ class FortranProgram:
     def foreign_files_with(self, name: str) -> tuple[str, ...]:
         return ()
 
+    def text(self, path: str) -> str:
+        return ""
+
     def defines(self, name: str) -> bool:
         kinds = ("subroutine", "function")
         return any(

@@ -49,6 +49,9 @@ class IrProgram:
     def foreign_files_with(self, name: str) -> tuple[str, ...]:
         return ()
 
+    def text(self, path: str) -> str:
+        return ""
+
     def defines(self, name: str) -> bool:
         return self.external(name) is not None
 

@@ -10,6 +10,7 @@ generalized request) return codes of their own: nothing is known of these codes.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 
@@ -29,6 +30,8 @@ _OWN_CODES = frozenset({"mpi_buffer_detach"})  # Open MPI 4.1: an error that is 
 _FATAL = ("mpi_errors_are_fatal", "mpi_errors_abort")
 _CALLED_UNSEEN = ("final", "formatted", "unformatted")
 _IO = ("read(", "write(")
+_ARGUMENTS = re.compile(r"\s*\(([^()]*)\)")
+_BLANK = re.compile(r"[\s&]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,9 @@ def _doubt(effects: Effects) -> Doubt | None:
     for procedure in _with_other_codes():
         for name in (procedure.name, f"p{procedure.name}"):
             for place in program.mentions(name):
+                text = program.text(place.path) if place.is_unread else ""
+                if _text_sets_fatal_handlers(text, name) and "include" not in text:
+                    continue
                 if place.chain[0].name not in RUNTIME_MODULES:
                     line = _line_with(name, place, effects.scopes.of(place))
                     if line is not None:
@@ -74,7 +80,8 @@ def _doubt(effects: Effects) -> Doubt | None:
                         why = f"{place.path}{does} {procedure.spelled}"
                         return Doubt(why, lifted=False)
             for path in program.foreign_files_with(name):
-                return Doubt(f"{path} names {procedure.spelled}", lifted=False)
+                if not _text_sets_fatal_handlers(program.text(path), name):
+                    return Doubt(f"{path} names {procedure.spelled}", lifted=False)
     binding = binding_without_name(program)
     if binding is not None:
         return Doubt(f"{binding} defines what is called without its name", lifted=True)
@@ -122,6 +129,22 @@ def binding_without_name(program: Program) -> str | None:
             if (line := _line_that_binds(place)) is not None:
                 return f"{place.path}:{line}"
     return None
+
+
+def _text_sets_fatal_handlers(text: str, name: str) -> bool:
+    """Whether a text that is not analysed, of whatever language, holds the name of a procedure
+    only where it calls it to set a predefined error handler that ends the program."""
+    found = [match.end() for match in re.finditer(rf"(?<!\w){name}(?!\w)", text)]
+    return bool(found) and all(_has_fatal_argument(text[end:]) for end in found)
+
+
+def _has_fatal_argument(text: str) -> bool:
+    """Whether a list of arguments follows, one of which is such an error handler."""
+    list_of = _ARGUMENTS.match(text)
+    if list_of is None:
+        return False
+    handlers = [one for one in _BLANK.sub("", list_of[1]).split(",") if "mpi_err" in one]
+    return len(handlers) == 1 and handlers[0] in _FATAL
 
 
 def _line_that_binds(located: Located) -> int | None:

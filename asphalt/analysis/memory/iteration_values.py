@@ -39,8 +39,8 @@ def _value(ref: Ref, at: Leaf, values: Values, depth: int) -> Expr | None:
     if not isinstance(what.target, Ref) or what.target.args is not None:
         return None
     around = [loop_variable(loop) for loop in values.loops_around(leaf)]
-    if not around or not is_integer(what.value, values.scope):
-        return None  # outside of loops, forward substitution knows it
+    if not is_integer(what.value, values.scope):
+        return None
     given = written_out(what.value, leaf, values, depth - 1)
     if ref.name in names_in(given):
         return None

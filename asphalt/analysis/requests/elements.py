@@ -190,6 +190,20 @@ class RequestElements:
         fixed = start.count is None and other.count is None and low is not None
         return True if fixed and low == high else None
 
+    def distance(self, start: Operation, other: Operation) -> Poly | None:
+        """How many elements the request of another start is behind that of a start; None: it may
+        change, or they do not have one request each of one array."""
+        if start.storage is None or start.storage != other.storage:
+            return None
+        if start.first is None or other.first is None:
+            return None
+        if start.count is not None or other.count is not None:
+            return None
+        region = self._region(start, start, other)
+        low = region.value_at(start.first, start.leaf, ())
+        high = region.value_at(other.first, other.leaf, ())
+        return None if low is None or high is None else high - low
+
     def repeated(self, start: Operation, loops: tuple[Do, ...]) -> bool | None:
         """Whether a start in some loops uses a request again in a later iteration of one."""
         if start.storage is None:

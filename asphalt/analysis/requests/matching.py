@@ -31,7 +31,7 @@ from asphalt.analysis.requests.local import OwnRequests
 from asphalt.analysis.requests.lost import Losses
 from asphalt.analysis.requests.operations import Does, Operation, operations
 from asphalt.analysis.requests.partial import PartialRequests
-from asphalt.analysis.requests.present_values import alone_complete_now, differ_now
+from asphalt.analysis.requests.present_values import alone_complete_now, is_not_zero_now
 from asphalt.ir.expr import root_name
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Do, Leaf
@@ -277,8 +277,9 @@ class _Matcher:
                 same = self._in_a_later_iteration(start, sure)
             else:
                 same = self.elements.same_request(start, other)
-                if same is None and alone and differ_now(self.values, start, other):
-                    same = False
+                if same is None and alone:
+                    distance = self.elements.distance(start, other)
+                    same = False if is_not_zero_now(self.values, distance) else None
             if same is not False:
                 (certain if same else perhaps).add(other.point)
         return frozenset(certain), frozenset(perhaps)

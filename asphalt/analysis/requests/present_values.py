@@ -20,11 +20,10 @@ from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.ir.expr import Expr, Lit
 
 
-def differ_now(values: Values, one: Operation, other: Operation) -> bool:
-    """Whether two starts have different elements of one array, by the present values of named
+def is_not_zero_now(values: Values, distance: Poly | None) -> bool:
+    """Whether a difference of subscripts is another number than 0, by the present values of named
     constants."""
-    first, second = _element_now(values, one), _element_now(values, other)
-    return first is not None and second is not None and first != second
+    return distance is not None and _now(values, distance) not in (None, 0)
 
 
 def alone_complete_now(values: Values, start: Operation, ends: Sequence[Operation]) -> bool:

@@ -240,6 +240,13 @@ class Tree:
         """The C and C++ files that contain an identifier, in any case."""
         return self._foreign.containing(name)
 
+    def text(self, path: str) -> str:
+        """The text of a file of the tree, in lower case; '' for others."""
+        content = self._reader.contents.get(path) if path in self._reader.entries else None
+        if content is None:
+            return self._foreign.texts().get(path, "")
+        return content.decode("latin-1").lower()
+
     def contained(self, host: Located, name: str) -> Located | None:
         """The module procedure or internal procedure ``name`` of ``host``."""
         found = [unit for unit in host.unit.contained if unit.name == name]

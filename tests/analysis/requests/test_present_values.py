@@ -17,7 +17,7 @@ subroutine unit(p, q)
   implicit none
   integer, intent(in) :: p, q
   integer, parameter :: west = 1, east = 2, left = 1, sides = 2
-  integer :: r(4), kept, ierr
+  integer :: r(4), kept, at, ierr
   real :: b(100)
 {body}
 end subroutine unit
@@ -42,6 +42,7 @@ def answers(body: str) -> tuple[Match, ...]:
     return matching(scope, values, ReachingDefinitions(scope, effects))
 
 
+AT_WEST = "at = p + west\n"
 TWO = receive("r(west)") + receive("r(east)")
 
 
@@ -53,6 +54,12 @@ TWO = receive("r(west)") + receive("r(east)")
         receive("r(west)") + receive("r(sides + west)") + wait_all("4"),
         TWO + f"if (p > 1) then\n{wait_all('2')}else\n{wait_all('2')}end if\n",
         TWO + wait_all("1", "r(west)") + wait_all("1", "r(east)"),
+        AT_WEST
+        + receive("r(at)")
+        + "at = p + east\n"
+        + receive("r(at)")
+        + wait_all("1", "r(at)")
+        + wait_all("1", "r(p + west)"),
     ],
 )
 def test_different_constants_are_different_requests(body: str) -> None:
@@ -65,6 +72,15 @@ def test_different_constants_are_different_requests(body: str) -> None:
     [
         # two names of one number
         (receive("r(west)") + receive("r(left)") + wait_all("2"), "line 9 may use the same"),
+        # the second one may not be set anew
+        (
+            AT_WEST
+            + receive("r(at)")
+            + "if (q > 1) at = p + east\n"
+            + receive("r(at)")
+            + wait_all("4"),
+            "line 11 may use the same",
+        ),
         # arguments may be equal, and outside of what is completed
         (receive("r(p)") + receive("r(q)") + wait_all("4"), "line 9 may use the same"),
         # with other values, the other call completes one that is completed here now
