@@ -16,7 +16,7 @@ from functools import cached_property, partial
 
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT, ControlFlow, Point, PointRole
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
-from asphalt.analysis.directives.directives import SENTINEL
+from asphalt.analysis.data_flow.single_variables import is_single
 from asphalt.analysis.effects.error_handlers import SUCCESS, is_of_file
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import Effect, EffectKind, NameKind
@@ -40,9 +40,8 @@ from asphalt.ir.expr import (
     walk,
 )
 from asphalt.ir.program import Located
-from asphalt.ir.source import Trivia, TriviaKind
-from asphalt.ir.stmt import ArmHead, Assign, Call, Guarded, Plain, UnitHead
-from asphalt.ir.tree import Leaf, leaves
+from asphalt.ir.stmt import ArmHead, Assign, Call, Guarded, UnitHead
+from asphalt.ir.tree import Leaf
 from asphalt.support.three_valued import truth
 
 Codes = frozenset[str]
@@ -123,16 +122,6 @@ class ErrorCodeFlow:
     def decides(self) -> bool:
         """Whether some condition is constant, or some call does nothing."""
         return self._may_decide and self._decides
-
-    @cached_property
-    def _is_plain(self) -> bool:
-        """Whether a variable is one object in the whole unit: results of ENTRY statements share
-        storage, and directives may give threads variables of their own."""
-        return not any(
-            any(_is_for_threads(trivia) for trivia in leaf.lead)
-            or (isinstance(leaf.what, Plain) and leaf.what.keyword == "entry")
-            for leaf in leaves(self.scope.unit)
-        )
 
     @cached_property
     def _may_decide(self) -> bool:
@@ -389,7 +378,7 @@ class ErrorCodeFlow:
     def is_code(self, variable: Ref) -> bool:
         """Whether a variable is an integer that only statements access, not an MPI operation in
         progress."""
-        if not self._is_plain or not is_code(variable, self.scope):
+        if not is_code(variable, self.scope) or not is_single(variable.name, self.scope):
             return False
         return not self.reaching.accesses.is_lent(self._storage(variable))
 
@@ -423,13 +412,6 @@ def is_code(variable: Ref, scope: Scope) -> bool:
     if symbol.equivalenced or symbol.attrs & _SHARED:
         return False
     return symbol.type is not None and symbol.type.base == "integer"
-
-
-def _is_for_threads(trivia: Trivia) -> bool:
-    """Whether a line may mean something else to a compiler than to asphalt."""
-    if trivia.kind is TriviaKind.DIRECTIVE:
-        return SENTINEL not in trivia.text.lower()
-    return trivia.kind is TriviaKind.CONDITIONAL
 
 
 def _is_return(effect: Effect) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from asphalt.analysis.control_flow.paths import path_witness
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.memory.accesses import ALIASED, Access, EffectKind, Mode, NameKind
 from asphalt.analysis.memory.storage import name_kind, storage_of
@@ -62,11 +63,26 @@ class LoopThreads:
             for point in graph.points:
                 if point.number in inside or point.number in graph.dead:
                     continue
-                if storage in reaching.accesses.at(point.number).used and any(
-                    found.point in inside for found in reaching.at(point.number, storage)
-                ):
-                    yield self._value(name, one)
+                if storage not in reaching.accesses.at(point.number).used:
+                    continue
+                given = [d.point for d in reaching.at(point.number, storage) if d.point in inside]
+                if given:
+                    yield self._unsure(name, given, point.number) or self._value(name, one)
                     break
+
+    def _unsure(self, name: str, given: list[int], use: int) -> str | None:
+        """Which statement may define a variable anew between some definitions and a use, on each
+        path, if only unknown effects leave that open."""
+        reaching, storage = self.facts.reaching, self.facts.names.storage(name)
+        again = reaching.accesses.defining(storage) - {use}
+        way = path_witness(reaching.graph, given, {use}, again - set(given))
+        between = [n for n in sorted(again) if reaching.accesses.footprint(n).effects]
+        if way is not None or not between:
+            return None
+        effect = reaching.accesses.footprint(between[0]).effects[0]
+        line = line_of(effect.leaf)
+        why = f"{effect.kind.value} ({effect.detail})"
+        return f"it is not known whether line {line} defines {name}: it has {why}"
 
     def _value(self, name: str, one: ParallelLoop) -> str:
         line = line_of(one.loop.head)

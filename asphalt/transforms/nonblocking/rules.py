@@ -185,18 +185,18 @@ class Rules:
         assumed: tuple[str, ...],
     ) -> Refused | tuple[tuple[Side, ...], tuple[str, ...], tuple[str, ...]]:
         digits = why_other_digits(self.facts, call)
-        if digits is not None:
-            if not is_predefined_reduction(self.facts, call):
-                return Refused(DIGITS, digits, leaf.span)
-            if not is_accepted_at(BITS, leaf, self.facts):
-                message = f"{COULD}, where {digits},"
-                return Refused(DIGITS, message, leaf.span, lifted_by=BITS.word)
-            assumed = (BITS.word, *assumed)
+        if digits is not None and not is_predefined_reduction(self.facts, call):
+            return Refused(DIGITS, digits, leaf.span)
         if call.operation not in self._together:
             self._together[call.operation] = why_not_together(self.facts, call)
         reason = self._together[call.operation]
         if reason is not None:
             return Refused(ELSEWHERE, reason, leaf.span)
+        if digits is not None:
+            if not is_accepted_at(BITS, leaf, self.facts):
+                message = f"{COULD}, where {digits},"
+                return Refused(DIGITS, message, leaf.span, lifted_by=BITS.word)
+            assumed = (BITS.word, *assumed)
         evidence.append(f"all ranks reach each {call.procedure.spelled} of the program together")
         return sides, tuple(evidence), assumed
 

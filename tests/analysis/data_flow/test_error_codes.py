@@ -95,6 +95,11 @@ def why_not(
 
 _MODULE = {"dummies": "", "declared": "", "used": "\n  use errors"}
 _BEFORE = "  call MPI_Barrier(comm, ierr)"
+_THREADED = """\
+!$omp parallel do if (n > 9) private(k)
+  do k = 1, n
+    b(k) = a(k)
+  end do"""
 _TOLD = """\
   if (code /= MPI_SUCCESS) then
     print *, code
@@ -124,6 +129,12 @@ def _given(body: str, two: str = "if (ierr /= 0) return") -> dict[str, str]:
 
 
 FREE = {
+    "a parallel loop behind": {
+        "two": "if (ierr /= 0) return", "before": _BEFORE, "behind": _THREADED,
+    },
+    "a parallel loop, and a code in a module": {
+        **_MODULE, "two": "if (ierr /= 0) return", "before": _BEFORE, "behind": _THREADED,
+    },
     "the caller reads it": {},
     "it is in a module": _MODULE,
     "it is in a common block": {
@@ -302,6 +313,22 @@ KEPT = {
     "a result has two names": {
         "two": "if (ierr /= 0) return", "before": _BEFORE,
         "behind": "  return\n  entry again(a, b, n, left, right, comm, ierr)",
+    },
+    "threads have one each in a loop": {
+        "two": "if (ierr /= 0) return", "before": _BEFORE,
+        "behind": "!$omp parallel do private(ierr)\ndo k = 1, n\n  ierr = k\n  b(k) = ierr\nend do",
+    },
+    "threads have another variable of a module": {
+        **_MODULE, "two": "if (ierr /= 0) return", "before": _BEFORE,
+        "attribute": " :: other_one\n  !$omp threadprivate(ierr)\n  integer",
+        "behind": _THREADED,
+    },
+    "another module may give it with OpenMP": {
+        "declared": "!$ integer, save :: ierr", "dummies": "", "used": "\n  use errors",
+        "two": "if (ierr /= 0) return", "before": _BEFORE,
+    },
+    "a line is for OpenMP alone": {
+        "two": "if (ierr /= 0) return", "before": _BEFORE, "behind": "!$ do k = 1, 3\n!$ end do",
     },
     "threads have one each": {
         "two": "if (ierr /= 0) return", "before": _BEFORE,

@@ -1,0 +1,48 @@
+"""Why nothing is known about the order of statements beside parallel loops."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asphalt.analysis.dependence.threads import LoopThreads
+from support.stepping import Stepped
+
+_UNIT = """\
+subroutine work(a, b, n)
+{used}  implicit none
+  integer, intent(in) :: n
+  real, intent(inout) :: a(n), b(n)
+  integer :: i, k
+  !$omp parallel do private(k)
+  do i = 1, n
+    k = i + 1
+    a(i) = k
+  end do
+{behind}
+end subroutine work
+"""
+_AGAIN = "  do i = 1, n\n    k = i*2\n    b(i) = k\n  end do"
+
+
+@pytest.mark.parametrize(
+    ("used", "behind", "expected"),
+    [
+        ("", _AGAIN, None),
+        ("", "  b(1) = k", "k has another value behind the parallel loop in line 7 with OpenMP"),
+        ("", f"  if (n > 2) k = 1\n{_AGAIN.replace('k = i*2', 'b(i) = k')}", "k has another value"),
+        (
+            "  use unseen\n",  # it may define the operator, or the assignment
+            _AGAIN.replace("i*2", "w(i)*2"),
+            "it is not known whether line 13 defines k: it has a call with unknown effects",
+        ),
+    ],
+)
+def test_what_threads_leave_behind(
+    used: str, behind: str, expected: str | None, tmp_path: Path
+) -> None:
+    text = _UNIT.format(used=used, behind=behind)
+    (facts,) = Stepped.of(tmp_path, {"work.f90": text}).facts()
+    found = LoopThreads(facts).unclear
+    assert (found is None) if expected is None else (found or "").startswith(expected), found
