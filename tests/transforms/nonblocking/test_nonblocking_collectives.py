@@ -223,6 +223,12 @@ def test_a_call_that_is_not_compiled_here(tmp_path: Path) -> None:
     assert optimised(tmp_path, text).content is None
 
 
+def test_no_assumption_is_suggested_that_is_not_enough(tmp_path: Path) -> None:
+    somewhere = f"  if (me == 0) then\n  {reduction('MPI_SUM')}  end if\n{work('b')}"
+    found = refusals(tmp_path, program(somewhere))
+    assert [(one.code.id, one.lifted_by) for one in found] == [("ASP024", None)]
+
+
 @pytest.mark.parametrize(
     ("call", "accepted", "split"),
     [
