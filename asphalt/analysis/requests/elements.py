@@ -115,6 +115,12 @@ class RequestElements:
         """The number that an expression is at an operation, whenever it is executed."""
         return self.values.polynomial(expr, at.leaf).value
 
+    def numbers(self, operation: Operation) -> range | None:
+        """The subscripts of the requests of an operation; None: they are no constants."""
+        first = None if operation.first is None else self._number(operation.first, operation)
+        count = 1 if operation.count is None else self._number(operation.count, operation)
+        return None if first is None or count is None else range(first, first + count)
+
     def _is_one_of(self, start: Operation, completion: Operation) -> bool | None:
         """Whether a completion with constant subscripts has a single request with a constant
         subscript; None: they are not such."""

@@ -8,6 +8,7 @@ the completion passes a start of the unit after anything else that may define th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 from asphalt.analysis.control_flow.paths import leads_to
@@ -82,8 +83,8 @@ class OwnRequests:
 
     @cached_property
     def _started_here(self) -> frozenset[int]:
-        """The completions of single requests of modules that every path reaches from a start of the
-        same request without another possible definition of it.
+        """The completions of requests of modules that every path reaches from a start of each of
+        the same requests without another possible definition of it.
 
         The effects of those already found are known; the search is repeated until it finds no more.
         """
@@ -98,8 +99,10 @@ class OwnRequests:
         return found
 
     def _is_of_module(self, operation: Operation) -> bool:
-        """Whether an operation completes one request, in a plain module variable."""
-        if operation.does is not Does.COMPLETE or operation.count is not None:
+        """Whether an operation completes one request, or as many as a constant says, in a plain
+        module variable."""
+        counted = operation.count is None or self._elements.numbers(operation) is not None
+        if operation.does is not Does.COMPLETE or not counted:
             return False
         name = _designator(operation)
         symbol = None if name is None else self.scope.lookup(name)
@@ -119,23 +122,30 @@ class OwnRequests:
         return frozenset(id(o.leaf) for o in left if self._is_started(o, known, facts))
 
     def _is_started(self, end: Operation, known: frozenset[int], facts: BranchFacts) -> bool:
-        starts = {
-            other.point
-            for other in self.operations.values()
-            if other.does is Does.START
-            and other.count is None
-            and self._elements.completed_at(other, end)[0]
-        }
-        if not starts or end.root is None:
+        if end.root is None:
             return False
+        starts = [o for o in self.operations.values() if o.does is Does.START and o.count is None]
+        points = {other.point for other in starts}
         others = {
             definition.point
             for definition in self.reaching.definitions(end.root)
-            if definition.point not in starts
+            if definition.point not in points
             and (definition.leaf is None or self._may_give(definition.leaf, end, known))
         }
         excluded = facts.excluded_before(end.point)
-        return not leads_to(self.reaching.graph, others, end.point, starts, excluded)
+        return all(
+            of and not leads_to(self.reaching.graph, others, end.point, of, excluded)
+            for of in self._starts_of_each(end, starts)
+        )
+
+    def _starts_of_each(self, end: Operation, starts: list[Operation]) -> Iterator[set[int]]:
+        """For each request of a completion the points that start an operation with it."""
+        if end.count is None:
+            yield {o.point for o in starts if self._elements.completed_at(o, end)[0]}
+            return
+        same = [o for o in starts if o.storage == end.storage]
+        for number in self._elements.numbers(end) or ():
+            yield {o.point for o in same if self._elements.numbers(o) == range(number, number + 1)}
 
     def _may_give(self, leaf: Leaf, end: Operation, known: frozenset[int]) -> bool:
         """Whether a statement may define a request other than by a start in the unit."""
