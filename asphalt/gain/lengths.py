@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from asphalt.analysis.cost.trip_counts import loop_trips
 from asphalt.analysis.cost.types import Surroundings
 from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.dependence.loop_counters import with_values
 from asphalt.analysis.memory.accesses import ALIASED, Access
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.messages.messages import Messages, Way
@@ -34,6 +35,7 @@ _UNKNOWN = Amount.of(1.0, 1)
 
 def elements(count: Expr, leaf: Leaf, call: MpiCall, facts: UnitFacts) -> Amount:
     """The elements that a message of a call is taken to have."""
+    count = with_values(count, leaf, facts)
     own = amount(count, facts.scope)
     if not _is_open(count, own):
         return own
@@ -67,8 +69,9 @@ def _sent(receive: MpiCall, facts: UnitFacts) -> Amount | None:
         counts = [a for p, a in call.bound() if p.is_count and not p.array]
         if not counts:
             return None
-        own = amount(counts[0], facts.scope)
-        if _is_open(counts[0], own):
+        count = with_values(counts[0], leaf, facts)
+        own = amount(count, facts.scope)
+        if _is_open(count, own):
             known = _accessed(leaf, call, facts, writes=True)
             if known is None:
                 return None

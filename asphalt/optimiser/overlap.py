@@ -176,8 +176,9 @@ class Overlap:
         new = wide.steps[len(state.steps) :]
         if all(step.transformation != Pass.FISSION for step in new):
             return self._all_divided(wide, dividings)
-        whole = self.shop.closure(state, (code_motion.TRANSFORMATION,))
-        whole, wide = (self._all_divided(one, dividings) for one in (whole, wide))
+        moving = (code_motion.TRANSFORMATION,)
+        whole = self._all_divided(self.shop.closure(state, moving), dividings, moving)
+        wide = self._all_divided(wide, dividings)
         before, *after = (self.shop.price(s.tree) for s in (state, whole, wide))
         if after[1].gains(after[0]) and not after[0].gains(before):
             return wide
@@ -188,9 +189,15 @@ class Overlap:
         split = [step for step in new if step.transformation == Pass.FISSION]
         return with_dropped(whole, *together_not_kept(self.shop, split, (after[0], after[1])))
 
-    def _all_divided(self, state: UnitState, dividings: Sequence[Transformation]) -> UnitState:
+    def _all_divided(
+        self,
+        state: UnitState,
+        dividings: Sequence[Transformation],
+        filling: Sequence[Transformation] = PHASES[Phase.WINDOWS],
+    ) -> UnitState:
+        """The state with what gains of ``dividings``; ``filling``: what fills the windows then."""
         for dividing in dividings:
-            state = self._divided(state, dividing)
+            state = self._divided(state, dividing, filling)
         return self._shared(state) if dividings else state
 
     def _shared(self, state: UnitState) -> UnitState:
@@ -249,7 +256,9 @@ class Overlap:
             split.append(Transfer(one.line, one.operation, len(one.sides), one.assumed))
         return replace(state, split=tuple(split))
 
-    def _divided(self, state: UnitState, dividing: Transformation) -> UnitState:
+    def _divided(
+        self, state: UnitState, dividing: Transformation, filling: Sequence[Transformation]
+    ) -> UnitState:
         """Waits or nests divided wherever the window of a transfer gets more work by it."""
         tried: set[tuple[str, ...]] = set()
         while dividing.name in self.shop.passes and len(state.steps) < MOST_STEPS:
@@ -263,7 +272,7 @@ class Overlap:
             tried.add(step.text)
             before = work_in_windows(facts)
             made = self.shop.applied(state, facts, dividing, step)
-            more = self.shop.closure(made, PHASES[Phase.WINDOWS])
+            more = self.shop.closure(made, filling)
             after = work_in_windows(self.shop.facts(more.tree))
             filled = any(count > before.get(request, 0) for request, count in after.items())
             prices = (self.shop.price(state.tree), self.shop.price(more.tree)) if filled else None

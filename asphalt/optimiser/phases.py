@@ -27,7 +27,12 @@ from asphalt.transforms.loops import (
     splitting,
     unrolling,
 )
-from asphalt.transforms.motion import branch_copies, code_motion, later_receives
+from asphalt.transforms.motion import (
+    branch_copies,
+    code_motion,
+    counted_starts,
+    later_receives,
+)
 from asphalt.transforms.nonblocking import nonblocking, single_waits
 from asphalt.transforms.rewriting.step import Phase, Transformation
 from asphalt.transforms.tiling import pipelining, segmentation
@@ -46,6 +51,7 @@ TRANSFORMATIONS: tuple[Transformation, ...] = (
     branch_fission.TRANSFORMATION,
     code_motion.TRANSFORMATION,
     single_waits.TRANSFORMATION,
+    counted_starts.TRANSFORMATION,
     branch_copies.TRANSFORMATION,
     splitting.TRANSFORMATION,
     peeling.TRANSFORMATION,

@@ -112,6 +112,53 @@ def test_what_a_wait_completes_is_not_known(tmp_path: Path, text: str) -> None:
     assert _completed(tmp_path, text) is None
 
 
+ZERO = START.replace("request(1)", "request(0)").replace("(b", "(c")
+ALL = "call MPI_Waitall(3, request, MPI_STATUSES_IGNORE, ierr)"
+TWO = "call MPI_Waitall(2, request(0), MPI_STATUSES_IGNORE, ierr)"
+
+
+def _all_completed(tmp_path: Path, text: str) -> list[str] | None:
+    """The starts of what the first wait for several requests completes."""
+    stepped = Stepped.of(tmp_path, {"shared.f90": MODULE, "unit.f90": UNIT.format(text=text)})
+    facts = next(facts for facts in stepped.facts() if facts.unit.name == "unit")
+    messages = Messages(facts)
+    calls = messages.own_calls()
+    wait = next(leaf for leaf, call in calls if call.operation == "mpi_waitall")
+    found = messages.completed_by(wait)
+    return None if found is None else [match.leaf.body or "" for match in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "started"),
+    [
+        (f"{START}\n{OTHER}\n{ZERO}\n{ALL}", [START, OTHER, ZERO]),
+        (f"{START}\n{ZERO}\n{TWO}", [START, ZERO]),
+        (
+            f"if (wanted(1)) then\n{ZERO}\n{START}\nend if\nif (wanted(1)) then\n{TWO}\nend if",
+            [ZERO, START],
+        ),
+    ],
+)
+def test_a_wait_for_several_requests(tmp_path: Path, text: str, started: list[str]) -> None:
+    assert _all_completed(tmp_path, text) == started
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{START}\n{OTHER}\n{ALL}",  # a caller may have started one
+        f"{START}\nif (yes) then\n{ZERO}\nend if\n{TWO}",
+        f"{START}\n{ZERO}\ncall elsewhere()\n{TWO}",
+        f"{START}\n{ZERO}\n{ALL}",
+        f"{START}\n{ZERO}\ncall MPI_Waitall(n, request, MPI_STATUSES_IGNORE, ierr)",
+        f"{START}\n{ZERO.replace('(0)', '(k)')}\n{TWO}",
+        f"{START}\n{START}\n{TWO}",
+    ],
+)
+def test_not_all_of_several_requests_were_started_here(tmp_path: Path, text: str) -> None:
+    assert _all_completed(tmp_path, text) is None
+
+
 def test_what_is_received_may_be_the_condition(tmp_path: Path) -> None:
     """A wait between both tests may change what they read."""
     own = "call MPI_Irecv(wanted, 3, MPI_LOGICAL, 0, 2, comm, request(-1), ierr)"
