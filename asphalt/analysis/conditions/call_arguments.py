@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from asphalt.analysis.call_graph.definitions import is_user_function
 from asphalt.analysis.control_flow.graph import ENTRY
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant, predefined_type
 from asphalt.analysis.mpi.datatypes import PredefinedType
 from asphalt.analysis.names.constants import constant, element_bytes
+from asphalt.analysis.names.designators import designator_name, spelled_designator, symbol_named
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.names.symbol import Symbol
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr
 from asphalt.analysis.verdicts.verdict import Code, Refused
-from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, Section
+from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, Section, walk
 from asphalt.ir.tree import Leaf
 
 OVERLAPPING = Code(
@@ -76,8 +78,8 @@ def _too_long(buffer: str, leaf: Leaf, call: MpiCall, facts: UnitFacts) -> str |
     passed, count, kind = _message(buffer, leaf, call, facts)
     rooted = "root" in call.args and buffer != "buffer"
     at_root = (buffer == "recvbuf") != (call.procedure.name in _ROOTED["sendbuf"])
-    if passed is None or count is None or kind is None or (rooted and at_root):
-        return None
+    if not isinstance(passed, Ref) or count is None or kind is None or (rooted and at_root):
+        return None  # behind a component, there may be others
     if "root" in call.args and not _is_rank(call.args["root"], facts):
         return None  # of an intercommunicator, perhaps
     ends = [call.args[name] for name in ("dest", "source") if name in call.args]
@@ -153,7 +155,7 @@ def _bytes_behind(passed: Ref, symbol: Symbol, leaf: Leaf, facts: UnitFacts) -> 
 
 def _message(
     buffer: str, leaf: Leaf, call: MpiCall, facts: UnitFacts
-) -> tuple[Ref | None, int | None, PredefinedType | None]:
+) -> tuple[Ref | Component | None, int | None, PredefinedType | None]:
     """A buffer of a call, if it is an object with a name, and the constant count and predefined
     type of what it holds."""
     nothing = None, None, None
@@ -163,7 +165,7 @@ def _message(
     count = call.args.get(count_name, call.args.get("count"))
     kind = call.args.get(type_name, call.args.get("datatype"))
     counted = next((p for p in call.procedure.parameters if p.name == count_name), None)
-    if not isinstance(passed, Ref) or mpi_constant(passed, facts.scope) is not None:
+    if not isinstance(passed, Ref | Component) or mpi_constant(passed, facts.scope) is not None:
         return nothing
     if count is None or kind is None or (counted is not None and counted.array):
         return nothing
@@ -174,7 +176,8 @@ def _overlapping(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> str | None:
     """Why the two buffers of a call certainly overlap."""
     sent, many, kind = _message("sendbuf", leaf, call, facts)
     received, more, other = _message("recvbuf", leaf, call, facts)
-    if sent is None or received is None or sent.name != received.name:
+    name = None if sent is None else designator_name(sent)
+    if sent is None or received is None or name is None or name != designator_name(received):
         return None
     if many is None or more is None or many < 1 or more < 1:
         return None
@@ -187,13 +190,16 @@ def _overlapping(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> str | None:
         _is_rank(call.args["root"], facts) and _is_executed_by_all(leaf, facts)
     ):
         return None  # only the root has both buffers
-    symbol = facts.scope.lookup(sent.name)
+    symbol = symbol_named(name, facts.scope)
     if symbol is None or not symbol.origin.is_variable or symbol.attrs & {"external", "pointer"}:
         return None
     if sent.args is not None and symbol.dims is None:
         return None
+    spelled = spelled_designator(sent)
+    if _may_call(sent, facts) or _may_call(received, facts):
+        return None
     if folded_expr(sent) == folded_expr(received):
-        return f"it sends from {sent.spelled} and receives in the same elements"
+        return f"it sends from {spelled} and receives in the same elements"
     starts = [_start(one, symbol, leaf, facts) for one in (sent, received)]
     each = element_bytes(symbol, symbol.home or facts.scope)
     if starts[0] is None or starts[1] is None or each is None:
@@ -203,10 +209,22 @@ def _overlapping(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> str | None:
     distance = (starts[1] - starts[0]).value
     if distance is None or not -more < distance < many:
         return None
-    return f"it sends {many} elements of {sent.spelled} and receives {more} that overlap with them"
+    return f"it sends {many} elements of {spelled} and receives {more} that overlap with them"
 
 
-def _start(passed: Ref, symbol: Symbol, leaf: Leaf, facts: UnitFacts) -> Poly | None:
+def _may_call(passed: Ref | Component, facts: UnitFacts) -> bool:
+    """Whether a subscript may reference a function of the program, which gives another value each
+    time."""
+    parts = (part for arg in passed.args or () for part in walk(arg))
+    return any(
+        isinstance(part, OpaqueExpr)
+        or (isinstance(part, Component) and part.args is not None)
+        or (isinstance(part, Ref) and part.args is not None and is_user_function(part, facts.scope))
+        for part in parts
+    )
+
+
+def _start(passed: Ref | Component, symbol: Symbol, leaf: Leaf, facts: UnitFacts) -> Poly | None:
     """The subscript of the first element of a vector that is passed."""
     if symbol.dims is None or len(symbol.dims) != 1:
         return None
@@ -215,7 +233,7 @@ def _start(passed: Ref, symbol: Symbol, leaf: Leaf, facts: UnitFacts) -> Poly | 
         explicit = symbol.dims[0].kind == "explicit"
         return facts.values.constants(lower) if explicit else None
     (index,) = passed.args
-    if not isinstance(index, Ref | Lit | Op):
+    if not isinstance(index, Ref | Component | Lit | Op):
         return None
     return facts.values.polynomial(index, leaf)
 

@@ -25,6 +25,13 @@ program main
   real(8) :: many(4)
   common /block/ many
   equivalence (first, second)
+  type vector
+    integer :: n
+    real(8) :: x(40)
+    real(8), allocatable :: y(:)
+    real(8), pointer :: p(:)
+  end type vector
+  type(vector) :: u, v, us(4)
   call MPI_Init(ierr)
   call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
@@ -34,6 +41,10 @@ program main
   {call}
   call MPI_Finalize(ierr)
 contains
+  integer function next()
+    n = n + 4
+    next = n
+  end function next
   subroutine called(x)
     real(8) :: x(4)
     call MPI_Bcast(x, 8, MPI_REAL8, 0, MPI_COMM_WORLD, ierr)
@@ -78,6 +89,10 @@ _OVERLAPPING = (
     sendrecv("a", "a"),
     sendrecv("a(5)", "a(2)"),
     sendrecv("box(1, 2)", "box(1, 2)"),
+    sendrecv("u%x", "u%x"),
+    sendrecv("u%x(3)", "u%x"),
+    sendrecv("u%y(n)", "u%y(n + 1)"),
+    f"call MPI_Allgather(u%y(u%n), 4, {_R}, u%y(u%n + 2), 4, {_R}, {_W}, ierr)",
 )
 _APART = (
     gather("a", "b"),
@@ -92,6 +107,13 @@ _APART = (
     sendrecv("a(5)", "a(1)"),
     sendrecv("box(1, 2)", "box(1, 3)"),
     sendrecv("a", "a", "other"),  # it may only receive
+    sendrecv("u%x(5)", "u%x"),
+    sendrecv("u%x", "v%x"),
+    sendrecv("u%x", "u%y"),
+    sendrecv("u%y(2)", "u%y"),  # its lower bound may be anything
+    sendrecv("u%p(2)", "u%p"),
+    sendrecv("us(n)%x", "us(n - 1)%x"),
+    sendrecv("a(next())", "a(next())"),
     sendrecv("a", "a", count="0"),
     sendrecv("a(me + 1)", "a(np)"),
     f"call MPI_Allreduce(MPI_IN_PLACE, a, n, {_R}, MPI_SUM, {_W}, ierr)",
