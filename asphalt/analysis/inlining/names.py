@@ -20,6 +20,7 @@ from asphalt.analysis.inlining.replacement import Renamed, Replacement
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.intrinsic_modules import is_intrinsic_module
+from asphalt.analysis.names.intrinsics import may_be_intrinsic
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.names.resolve import specific_named
 from asphalt.analysis.names.scopes import Absence, Origin, Scope, Symbol
@@ -369,6 +370,9 @@ class InlinedNames:
         plain = symbol is None or not symbol.attrs & {"generic", "procedure", "pointer"}
         unused = name not in self._here and self.caller.visible(name) is Absence.ABSENT
         external = plain and not of_module and not has_interface(name, self.callee)
+        if may_be_intrinsic(name):  # where a unit does not declare it EXTERNAL
+            both = all(one is not None and "external" in one.attrs for one in (symbol, other))
+            external = external and both
         if external and called and (same or (meant is None and unused)):
             return
         if external and same and symbol is not None and other is not None:

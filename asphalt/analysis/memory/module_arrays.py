@@ -22,7 +22,7 @@ from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.references import actions, expressions_of, use_renames
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol, constant
-from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, argument_value, names_in, walk
+from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, Section, argument_value, names_in, walk
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import IO, Allocation, Assign, Call, Guarded, Opaque, Raw, UnitHead, What
 from asphalt.ir.tree import Leaf, leaves
@@ -67,7 +67,8 @@ def allocations(symbol: Symbol, scope: Scope) -> tuple[ModuleAllocation, ...] | 
 
 def _allocations(symbol: Symbol, scope: Scope) -> tuple[ModuleAllocation, ...] | None:
     """The same.  Arrays that are assigned to each other keep their shapes together, if each has one
-    ALLOCATE, and all of these have the same bounds."""
+    ALLOCATE, and all of these have the same bounds: from 1 where one is assigned an expression,
+    whose lower bounds are 1 (F2018 10.2.1.3, 16.9.109)."""
     group = [symbol]
     found: list[tuple[ModuleAllocation, ...]] = []
     for member in group:  # it grows
@@ -76,20 +77,29 @@ def _allocations(symbol: Symbol, scope: Scope) -> tuple[ModuleAllocation, ...] |
             return None
         found.append(own[0])
         group += [one for one in own[1] if all(one.identity != g.identity for g in group)]
+        if own[2] and not all(map(_begins_at_one, (b for one in own[0] for b in one.bounds))):
+            return None
     if len(group) > 1 and not _are_alike(found):
         return None
     return found[0]
 
 
+def _begins_at_one(bound: Arg) -> bool:
+    lower = bound.lower if isinstance(bound, Section) else None
+    return lower is None or (isinstance(lower, Lit) and lower.integer == 1)
+
+
 def _found(
     symbol: Symbol, scope: Scope
-) -> tuple[tuple[ModuleAllocation, ...], list[Symbol]] | None:
-    """Each ALLOCATE of a module array, and the module arrays whose shapes assignments give to it;
-    None: something else than these and DEALLOCATE may change its shape."""
+) -> tuple[tuple[ModuleAllocation, ...], list[Symbol], bool] | None:
+    """Each ALLOCATE of a module array, and the module arrays whose shapes assignments give to it,
+    with whether one of these gives it lower bounds of 1; None: something else than these and
+    DEALLOCATE may change its shape."""
     if symbol.origin is not Origin.MODULE or not _has_one_name(symbol, scope):
         return None
     found: list[ModuleAllocation] = []
     others: list[Symbol] = []
+    from_one = False
     for located in scope.program.mentions(symbol.name):
         if any(use_renames(located, symbol.name)) or _is_hidden(symbol.name, located):
             return None
@@ -105,9 +115,20 @@ def _found(
             given = _shape_givers(what, symbol.name, own)
             if given is not None:
                 others += given
+                from_one = from_one or _gives_bounds_from_one(what, symbol, given)
             elif not _deallocates(what) and _shapes(what, symbol.name, own):
                 return None
-    return tuple(found), others
+    return tuple(found), others, from_one
+
+
+def _gives_bounds_from_one(what: What, symbol: Symbol, given: list[Symbol]) -> bool:
+    """Whether an assignment from some arrays may allocate an array, with lower bounds of 1.
+
+    An array that is an operand itself is allocated, and keeps its bounds.
+    """
+    names_itself = any(one.identity == symbol.identity for one in given)
+    whole = isinstance(what, Assign) and isinstance(what.value, Ref)
+    return bool(given) and not names_itself and not whole
 
 
 def _shape_givers(what: What, name: str, scope: Scope) -> list[Symbol] | None:

@@ -69,6 +69,17 @@ ADDED = words(
 """Procedures that compilers add (the GNU Fortran manual, chapter 9; most of them are in the
 portability library of Intel's compiler, too)."""
 
+_ADDED_BEYOND = words(
+    """
+    access acosd alarm algama and asind atan2d atand besj0 besj1 besjn besy0 besy1 besyn chmod cosd
+    cotan cotand ctime dacosd dasind datan2d datand dbesj0 dbesj1 dbesjn dbesy0 dbesy1 dbesyn dcosd
+    dcotan dcotand derf derfc dfloat dgamma dlgama dsind dtand fget fgetc fnum fput fputc free fseek
+    fstat ftell gerror getgid getuid gmtime ierrno imag imagpart int2 int8 isatty isnan itime kill
+    link lnblnk loc long lshift lstat ltime malloc mclock mclock8 or perror ran realpart rshift
+    secnds short signal sind sizeof stat symlnk tand time time8 ttynam umask xor
+    """
+)
+
 CONSTANT_MACROS = {
     "__file__": "character",
     "__date__": "character",
@@ -91,6 +102,12 @@ def is_intrinsic(name: str) -> bool:
         or name in _PURE_SUBROUTINES
         or name in _EFFECTFUL_SUBROUTINES
     )
+
+
+def may_be_intrinsic(name: str) -> bool:
+    """Whether a compiler may take a folded name for that of an intrinsic procedure, unless the unit
+    declares it EXTERNAL."""
+    return is_intrinsic(name) or name in ADDED or name in _ADDED_BEYOND
 
 
 def is_intrinsic_function(name: str) -> bool:

@@ -199,3 +199,26 @@ def test_a_lower_bound_that_all_allocations_give(second: str, lower: str) -> Non
     found = shape_of("t", unit.scope, unit.values, at)
     assert found is not None
     assert expr_text(found.lower[0].expression()) == lower
+
+
+@pytest.mark.parametrize(
+    ("value", "lower"),
+    [
+        ("w", "0"),
+        ("(w)", "lbound(t,1)"),  # the bounds of an expression begin at 1
+        ("w + 1", "lbound(t,1)"),
+        ("t + w", "0"),  # it is allocated
+        ("1", "0"),
+    ],
+)
+def test_an_assignment_may_allocate_an_array(value: str, lower: str) -> None:
+    module = "module fields\n  real, allocatable :: t(:), w(:)\nend module\n"
+    main = (
+        "program main\n  use fields\n  integer :: n\n  read *, n\n  if (n > 1) allocate (t(0:9))\n"
+        f"  allocate (w(0:9))\n  t = {value}\n  call work\nend program\n"
+    )
+    work = "subroutine work\n  use fields\n  t(3) = 1\nend subroutine\n"
+    unit = Analysed(module + main + work, chain=("work",))
+    found = shape_of("t", unit.scope, unit.values, next(leaves(unit.body[0])))
+    assert found is not None
+    assert expr_text(found.lower[0].expression()) == lower
