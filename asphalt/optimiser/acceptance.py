@@ -6,7 +6,7 @@ loops of the user's source.  After some steps these may stand elsewhere, and oth
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.unit import line_of
@@ -54,9 +54,14 @@ def accepted_now(
     elsewhere: set[int] = set()
     said: set[str] = set()
     kinds: dict[Key, Collection[str]] = {}
+    units: dict[str, list[_UnitLines]] = {}
     for line in _lines(located):
         place = origins.about(tree, line)
-        own = None if place is None else unit_at(given, place)
+        own = None
+        if place is not None:
+            if place.path not in units:
+                units[place.path] = _units_of(given, place.path)
+            own = _innermost(units[place.path], place.line)
         if place is None or own is None:
             elsewhere.add(line)
             continue
@@ -89,9 +94,19 @@ def _lines(located: Located) -> set[int]:
 
 def unit_at(tree: Tree, place: SourceLine) -> Located | None:
     """The innermost unit that a line belongs to."""
-    around = (
-        one
-        for one in tree.units_of(place.path)
-        if line_of(next(leaves(one.unit))) <= place.line <= line_of(one.unit.end)
-    )
+    return _innermost(_units_of(tree, place.path), place.line)
+
+
+_UnitLines = tuple[int, int, Located]
+"""The first and the last line of a unit."""
+
+
+def _units_of(tree: Tree, path: str) -> list[_UnitLines]:
+    return [
+        (line_of(next(leaves(one.unit))), line_of(one.unit.end), one) for one in tree.units_of(path)
+    ]
+
+
+def _innermost(units: Iterable[_UnitLines], line: int) -> Located | None:
+    around = (one for first, last, one in units if first <= line <= last)
     return max(around, key=lambda one: len(one.chain), default=None)

@@ -169,16 +169,28 @@ class Overlap:
     def _widened(
         self, begin: UnitState, state: UnitState, dividings: Sequence[Transformation]
     ) -> UnitState:
-        """The windows filled, also with parts of what ``dividings`` divide.  Branches are split
-        only if windows have more work then and no more transfers stay without, or if nothing else
-        gains."""
+        """The windows filled, also with parts of what ``dividings`` divide."""
         wide = self.shop.closure(state, PHASES[Phase.WINDOWS])
         new = wide.steps[len(state.steps) :]
-        if all(step.transformation != Pass.FISSION for step in new):
-            return self._all_divided(wide, dividings)
-        moving = (code_motion.TRANSFORMATION,)
-        whole = self._all_divided(self.shop.closure(state, moving), dividings, moving)
+        split = [step for step in new if step.transformation == Pass.FISSION]
         wide = self._all_divided(wide, dividings)
+        if split:
+            moving = (code_motion.TRANSFORMATION,)
+            whole = self._all_divided(self.shop.closure(state, moving), dividings, moving)
+            wide = self._better(begin, state, whole, wide, split)
+        return self._shared(wide) if dividings else wide
+
+    def _better(
+        self,
+        begin: UnitState,
+        state: UnitState,
+        whole: UnitState,
+        wide: UnitState,
+        split: Sequence[Done],
+    ) -> UnitState:
+        """The better way to fill the windows of a state: with whole branches, or with those of the
+        steps ``split`` in parts, if windows have more work then and no more transfers stay without,
+        or if nothing else gains."""
         before, *after = (self.shop.price(s.tree) for s in (state, whole, wide))
         if after[1].gains(after[0]) and not after[0].gains(before):
             return wide
@@ -186,7 +198,6 @@ class Overlap:
         idle = [len(self._idle(begin, s)) for s in (whole, wide)]
         if idle[0] > idle[1] or (idle[0] == idle[1] and work[0] < work[1]):
             return wide
-        split = [step for step in new if step.transformation == Pass.FISSION]
         return with_dropped(whole, *together_not_kept(self.shop, split, (after[0], after[1])))
 
     def _all_divided(
@@ -198,7 +209,7 @@ class Overlap:
         """The state with what gains of ``dividings``; ``filling``: what fills the windows then."""
         for dividing in dividings:
             state = self._divided(state, dividing, filling)
-        return self._shared(state) if dividings else state
+        return state
 
     def _shared(self, state: UnitState) -> UnitState:
         """Nests in the window of one transfer cut into parts for later windows, each if that
@@ -207,19 +218,22 @@ class Overlap:
         tried: set[tuple[str, ...]] = set()
         while Pass.SPLITTING in self.shop.passes and len(state.steps) < MOST_STEPS:
             facts = self.shop.facts(state.tree)
-            steps = (f for f in sharing.check(facts) if isinstance(f, Trial))
+            steps = (f for f in sharing.check(facts) if isinstance(f, sharing.Share))
             step = next((s for s in steps if s.text not in tried), None)
             if step is None:
                 break
             tried.add(step.text)
-            made = self.shop.applied(state, facts, sharing.TRANSFORMATION, step)
-            more = self.shop.closure(made, PHASES[Phase.WINDOWS])
-            prices = self.shop.price(state.tree), self.shop.price(more.tree)
-            if prices[1].gains(prices[0]):
-                state = more
-            else:
+            lost = self.shop.lost_shares.get(step.around)
+            if lost is None:
+                made = self.shop.applied(state, facts, sharing.TRANSFORMATION, step)
+                more = self.shop.closure(made, PHASES[Phase.WINDOWS])
+                prices = self.shop.price(state.tree), self.shop.price(more.tree)
+                if prices[1].gains(prices[0]):
+                    state = more
+                    continue
                 lost = not_kept(self.shop, state.tree, Pass.SPLITTING, step, prices)
-                state = with_dropped(state, lost)
+                self.shop.lost_shares[step.around] = lost
+            state = with_dropped(state, lost)
         return state
 
     def split(

@@ -32,6 +32,7 @@ from asphalt.optimiser.options import Context, Options
 from asphalt.optimiser.origins import Origins, SourceLine
 from asphalt.optimiser.outcome import Done, Dropped, Optimised, Transfer
 from asphalt.optimiser.phases import MOST_STEPS
+from asphalt.optimiser.statement_numbers import StatementNumbers
 from asphalt.optimiser.text_states import EditedTrees
 from asphalt.transforms.buffers import (
     array_expansion,
@@ -77,7 +78,8 @@ class Workshop:
 
     ``first``: the tree as it was given; ``tree``: as it stands where these steps begin; ``chain``:
     the names of the unit and its hosts, from the outermost one.  ``whole``: what kept nests from
-    being divided, by their place in the user's source.
+    being divided, by their place in the user's source.  ``lost_shares``: where sharing a nest
+    among windows did not gain, by the text around it.
     """
 
     def __init__(
@@ -100,7 +102,9 @@ class Workshop:
         self.model: Judge = context.model or Model(analyses=self.analyses)
         self.known = EditedTrees(tree, path)
         self.origins = Origins(tree, path)
+        self.numbers = StatementNumbers(path)
         self.whole: dict[SourceLine, Refused] = {}
+        self.lost_shares: dict[tuple[str, ...], Dropped] = {}
         self._tiled: dict[tuple[str, tuple[str, ...]], bool] = {}
         self._prices: dict[bytes, Price] = {}
         self._amounts: dict[Hashable, Amount] = {}
@@ -146,7 +150,14 @@ class Workshop:
         said, elsewhere = own.assumptions, own.elsewhere
         places = partial(self._given_place, tree)
         found = UnitFacts(
-            located, effects, eol, uniformity, said, elsewhere=elsewhere, places=places
+            located,
+            effects,
+            eol,
+            uniformity,
+            said,
+            elsewhere=elsewhere,
+            places=places,
+            same=self.numbers.of(tree),
         )
         if tree is self.first:
             self._once_called = transitive_callees(found.scope)
@@ -289,7 +300,10 @@ class Workshop:
         cleared = state.cleared
         if isinstance(step, redundant_stores.Stored):
             cleared |= {self.place(state.tree, step.line)}
+        before = state.tree
         state = replace(self._rewritten(state, file, step.line, lines), cleared=cleared)
+        if transformation.in_place:
+            self.numbers.note(state.tree, before, file)
         reported = step.reported
         if not step.names_readings:
             more = _of_readings(facts)
@@ -305,7 +319,9 @@ class Workshop:
             return state
         units = [facts.unit, *nonblocking.one_by_one(facts, steps)]
         file = replace_unit(state.tree.file(self.path), facts.unit, units[-1])
+        before = state.tree
         state = self._rewritten(state, file, steps[0].line, _new_lines(units, steps))
+        self.numbers.note(state.tree, before, file)
         return self._noted(state, facts, nonblocking.TRANSFORMATION.name, steps)
 
     def _rewritten(

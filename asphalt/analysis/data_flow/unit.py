@@ -9,6 +9,7 @@ from typing import TypeVar, cast
 
 from asphalt.analysis.data_flow.feasible_statements import FeasibleStatements
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
+from asphalt.analysis.data_flow.same_statements import SameStatements
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import Footprint, NameSemantics
 from asphalt.analysis.memory.forward_substitution import Values
@@ -32,7 +33,8 @@ class UnitFacts:
     procedures that the unit called before any transformation.  ``elsewhere``: the lines of calls
     that came from other units, to which assumptions among the declarations do not apply.
     ``places``: the original file and line of the statement in a line of the unit, or of the
-    statement that it was made for; None: in this file and line.
+    statement that it was made for; None: in this file and line.  ``same``: the statements that
+    other texts of the unit have, too; None: it has no other texts.
     """
 
     located: Located
@@ -43,6 +45,7 @@ class UnitFacts:
     once_called: frozenset[str] = frozenset()
     elsewhere: frozenset[int] = frozenset()
     places: Callable[[int], tuple[str, int]] | None = None
+    same: SameStatements | None = None
 
     @property
     def unit(self) -> Unit:

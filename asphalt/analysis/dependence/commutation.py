@@ -16,6 +16,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from asphalt.analysis.data_flow.same_statements import (
+    KnownPairs,
+    Meeting,
+    Question,
+    SameStatements,
+)
 from asphalt.analysis.data_flow.temporaries import Temporaries
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.placement import Placement
@@ -45,12 +51,13 @@ class StatementConflicts:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Two accesses that may be to one element, if they are known."""
+    """Two accesses that may be to one element, if they are known; ``what``: of which object."""
 
     reason: str
     region: Region | None = None
     first: Access | None = None
     second: Access | None = None
+    what: str = ""
 
     def sizes(self, is_positive: Callable[[str], bool]) -> frozenset[str] | None:
         """The fewest named constants in the accesses that resolve it if they are positive; None:
@@ -134,8 +141,48 @@ class Independence:
         return {}
 
     def _data(self, first: Node, second: Node) -> str | None:
+        pair = self._same.pair(first, second)
+        if pair in self._same.known.independent:
+            return None
+        question = self._question(first, second)
+        known = None if question is None else self._same.known.meetings.get(question)
+        if known is not None:
+            own = {self._same.numbers[id(leaf)]: leaf for leaf in (*leaves(first), *leaves(second))}
+            return _reason(known.what, *(own[number] for number in known.lines))
         conflict = next(self._conflicts(first, second), None)
-        return None if conflict is None else conflict.reason
+        if conflict is None:
+            if pair is not None and not self._with_temporaries(first, second):
+                self._same.known.independent.add(pair)
+            return None
+        if question is not None and conflict.first is not None and conflict.second is not None:
+            numbers = self._same.of((conflict.first.leaf, conflict.second.leaf))
+            if numbers is not None and question.is_about(numbers):
+                self._same.known.meetings[question] = Meeting(numbers, conflict.what)
+        return conflict.reason
+
+    @cached_property
+    def _same(self) -> SameStatements:
+        """The statements that other texts have, too."""
+        return self.facts.same or SameStatements({}, KnownPairs())
+
+    def _question(
+        self, first: Node, second: Node, parts: frozenset[int] | None = None
+    ) -> Question | None:
+        """Whether two statements commute, as other texts ask it."""
+        pair = self._same.pair(first, second)
+        if pair is None:
+            return None
+        return Question(pair, self._defined_between(first, second), parts)
+
+    def _with_temporaries(self, first: Node, second: Node) -> bool:
+        """Whether accesses of two statements were passed over since they are to temporaries: other
+        texts may need their values."""
+        return frozenset((id(first), id(second))) in self._temporary
+
+    @cached_property
+    def _temporary(self) -> set[frozenset[int]]:
+        """The pairs of statements that access temporaries, by identity."""
+        return set()
 
     def sizes_for(self, first: Node, second: Node) -> frozenset[str] | None:
         """The named constants that must be positive, as they are now, for ``second`` to be executed
@@ -154,6 +201,15 @@ class Independence:
             return None
         if self.calls.why_not(first, second) is not None:
             return None
+        question, known = self._question(first, second), self._same.known.sizes
+        if question in known:
+            return known[question]
+        found = self._needed_sizes(first, second)
+        if question is not None and (found is None or not self._with_temporaries(first, second)):
+            known[question] = found
+        return found
+
+    def _needed_sizes(self, first: Node, second: Node) -> frozenset[str] | None:
         needed: frozenset[str] = frozenset()
         for conflict in self._conflicts(first, second):
             sizes = conflict.sizes(self.is_positive)
@@ -219,6 +275,20 @@ class Independence:
                 return pair[0], pair[1]
         return None
 
+    def may_meet(
+        self, first: Node, second: Node, mine: tuple[Access, ...], theirs: tuple[Access, ...]
+    ) -> bool:
+        """Whether these accesses of two statements may be to one element (``conflict``)."""
+        own = self._same.of(access.leaf for access in (*mine, *theirs))
+        question = None if own is None else self._question(first, second, frozenset(own))
+        known = self._same.known.parts
+        if question in known:
+            return known[question]
+        found = self.conflict(first, second, mine, theirs) is not None
+        if question is not None and (found or not self._with_temporaries(first, second)):
+            known[question] = found
+        return found
+
     def _conflicting(
         self, first: Node, second: Node, mine: tuple[Access, ...], theirs: tuple[Access, ...]
     ) -> Iterator[Conflict]:
@@ -234,15 +304,14 @@ class Independence:
                 if not a.conflicts(b):
                     continue
                 if not a.path and self.is_temporary(a.storage, first, second):
+                    self._temporary.add(frozenset((id(first), id(second))))
                     continue
                 if region.conflict(a, b, _any_order) is not None:
-                    line = line_of(a.leaf), line_of(b.leaf)
-                    reason = f"lines {line[0]} and {line[1]}: {a.object}"
                     why = None if a.path else self._temporaries.why_not(a.storage, first, second)
                     if a.by_others or b.by_others:
                         why = "other ranks may access it through a window"
-                    reason += "" if why is None else f" ({why})"
-                    yield Conflict(reason, region, a, b)
+                    what = str(a.object) if why is None else f"{a.object} ({why})"
+                    yield Conflict(_reason(what, a.leaf, b.leaf), region, a, b, what)
 
     def _stands_behind(self, first: Node, second: Node) -> bool:
         """Whether ``first`` stands behind ``second`` in the unit."""
@@ -360,6 +429,11 @@ class Independence:
         accesses = (a for node in self.facts.unit.body for a in self.facts.footprint(node).accesses)
         storages = sorted({access.storage for access in accesses})
         return tuple(s for s in storages if may_be_window_memory(s, self.facts.scope))
+
+
+def _reason(what: str, first: Leaf, second: Leaf) -> str:
+    """Why two statements do not commute."""
+    return f"lines {line_of(first)} and {line_of(second)}: {what}"
 
 
 def _any_order(problem: AffineProblem, then: Mapping[str, str], later: Mapping[str, str]) -> None:

@@ -126,4 +126,5 @@ TRANSFORMATION = Transformation(
     "A blocking send leaves from a copy of its buffer.",
     check,
     apply,
+    in_place=True,
 )

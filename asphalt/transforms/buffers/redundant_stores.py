@@ -428,4 +428,5 @@ TRANSFORMATION = Transformation(
     "Stores to a receive buffer are dropped where the receive defines the same elements.",
     check,
     apply,
+    in_place=True,
 )

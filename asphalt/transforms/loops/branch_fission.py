@@ -264,4 +264,5 @@ TRANSFORMATION = Transformation(
     "A branch is split between what starts transfers and what waits for them.",
     together(check),
     apply,
+    in_place=True,
 )

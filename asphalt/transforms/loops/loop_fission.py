@@ -175,8 +175,8 @@ class _Nest:
         self, mine: tuple[Access, ...], node: Node, theirs: tuple[Access, ...], first: bool
     ) -> bool:
         if first:
-            return self.order.conflict(node, self.whole, theirs, mine) is not None
-        return self.order.conflict(self.whole, node, mine, theirs) is not None
+            return self.order.may_meet(node, self.whole, theirs, mine)
+        return self.order.may_meet(self.whole, node, mine, theirs)
 
     def _found(self, parts: StatementOrder, group: frozenset[int], first: bool) -> Found:
         where = self.facts.at(self.nest.head)
@@ -237,4 +237,5 @@ TRANSFORMATION = Transformation(
     "The statements of a nest that a message concerns get a nest of their own.",
     check,
     apply,
+    in_place=True,
 )

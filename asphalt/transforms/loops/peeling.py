@@ -70,4 +70,5 @@ TRANSFORMATION = Transformation(
     "The iterations of a nest that define what is sent are executed first.",
     check,
     apply,
+    in_place=True,
 )

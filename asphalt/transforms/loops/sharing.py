@@ -68,11 +68,13 @@ from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 @dataclass(frozen=True, slots=True)
 class Share(Trial):
     """Parts of the nest at ``position`` of a list move behind the statements at ``targets``, which
-    precede waits."""
+    precede waits.  ``around``: the text from the nest to the last one of these waits, on which it
+    depends whether that gains."""
 
     path: tuple[int, ...]
     position: int
     targets: tuple[int, ...]
+    around: tuple[str, ...]
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
@@ -90,7 +92,8 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
             targets = tuple(_targets(siblings, windows, position, facts))
             assumed = _assumed(nest, facts) if targets and _can_be_cut(nest, facts) else None
             if assumed is not None:
-                found.append(_step(nest, path, position, targets, facts, assumed))
+                passed = siblings[position : targets[-1] + 2]
+                found.append(_step(nest, path, position, targets, passed, facts, assumed))
     return tuple(found)
 
 
@@ -179,6 +182,7 @@ def _step(
     path: tuple[int, ...],
     position: int,
     targets: tuple[int, ...],
+    passed: tuple[Node, ...],
     facts: UnitFacts,
     assumed: tuple[str, ...],
 ) -> Share:
@@ -190,6 +194,7 @@ def _step(
         path,
         position,
         targets,
+        tuple(leaf.body or "" for node in passed for leaf in leaves(node)),
         assumed=assumed,
     )
 
@@ -234,4 +239,5 @@ TRANSFORMATION = Transformation(
     "A nest in one overlap window is divided among this window and those behind it.",
     check,
     apply,
+    in_place=True,
 )

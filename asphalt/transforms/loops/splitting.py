@@ -62,4 +62,5 @@ TRANSFORMATION = Transformation(
     "The interior of a nest is separated from the edges that need a received halo.",
     check,
     apply,
+    in_place=True,
 )

@@ -215,4 +215,5 @@ TRANSFORMATION = Transformation(
     "A wait or start that a branch stops goes on in each arm, one copy for each path.",
     check,
     apply,
+    in_place=True,
 )

@@ -394,4 +394,5 @@ TRANSFORMATION = Transformation(
     "Starts move up, waits move down, and computation moves between them.",
     schedules,
     apply,
+    in_place=True,
 )

@@ -144,4 +144,5 @@ TRANSFORMATION = Transformation(
     "A wait for several operations becomes one wait for each.",
     check,
     apply,
+    in_place=True,
 )

@@ -179,6 +179,7 @@ class Transformation:
     summary: str
     check: Callable[[UnitFacts], Iterable[Found]]
     apply: Callable[[UnitFacts, Step], Unit]
+    in_place: bool = False
 
     @property
     def name(self) -> Pass:

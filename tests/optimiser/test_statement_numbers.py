@@ -1,0 +1,154 @@
+"""What is proved of two statements is kept for other texts, where it holds there, too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from asphalt.analysis.data_flow.same_statements import SameStatements
+from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.dependence.commutation import Independence
+from asphalt.analysis.messages.messages import Messages
+from asphalt.ir.tree import Node, leaves
+from asphalt.optimiser.phases import TRANSFORMATIONS
+from asphalt.optimiser.statement_numbers import StatementNumbers
+from asphalt.transforms.loops import rotation, unrolling
+from asphalt.transforms.rewriting.edit import replace_unit
+from asphalt.unparse.unparse import unparse
+from support.stepping import Stepped
+
+_UNIT = """\
+subroutine unit(a, b, c, n, k)
+  implicit none
+  integer, intent(in) :: n, k
+  real(8), intent(inout) :: a(n), b(n), c(n)
+  real(8) :: t
+  integer :: i, m
+{body}
+end subroutine unit
+"""
+
+
+class _Texts:
+    """Texts of one unit, with the numbers of their statements."""
+
+    def __init__(self, folder: Path, body: str) -> None:
+        lines = "".join(f"  {line}\n" for line in body.splitlines())
+        self.tree = Stepped.of(folder, {"a.f90": _UNIT.format(body=lines.rstrip("\n"))}).tree
+        self.path = self.tree.files[0].path
+        self.numbers = StatementNumbers(self.path)
+
+    def facts(self) -> UnitFacts:
+        (facts,) = Stepped(self.tree).facts()
+        return replace(facts, same=self.numbers.of(self.tree))
+
+    @property
+    def same(self) -> SameStatements:
+        return self.numbers.of(self.tree)
+
+    def body(self) -> tuple[Node, ...]:
+        (located,) = self.tree.units_of(self.path)
+        return located.unit.body
+
+    def of(self, node: Node) -> tuple[int, ...] | None:
+        return self.same.of(leaves(node))
+
+    def put(self, *body: Node, noted: bool = True) -> None:
+        """The unit with other statements."""
+        before = self.tree
+        (located,) = before.units_of(self.path)
+        file = replace_unit(before.file(self.path), located.unit, replace(located.unit, body=body))
+        self.tree = before.edited({self.path: unparse(file).encode("latin-1")})
+        if noted:
+            self.numbers.note(self.tree, before, file)
+
+    def why_not(self, one: int, other: int) -> str | None:
+        body, facts = self.body(), self.facts()
+        return Independence(facts, Messages(facts)).why_not(body[one], body[other])
+
+
+def test_a_moved_statement_keeps_its_number(tmp_path: Path) -> None:
+    texts = _Texts(tmp_path, "a(1) = 1\ndo i = 1, n\n  b(i) = i\nend do\nc(1) = 3")
+    first, loop, last = texts.body()
+    before = [texts.of(node) for node in (first, loop, last)]
+    assert None not in before
+    texts.put(loop, last, first)
+    assert [texts.of(node) for node in texts.body()] == [before[1], before[2], before[0]]
+
+
+def test_copies_and_changed_statements_are_others(tmp_path: Path) -> None:
+    texts = _Texts(tmp_path, "a(1) = 1\nb(1) = 2\nc(1) = 3")
+    first, second, third = texts.body()
+    old = {number for node in texts.body() for number in texts.of(node) or ()}
+    (other,) = leaves(second)
+    texts.put(first, first, replace(other, body="b(1) = 4"), third)
+    new = [texts.of(node) for node in texts.body()]
+    assert new[3] is not None
+    assert set(new[3]) <= old
+    assert all(numbers is not None and not old & set(numbers) for numbers in new[:3])
+    assert len(set(new)) == 4
+
+
+def test_a_step_that_is_not_noted_leaves_nothing(tmp_path: Path) -> None:
+    texts = _Texts(tmp_path, "a(1) = 1\nb(1) = 2")
+    old = [texts.of(node) for node in texts.body()]
+    texts.put(*reversed(texts.body()), noted=False)
+    assert not {*old} & {texts.of(node) for node in texts.body()}
+
+
+def test_steps_across_iterations_are_not_in_place() -> None:
+    """What stands in one iteration with another statement may stand in the next one then."""
+    crossing = {rotation.TRANSFORMATION, rotation.BEFORE_TAKES, unrolling.TRANSFORMATION}
+    in_place = {one.title for one in TRANSFORMATIONS if one.in_place}
+    assert not {one.title for one in crossing} & in_place
+    assert "code motion" in in_place
+
+
+def _block(number: int, target: str) -> str:
+    return f"if (k > {number}) then\n  t = a({number})\n  {target} = t\nend if"
+
+
+@pytest.mark.parametrize(
+    ("body", "kept"),
+    [
+        ("a(1) = 1\nb(1) = a(2)\nm = k", True),
+        # they only commute since nothing needs t behind them
+        (f"{_block(1, 'b(1)')}\n{_block(2, 'c(1)')}\nm = k", False),
+    ],
+)
+def test_independent_statements(body: str, kept: bool, tmp_path: Path) -> None:
+    texts = _Texts(tmp_path, body)
+    one, other, *_ = texts.body()
+    assert texts.why_not(0, 1) is None
+    pair = texts.same.pair(one, other)
+    assert (pair in texts.same.known.independent) is kept
+
+
+def test_the_answer_is_used(tmp_path: Path) -> None:
+    texts = _Texts(tmp_path, "a(1) = 1\nb(1) = 2\nc(1) = 3")
+    one, other, last = texts.body()
+    assert texts.why_not(0, 1) is None
+    texts.put(last, one, other)
+    pair = texts.same.pair(*texts.body()[1:])
+    assert pair in texts.same.known.independent
+
+
+def test_meetings_are_told_with_the_lines_of_now(tmp_path: Path) -> None:
+    texts = _Texts(tmp_path, "c(1) = 3\na(1) = 1\nb(1) = a(1)")
+    assert texts.why_not(1, 2) == "lines 8 and 9: a"
+    first, one, other = texts.body()
+    texts.put(one, other, first)
+    assert len(texts.same.known.meetings) == 1
+    assert texts.why_not(0, 1) == "lines 7 and 8: a"
+    assert len(texts.same.known.meetings) == 1
+
+
+def test_meetings_are_asked_again_where_less_is_defined_between(tmp_path: Path) -> None:
+    """With m defined between them, two elements may be one; without, they are not."""
+    texts = _Texts(tmp_path, "m = 1\na(m) = 1\nm = k\nb(1) = a(m + 1)")
+    assert texts.why_not(1, 3) is not None
+    zero, one, between, other = texts.body()
+    texts.put(zero, one, other, between)
+    assert texts.why_not(1, 2) is None
