@@ -437,4 +437,5 @@ TRANSFORMATION = Transformation(
     "A procedure that communicates is inlined at its call.",
     judged,
     apply,
+    in_place=True,
 )

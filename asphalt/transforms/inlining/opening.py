@@ -92,4 +92,5 @@ TRANSFORMATION = Transformation(
     "A procedure that computes a nest is inlined behind a transfer.",
     judged,
     inline.apply,
+    in_place=True,
 )

@@ -223,4 +223,5 @@ TRANSFORMATION = Transformation(
     "A branch whose condition is constant is replaced by the arm that is executed.",
     together(check),
     apply,
+    in_place=True,
 )
