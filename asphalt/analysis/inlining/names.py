@@ -371,8 +371,8 @@ class InlinedNames:
         unused = name not in self._here and self.caller.visible(name) is Absence.ABSENT
         external = plain and not of_module and not has_interface(name, self.callee)
         if may_be_intrinsic(name):  # where a unit does not declare it EXTERNAL
-            both = all(one is not None and "external" in one.attrs for one in (symbol, other))
-            external = external and both
+            declared = {one is not None and "external" in one.attrs for one in (symbol, other)}
+            external = external and len(declared) == 1
         if external and called and (same or (meant is None and unused)):
             return
         if external and same and symbol is not None and other is not None:

@@ -46,6 +46,7 @@ end program main
     [
         ("finish", True, False, True),
         ("flush", True, True, True),
+        ("flush", False, False, True),
         ("flush", True, False, False),  # the compiler's own one in the main program
         ("flush", False, True, False),  # and in the procedure
         ("itime", True, False, False),
