@@ -13,7 +13,7 @@ from asphalt.analysis.data_flow.clock_escapes import (
 )
 from asphalt.analysis.effects.clocks import clock_arguments
 from asphalt.analysis.effects.invoked import invoked
-from asphalt.analysis.mpi.call import MpiCall, mpi_call
+from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant
 from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.derived_types import may_be_pointer
 from asphalt.analysis.names.openmp_sentinels import hidden_statements
@@ -281,6 +281,9 @@ def _of_message(call: MpiCall, leaf: Leaf, tainted: Tainted) -> Iterator[Flow]:
     """Collective operations that only pass values on between the ranks."""
     known = call.procedure.collective and call.procedure.timing is Timing.BLOCKING
     used = [name for name, arg in call.args.items() if tainted.any_in(arg)]
+    operation = call.args.get("op")
+    if operation is not None and mpi_constant(operation, tainted.scope) is None:
+        raise ObservedReadingError(f"a reduction in line {leaf.line} is the user's")
     if not known or not set(used) <= _BUFFERS:
         raise ObservedReadingError(f"{call.operation} in line {leaf.line} sends or uses it")
     for name, arg in call.args.items():

@@ -259,6 +259,12 @@ _FINAL = """\
             {"binding": "    final :: ended", "procedures": _FINAL},
             "defines what is called without its name",
         ),
+        (
+            "  call MPI_Op_create(later, .true., log, ierr)\n"
+            "  call MPI_Allreduce(t, spent, 1, MPI_REAL8, log, MPI_COMM_WORLD, ierr)",
+            {},
+            "is the user's",
+        ),
         ("  if (t > 9) spent = t", {}, None),
         ("  if (t > 9) spent = counted()", {}, "a call in line"),
         ("  if (t > 9) print *, counted()", {}, "a call in line"),
