@@ -144,7 +144,7 @@ _SEEN = {
                "calls = calls + 1", "{tag}_next{q} = calls", "end function {tag}_next{q}"),
     ),
     "parallel": Oddity(
-        True, {"work": ""}, nest=(("!$omp parallel do private(z)",), ()), each=("v(1) = z",)
+        True, {"work": ""}, nest=(("!$omp parallel do lastprivate(z)",), ()), each=("v(1) = z",)
     ),
     "skip": Oddity(True, around_call=(("!$asphalt skip",), ())),
     "wtime": Oddity(
