@@ -8,6 +8,8 @@ give such communicators, and it has no value before.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites
 from asphalt.analysis.call_graph.definitions import Source, VariableDefinition, component
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
@@ -27,16 +29,25 @@ _ANY_VALUE = frozenset({"pointer", "target", "volatile", "data"})
 _DEPTH = 8  # variables that are given on to each other
 
 
-def compares_valid_one(expr: Op, context: CallingContext, sites: CallSites) -> bool:
-    """Whether an expression compares MPI_COMM_NULL with a communicator that is never it."""
-    if expr.op not in ("==", "/=") or len(expr.operands) != 2:
+def compares_valid_one(
+    expr: Op, context: CallingContext, sites: CallSites, valid: Collection[object] = ()
+) -> bool:
+    """Whether an expression compares MPI_COMM_NULL with a communicator that is never it.
+
+    ``valid``: variables that are none on the ranks in question.
+    """
+    if expr.op not in ("==", "/=", ".eq.", ".ne.") or len(expr.operands) != 2:
         return False
     one, other = (_plain(operand) for operand in expr.operands)
     if one is None or other is None:
         return False
     if mpi_constant(one, context.scope) == _NULL:
         one, other = other, one
-    return mpi_constant(other, context.scope) == _NULL and is_valid(one, context, sites)
+    if mpi_constant(other, context.scope) != _NULL:
+        return False
+    symbol = context.scope.lookup(one.name) if isinstance(one, Ref) and one.args is None else None
+    known = symbol is not None and symbol.identity in valid
+    return known or is_valid(one, context, sites)
 
 
 def is_valid(expr: Expr, context: CallingContext, sites: CallSites, depth: int = _DEPTH) -> bool:

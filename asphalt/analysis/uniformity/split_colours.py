@@ -26,7 +26,7 @@ the ranks of that one have not tested the condition, if each test of it leads to
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, UnitKey
 from asphalt.analysis.call_graph.definitions import Source, VariableDefinition
@@ -38,7 +38,7 @@ from asphalt.analysis.mpi.call import mpi_call, mpi_constant
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.scopes import Origin, Symbol
 from asphalt.analysis.uniformity.last_definition import Once
-from asphalt.ir.expr import AltReturn, Arg, Keyword, Op, Ref, Section
+from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Lit, Op, Ref, Section
 from asphalt.ir.stmt import ArmHead, Assign, Call, Guarded
 from asphalt.ir.tree import Branch, Leaf, Node
 
@@ -51,12 +51,14 @@ _Colour = int | str
 class Split:
     """A call of MPI_COMM_SPLIT that is executed once.
 
-    ``others``: the statements of its unit that may make the variable another communicator.
+    ``others``: the statements of its unit that may make the variable another communicator;
+    ``made``: the name of the variable.
     """
 
     context: CallingContext
     statement: ConditionedStatement
     colour: Ref
+    made: str = ""
     others: tuple[ConditionedStatement, ...] = ()
 
 
@@ -64,10 +66,11 @@ class Split:
 class Shared:
     """What is the same on all ranks of a communicator: ``conditions``, by unit and position, and
     the values of ``variables``, by the identities of their symbols, which have one value in the
-    whole run."""
+    whole run.  ``valid``: variables that hold the communicator itself on all of them."""
 
     conditions: frozenset[tuple[UnitKey, int]] = frozenset()
     variables: frozenset[object] = frozenset()
+    valid: frozenset[object] = frozenset()
 
 
 def split_at(context: CallingContext, definition: VariableDefinition) -> Split | None:
@@ -79,11 +82,27 @@ def split_at(context: CallingContext, definition: VariableDefinition) -> Split |
     colour = call.args.get("color")
     if not isinstance(colour, Ref) or colour.args is not None:
         return None
-    return Split(context, definition.statement, colour)
+    return Split(context, definition.statement, colour, made=definition.name)
 
 
 def shared_by(split: Split, once: Once, sites: CallSites) -> Shared:
     """What the ranks of a communicator share that a split makes, or one of its ``others``."""
+    return replace(_shared_by(split, once, sites), valid=_holders(split, once, sites))
+
+
+def _holders(split: Split, once: Once, sites: CallSites) -> frozenset[object]:
+    """The variable that holds nothing else than the communicator, once it has a value."""
+    own = None if split.others else _definitions(split.made, split.context, sites)
+    symbol = split.context.scope.lookup(split.made)
+    if own is None or symbol is None or len(own) != 1:
+        return frozenset()
+    ((context, definition),) = own
+    here = definition.statement is split.statement and not definition.path
+    made_once = here and not definition.lasting and once(context, definition.statement)
+    return frozenset({symbol.identity}) if made_once else frozenset()
+
+
+def _shared_by(split: Split, once: Once, sites: CallSites) -> Shared:
     given = _definitions(split.colour.name, split.context, sites)
     if given is None or any(c.key != split.context.key or d.lasting for c, d in given):
         return Shared()
@@ -95,6 +114,7 @@ def shared_by(split: Split, once: Once, sites: CallSites) -> Shared:
     symbol = split.context.scope.lookup(split.colour.name)
     if len(given) == 1 and given[0][1].whole and symbol is not None and not split.others:
         found.variables.add(symbol.identity)
+        found.variables.update(_merged(split.context, given[0][1], once, sites))
         return Shared(variables=frozenset(found.variables))
     flow, first = split.context.flow, True
     there = set(flow.conditions(split.statement))
@@ -117,6 +137,30 @@ def shared_by(split: Split, once: Once, sites: CallSites) -> Shared:
             if own is not None and tested is not None and _has_one_value(own, statement, once):
                 found.variables.add(tested.identity)
     return Shared(frozenset(found.conditions), frozenset(found.variables))
+
+
+def _merged(
+    context: CallingContext, definition: VariableDefinition, once: Once, sites: CallSites
+) -> Iterator[object]:
+    """The flag that chose between two colours (``color = merge(0, 1, active)``)."""
+    match definition.exprs:
+        case (
+            Ref(
+                name="merge", args=(Lit() | Ref() | Op() as one, Lit() | Ref() | Op() as two, mask)
+            ),
+        ):
+            known = context.scope.lookup("merge")
+            values = [_value(part, context) for part in (one, two)]
+        case _:
+            return
+    variable = _variable(mask)
+    if known is None or known.origin is not Origin.INTRINSIC or variable is None:
+        return
+    own, tested = _definitions(variable, context, sites), context.scope.lookup(variable)
+    if None in values or values[0] == values[1] or own is None or tested is None:
+        return
+    if _has_one_value(own, definition.statement, once):
+        yield tested.identity
 
 
 @dataclass(slots=True)
@@ -272,8 +316,13 @@ def _colour(definition: VariableDefinition, context: CallingContext) -> _Colour 
     value = definition.exprs[0]
     if isinstance(value, Section | Keyword | AltReturn):
         return None
-    known = constant(value, context.scope)
-    return known if known is not None else mpi_constant(value, context.scope)
+    return _value(value, context)
+
+
+def _value(expr: Expr, context: CallingContext) -> _Colour | None:
+    """The number, or the name of a constant of MPI, that an expression is."""
+    known = constant(expr, context.scope)
+    return known if known is not None else mpi_constant(expr, context.scope)
 
 
 def _is_else(head: Leaf) -> bool:

@@ -120,7 +120,7 @@ class ValueFlow(FunctionFlow):
                 for name in sorted(names):
                     self._all_of(name, context, at, facts)
                     self._hidden_call(name, context, facts)
-            case Op() if compares_valid_one(expr, context, self.sites):
+            case Op() if compares_valid_one(expr, context, self.sites, self.shared.valid):
                 facts.note(Level.UNIFORM, _NOT_NULL)
             case _:
                 if isinstance(expr, Op) and may_be_function(expr, context.scope):
