@@ -183,8 +183,8 @@ def _of_nests(window: EmptyWindow, tried: Tried) -> tuple[Code, list[str], bool]
             continue
         place = SourceLine(stop.span.file, stop.span.first)
         whole = tried.whole.get(place)
-        if whole is not None and is_beside_the_point(whole, stop.node):
-            copies = True
+        if whole is not None and is_beside_the_point(whole, stop):
+            copies = copies or not stop.scalar
         elif whole is not None:
             told.append(whole.message)
             code = whole.code if code is NOTHING_BESIDE else code

@@ -31,10 +31,14 @@ from asphalt.transforms.rewriting.make import var
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A statement or construct that a start or a wait cannot move past, and why, in a clause."""
+    """A statement or construct that a start or a wait cannot move past, and why, in a clause.
+
+    ``scalar``: for a variable that is no array.
+    """
 
     node: Node
     why: str
+    scalar: bool = False
 
     @property
     def head(self) -> Leaf:
@@ -226,7 +230,9 @@ class EmptyWindows:
         if found is None:
             return None
         own, access = found if forwards else found[::-1]
-        return Stop(other, conflict(access, own, self.facts))
+        symbol = self.facts.scope.lookup(access.storage.split("::")[-1])
+        scalar = symbol is not None and symbol.dims is None and not access.path
+        return Stop(other, conflict(access, own, self.facts), scalar)
 
     def _calls(self, call: MpiCall, other: Node, forwards: bool) -> str | None:
         """Why a transfer has to keep its order with calls of MPI."""
@@ -275,10 +281,11 @@ def _head(node: Node) -> Leaf:
     return next(iter(leaves(node)))
 
 
-def is_beside_the_point(whole: Refused, nest: Node) -> bool:
+def is_beside_the_point(whole: Refused, stop: Stop) -> bool:
     """Whether a nest would not compute beside a message even if it were split: it only fills or
-    empties a buffer, and ``whole`` is that its edges are not known."""
-    return whole.code is SHAPE and _only_copies(nest)
+    empties a buffer, or all its iterations use one scalar, and ``whole`` is that its edges are not
+    known."""
+    return whole.code is SHAPE and (stop.scalar or _only_copies(stop.node))
 
 
 def _only_copies(nest: Node) -> bool:

@@ -130,7 +130,7 @@ class OwnWindows:
             stops.append(way)
             told.append(f"{where}, {way.why}")
             whole = self._whole.get(way.span)
-            if whole is not None and not is_beside_the_point(whole, way.node):
+            if whole is not None and not is_beside_the_point(whole, way):
                 told.append(whole.message)
                 code = whole.code if code is NOTHING_BESIDE else code
         if behind is None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.config.passes import TRANSFERS
+from asphalt.config.passes import TRANSFERS, Pass
 from asphalt.diagnostics.model import SiteReport
 from asphalt.optimiser import unchanged_units
 from asphalt.optimiser.blocking import NOT_MOVED
@@ -200,6 +200,51 @@ def test_a_scalar_has_no_blocks(buffer: str, count: str, told: bool, tmp_path: P
     assert report.operation == "MPI_Bcast"
     assert ("is not decomposed" in report.message) is told
     assert (report.code == "ASP026") is not told
+
+
+_NORM = """\
+subroutine norm(r, n, total, most)
+  use mpi
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(in) :: r(n,n)
+  real(8), intent(out) :: total, most
+  real(8) :: s, all
+  integer :: i, j, ierr
+  s = 0
+  most = 0
+  do j = 2, n - 1
+    do i = 2, n - 1
+      s = s + r(i,j)**2
+      if (r(i,j) > most) most = r(i,j)
+    end do
+  end do
+  call MPI_Allreduce(most, all, 1, MPI_REAL8, MPI_MAX, MPI_COMM_WORLD, ierr)
+  most = all
+  total = sqrt(s)
+end subroutine norm
+program main
+  use mpi
+  implicit none
+  real(8) :: r(200,200), total, most
+  integer :: ierr
+  call MPI_Init(ierr)
+  r = 2
+  call norm(r, 200, total, most)
+  print *, total, most
+  call MPI_Finalize(ierr)
+end program main
+"""
+
+
+def test_a_nest_that_finds_a_scalar_has_no_interior(tmp_path: Path) -> None:
+    (tmp_path / "norm.f90").write_text(_NORM)
+    passes = (Pass.NONBLOCKING, Pass.MOTION, Pass.SPLITTING, Pass.PEELING)
+    project = Project(tmp_path, settings=replace(SETTINGS, passes=passes))
+    reports = project.not_overlapped((), project.outcome().tries)
+    (report,) = (one for one in reports if one.operation == "MPI_Allreduce")
+    assert report.message.endswith("above, line 14 defines most")
+    assert report.code == "ASP026"
 
 
 _WAVE = """\
