@@ -290,7 +290,7 @@ class Overlap:
             after = work_in_windows(self.shop.facts(more.tree))
             filled = any(count > before.get(request, 0) for request, count in after.items())
             prices = (self.shop.price(state.tree), self.shop.price(more.tree)) if filled else None
-            if prices is not None and not prices[1].is_longer(prices[0]):  # it is more to read
+            if prices is not None and _is_as_good(step, *prices):
                 state = more
             else:
                 lost = not_kept(self.shop, state.tree, dividing.name, step, prices)
@@ -431,3 +431,8 @@ def _blocking_sends(facts: UnitFacts) -> list[nonblocking.Split]:
     """The blocking sends of a unit that can be taken apart, in source order."""
     found = (f for f in facts.once(nonblocking.check) if isinstance(f, nonblocking.Split))
     return [step for step in found if step.is_send]
+
+
+def _is_as_good(step: Trial, before: Price, after: Price) -> bool:
+    """Whether a step that divides statements, which is more to read, is worth that."""
+    return not (after.loses(before) if step.starts_receives else after.is_longer(before))

@@ -32,6 +32,7 @@ from asphalt.transforms.motion import (
     code_motion,
     counted_starts,
     later_receives,
+    receive_loops,
 )
 from asphalt.transforms.nonblocking import nonblocking, single_waits
 from asphalt.transforms.rewriting.step import Phase, Transformation
@@ -52,6 +53,7 @@ TRANSFORMATIONS: tuple[Transformation, ...] = (
     code_motion.TRANSFORMATION,
     single_waits.TRANSFORMATION,
     counted_starts.TRANSFORMATION,
+    receive_loops.TRANSFORMATION,
     branch_copies.TRANSFORMATION,
     splitting.TRANSFORMATION,
     peeling.TRANSFORMATION,

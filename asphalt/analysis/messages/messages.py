@@ -18,6 +18,7 @@ from asphalt.analysis.control_flow.paths import leads_to, path_witness
 from asphalt.analysis.data_flow.preserved_values import PreservedValues
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.accesses import Access
+from asphalt.analysis.memory.forward_substitution import is_integer, is_plain_integer
 from asphalt.analysis.memory.mpi_buffers import touched_buffers, transfer_buffers
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
@@ -33,8 +34,8 @@ from asphalt.analysis.mpi.procedures import MpiProcedure, Timing
 from asphalt.analysis.requests.local import OwnRequests
 from asphalt.analysis.requests.matching import Match, Matched, is_blocking_transfer, matching
 from asphalt.analysis.requests.operations import operations
-from asphalt.ir.expr import Expr, names_in
-from asphalt.ir.stmt import ArmHead, Call, DoHead, Jump, Plain
+from asphalt.ir.expr import Expr, Ref, names_in
+from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Jump, Plain, What
 from asphalt.ir.tree import Do, Leaf, Node, leaves
 
 
@@ -149,18 +150,27 @@ class Messages:
                 yield leaf, call
 
     def only_starts(self, node: Node) -> bool:
-        """Whether a statement or construct only starts transfers."""
+        """Whether a statement or construct only starts transfers, and sets integers for that."""
         starts = False
         for leaf in leaves(node):
             what = leaf.action
             call = self.call(leaf)
             if call is not None and stage_of(call) is Stage.START:
                 starts = True
-            elif self.facts.executed.is_check(leaf):
+            elif self.facts.executed.is_check(leaf) or self._computes(what):
                 continue
             elif not isinstance(what, DoHead | ArmHead | Jump | Plain):
                 return False
         return starts
+
+    def _computes(self, what: What) -> bool:
+        """Whether a statement assigns to an integer scalar, and calls nothing of the user."""
+        match what:
+            case Assign(target=Ref(name=name, args=None), value=value, pointer=False):
+                symbol = self.facts.scope.lookup(name)
+                plain = symbol is not None and is_plain_integer(symbol)
+                return plain and is_integer(value, self.facts.scope)
+        return False
 
     @cached_property
     def matches(self) -> tuple[Match, ...]:

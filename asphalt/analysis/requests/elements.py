@@ -5,7 +5,7 @@ The answers are yes (True), no (False) and unknown (None).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from asphalt.analysis.control_flow.graph import ControlFlow
@@ -17,11 +17,12 @@ from asphalt.analysis.memory.invariant_frame import loop_variable
 from asphalt.analysis.memory.regions import Region, loop_bounds
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.requests.counters import RequestCounters
+from asphalt.analysis.requests.full_turns import in_loop_order
 from asphalt.analysis.requests.operations import Does, Operation
 from asphalt.analysis.symbolic.polynomials import Poly, folded
 from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, Section, names_in, walk
-from asphalt.ir.tree import Do
+from asphalt.ir.tree import Do, Leaf
 
 Answer = tuple[bool | None, int]
 _ONE = Poly.constant(1)
@@ -40,9 +41,15 @@ class RequestElements:
     """Questions about the requests of one unit."""
 
     def __init__(
-        self, values: Values, reaching: ReachingDefinitions, operations: tuple[Operation, ...]
+        self,
+        values: Values,
+        reaching: ReachingDefinitions,
+        operations: tuple[Operation, ...],
+        changed_by: Callable[[Leaf], frozenset[str] | None] = lambda _: None,
     ) -> None:
+        """``changed_by``: the storages that a completion may change as buffers; None: unknown."""
         self.values = values
+        self.changed_by = changed_by
         self.reaching = reaching
         self.graph: ControlFlow = reaching.graph
         self.operations = operations
@@ -252,6 +259,9 @@ class RequestElements:
         if start.first is None or start.storage is None:
             return None
         subscript: Expr | Section = start.first
+        if start.count is None and loops:
+            region = self._region(start, start, start)
+            subscript = in_loop_order(start.first, start.storage, start.leaf, loops, region)
         if start.count is not None:
             last = Op("-", (Op("+", (start.first, start.count)), Lit("integer", "1")))
             subscript = Section(start.first, last, None)
@@ -267,6 +277,11 @@ class RequestElements:
             return None
         region = self._region(completion, start, completion)
         low = region.value(completion.first, own)
+        if low is None and own and completion.storage is not None:
+            around = in_loop_order(
+                completion.first, completion.storage, completion.leaf, own, region
+            )
+            low = region.value(around, own)
         count = _ONE if completion.count is None else None
         if completion.count is not None:
             count = region.value(completion.count, ())
@@ -326,14 +341,22 @@ class RequestElements:
         if key not in self._changing:
             points = {first, last} | (self._reached(first) & self._reaching(last))
             accesses = self.reaching.accesses
-            done = [accesses.at(point) for point in points]
-            found = {storage for one in done for storage in one.defined}
-            if any(one.everything for one in done):
+            done = [(accesses.at(point), self._as_buffers(point)) for point in points]
+            found = {storage for one, _ in done for storage in one.defined}
+            found.update(*(known for _, known in done if known is not None))
+            if any(one.everything for one, _ in done):
                 found |= self.reaching.storages
-            elif any(one.exposed for one in done):
+            elif any(one.exposed and known is None for one, known in done):
                 found |= {s for s in self.reaching.storages if accesses.is_exposed(s)}
             self._changing[key] = frozenset(found)
         return self._changing[key]
+
+    def _as_buffers(self, point: int) -> frozenset[str] | None:
+        """What a completion at a point may change as buffers of its operations; None: it is none,
+        or that is unknown."""
+        ends = (o for o in self.operations if o.point == point and o.does is Does.COMPLETE)
+        end = next(ends, None)
+        return None if end is None else self.changed_by(end.leaf)
 
     def _reached(self, point: int) -> frozenset[int]:
         if point not in self._ahead:

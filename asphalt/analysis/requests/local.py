@@ -24,7 +24,7 @@ from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.requests.elements import RequestElements
 from asphalt.analysis.requests.operations import Does, Operation
 from asphalt.ir.expr import Expr, Lit, Op, Ref, root_name
-from asphalt.ir.stmt import Assign
+from asphalt.ir.stmt import Allocation, Assign
 from asphalt.ir.tree import Leaf
 
 
@@ -202,8 +202,13 @@ class OwnRequests:
 
     def _is_null(self, leaf: Leaf) -> bool:
         """Whether a statement assigns MPI_REQUEST_NULL, or a number where nothing is in
-        progress."""
+        progress, or leaves the requests undefined."""
         what = leaf.action
+        if isinstance(what, Allocation):
+            roots = {root_name(option.value) for option in what.options}
+            own = {o.root for o in self.found}
+            plain = all(option.name in ("stat", "errmsg") for option in what.options)
+            return plain and not any(r and storage_of(r, self.scope) in own for r in roots)
         if not isinstance(what, Assign):
             return False
         match what.value:

@@ -118,7 +118,7 @@ class _Matcher:
         self.graph = reaching.graph
         self.reaching = reaching
         self.found = found
-        self.elements = RequestElements(values, reaching, found)
+        self.elements = RequestElements(values, reaching, found, own.changed_by)
         self.facts = own.branches.knowing(own.changed_by)
         self.losses = Losses(values, reaching)
         self.partial = PartialRequests(self.elements)

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
@@ -41,6 +42,8 @@ from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 @dataclass(frozen=True, slots=True)
 class CountFromBounds(Trial):
     """The arguments of the call ``leaf`` have expressions for counters."""
+
+    starts_receives: ClassVar[bool] = True
 
     leaf: Leaf
     call: Call

@@ -54,7 +54,11 @@ class Trial(Step):
     """A step that is tried once, and kept only if an overlap window gets more work by it.
 
     ``text``: the statements that it is about; they identify the step when lines have moved.
+    ``starts_receives``: it lets receives start earlier.  Messages that find no receive are copied
+    once more, which the cost model does not count.
     """
+
+    starts_receives: ClassVar[bool] = False
 
     text: tuple[str, ...]
 
