@@ -21,6 +21,7 @@ from asphalt.transforms.loops import (
     constant_branches,
     loop_fission,
     peeling,
+    receive_loops,
     rotation,
     sends_first,
     sharing,
@@ -32,7 +33,6 @@ from asphalt.transforms.motion import (
     code_motion,
     counted_starts,
     later_receives,
-    receive_loops,
 )
 from asphalt.transforms.nonblocking import nonblocking, single_waits
 from asphalt.transforms.rewriting.step import Phase, Transformation

@@ -82,8 +82,8 @@ def test_what_the_ranks_of_a_split_share(before: str, condition: str, tmp_path: 
         (_SOME, _VALID, "", "MPI_COMM_WORLD"),
         (_SOME, "comm > 3", "", "comm"),  # a handle may be another number on each rank
         (
-            "  color = me/2\n  call MPI_Comm_split(MPI_COMM_WORLD, merge(MPI_UNDEFINED, 0, me == 2),"
-            " me, other, ierr)\n",
+            "  color = me/2\n  call MPI_Comm_split(MPI_COMM_WORLD, &\n"
+            "    merge(MPI_UNDEFINED, 0, me == 2), me, other, ierr)\n",
             "other /= MPI_COMM_NULL",
             "",
             "comm",

@@ -11,7 +11,7 @@ from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import optimise
 from asphalt.optimiser.options import Options
-from asphalt.transforms.motion import receive_loops
+from asphalt.transforms.loops import receive_loops
 from support.mpi_run import MPICH, OPENMPI, Mpi, installed, same_lines
 from support.stepping import Stepped
 
