@@ -129,7 +129,7 @@ def _kept(
         code=refused.code.id,
         message=refused.message,
         witness=refused.witness or f"line {span.first}",
-        assumptions=() if refused.lifted_by is None else (refused.lifted_by,),
+        assumptions=refused.all_lifting,
         marks=tuple(mark_report(mark) for mark in marks),
     )
 

@@ -44,7 +44,7 @@ def kept_blocking(
     something else would remain, it says what.
     """
     kept = _refused(analyses, located, accepted)
-    lifted = {found.lifted_by for found, _ in kept.values() if found.lifted_by is not None}
+    lifted = {word for found, _ in kept.values() for word in found.all_lifting}
     if lifted:
         still = _refused(analyses, located, accepted | lifted)
         kept = {span: still.get(span, found) for span, found in kept.items()}

@@ -25,6 +25,7 @@ from asphalt.analysis.memory import mpi_buffers
 from asphalt.analysis.memory.accesses import ALIASED, Access, EffectKind
 from asphalt.analysis.memory.mpi_buffers import _Buffers
 from asphalt.analysis.messages.buffer_flow import BufferFlow
+from asphalt.analysis.messages.collectives import Together
 from asphalt.analysis.messages.full_messages import FullMessages
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.messages.non_overtaking import MessageOrder
@@ -80,7 +81,7 @@ def _mutants() -> Iterator[TransferMutant]:
     yield TransferMutant(
         "ASP023 kinds of integers", "long_count", off(own, "is_default_integer", True)
     )
-    yield TransferMutant("ASP024 elsewhere", "elsewhere", off(own, "why_not_together", None))
+    yield TransferMutant("ASP024 elsewhere", "elsewhere", off(own, "together", Together(None)))
     yield TransferMutant("ASP025 digits", "digits", off(own, "why_other_digits", None))
     order, calls, place = Independence, MessageOrder, Placement
     yield TransferMutant("order: one envelope", "one_envelope", off(calls, "overtaking", None))

@@ -83,7 +83,8 @@ ELSEWHERE = Code(
     "reach each call of the operation in the program together; or ranks share memory, and may "
     "rely on the moment at which the operation is complete.",
     "Let all ranks take the same path to every call of the operation, and give asphalt the whole "
-    "program.",
+    "program.  Where only the proof is missing, accept it with `--assume control` or a directive "
+    "`!$asphalt assume(control)` in front of the call.",
 )
 DIGITS = Code(
     "ASP025",

@@ -8,6 +8,7 @@ reduction may add in another order.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.uncalled import is_uncalled
@@ -34,24 +35,39 @@ def nonblocking_form(blocking: MpiProcedure) -> MpiProcedure | None:
     return form if given == tuple(p.name for p in blocking.parameters) else None
 
 
-def why_not_together(facts: UnitFacts, call: MpiCall) -> str | None:
-    """Why ranks may enter a collective operation from different calls; None: all of them reach each
-    call of this operation, and equally often.
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Whether all ranks reach each call of an operation in a program, and equally often.
+
+    ``why_not``: why ranks may enter the operation from different calls; None: they do not.
+    ``unproved``: only a proof is missing, and no call is known to depend on the rank.
+    ``assumed``: what the proof assumes.
+    """
+
+    why_not: str | None
+    unproved: bool = False
+    assumed: tuple[str, ...] = ()
+
+
+def together(facts: UnitFacts, call: MpiCall) -> Together:
+    """Whether all ranks reach each call of an operation, and equally often.
 
     One call at a uniform place is not enough: one rank may be in a call of the operation before it,
     and the others in a call after it.
     """
     program, effects = facts.scope.program, facts.effects
     if facts.uniformity is None:
-        return "the ranks that reach this call are unknown"
+        return Together("the ranks that reach this call are unknown")
     shared = _shared_memory(program)
     if shared is not None:
-        return shared
+        return Together(shared)
     mentions = [m for m in program.mpi_calls() if _is(m.operation, call.procedure)]
     hidden = next((m for m in mentions if not m.live), None)
     if hidden is not None:
-        return f"{hidden.path}:{hidden.line} is not compiled here"
+        return Together(f"{hidden.path}:{hidden.line} is not compiled here")
     seen: set[tuple[str, int, int]] = set()  # there may be several in a line
+    unproved: Together | None = None
+    assumed: set[str] = set()
     for name in sorted({mention.operation for mention in mentions}):
         for located in program.mentions(name):
             scope = effects.scopes.of(located)
@@ -64,23 +80,30 @@ def why_not_together(facts: UnitFacts, call: MpiCall) -> str | None:
                 if own or is_uncalled(located, facts.once_called, program):
                     continue
                 where = f"the call in {located.path}:{leaf.span.first}"
-                reason = _why_not_all(facts.uniformity, scope, leaf, found, where)
-                if reason is not None:
-                    return reason
+                answer = _reached(facts.uniformity, scope, leaf, found, where)
+                if answer.why_not is not None and not answer.unproved:
+                    return answer
+                unproved = unproved or (None if answer.why_not is None else answer)
+                assumed.update(answer.assumed)
     understood = Counter((path, line) for path, line, _ in seen)
     there = Counter((m.path, m.line) for m in mentions)
     missed = next((m for m in mentions if understood[m.path, m.line] < there[m.path, m.line]), None)
-    return None if missed is None else f"{missed.path}:{missed.line} is not understood"
+    if missed is not None:
+        return Together(f"{missed.path}:{missed.line} is not understood")
+    return unproved or Together(None, assumed=tuple(sorted(assumed)))
 
 
-def _why_not_all(
+def _reached(
     uniformity: Uniformity, scope: Scope, leaf: Leaf, call: MpiCall, where: str
-) -> str | None:
+) -> Together:
     judgement = uniformity.reached(scope, leaf, call.args.get("comm"))
     if judgement.level is not Level.UNIFORM:
-        return f"it is not proved that all ranks reach {where} ({judgement.evidence})"
+        why = f"it is not proved that all ranks reach {where} ({judgement.evidence})"
+        return Together(why, unproved=judgement.level is Level.UNKNOWN)
     open_ones = [a for a in judgement.assumptions if a.partition(":")[0] != UNIFORM.word]
-    return f"all ranks reach {where} only with {', '.join(open_ones)}" if open_ones else None
+    if open_ones:
+        return Together(f"all ranks reach {where} only with {', '.join(open_ones)}")
+    return Together(None, assumed=judgement.assumptions)
 
 
 def _is(operation: str, wanted: MpiProcedure) -> bool:

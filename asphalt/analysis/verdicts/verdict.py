@@ -47,7 +47,8 @@ class Refused:
     ``witness`` is a concrete iteration, element or statement; ``marks`` are the places that the
     refusal rests on beside ``span``, such as the steps of a path (``conditions.evidence`` adds
     those that every site has). ``lifted_by``: the assumption without which the condition cannot
-    hold, if there is one. ``unseen``: the module that asphalt cannot see, if the message names one.
+    hold, if there is one, or several with commas between.  ``unseen``: the module that asphalt
+    cannot see, if the message names one.
     """
 
     code: Code
@@ -57,6 +58,11 @@ class Refused:
     marks: tuple[Mark, ...] = ()
     lifted_by: str | None = None
     unseen: str | None = None
+
+    @property
+    def all_lifting(self) -> tuple[str, ...]:
+        """All assumptions without which the condition cannot hold."""
+        return () if self.lifted_by is None else tuple(self.lifted_by.split(","))
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,9 @@ from asphalt.analysis.memory.contiguity import may_be_array, reference_contiguit
 from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.messages.collectives import (
+    Together,
     is_predefined_reduction,
-    why_not_together,
+    together,
     why_other_digits,
 )
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant, predefined_type
@@ -44,7 +45,7 @@ from asphalt.analysis.names.designators import (
 )
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.verdicts.verdict import Mark, Refused
-from asphalt.config.assumptions import BITS, FATAL
+from asphalt.config.assumptions import BITS, CONTROL, FATAL
 from asphalt.ir.expr import Component, Expr, Op, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import Allocation, ArmHead, Assign, Guarded, Include
 from asphalt.ir.tree import Leaf, leaves
@@ -62,7 +63,7 @@ class Rules:
         self.facts = facts
         self.order = order
         self.said = TransferDirectives(facts.located)
-        self._together: dict[str, str | None] = {}
+        self._together: dict[str, Together] = {}
 
     def judged(
         self, leaf: Leaf, call: MpiCall, sides: tuple[Side, ...]
@@ -188,15 +189,24 @@ class Rules:
         if digits is not None and not is_predefined_reduction(self.facts, call):
             return Refused(DIGITS, digits, leaf.span)
         if call.operation not in self._together:
-            self._together[call.operation] = why_not_together(self.facts, call)
-        reason = self._together[call.operation]
-        if reason is not None:
-            return Refused(ELSEWHERE, reason, leaf.span)
-        if digits is not None:
-            if not is_accepted_at(BITS, leaf, self.facts):
-                message = f"{COULD}, where {digits},"
-                return Refused(DIGITS, message, leaf.span, lifted_by=BITS.word)
-            assumed = (BITS.word, *assumed)
+            self._together[call.operation] = together(self.facts, call)
+        known = self._together[call.operation]
+        if known.why_not is not None and not known.unproved:
+            return Refused(ELSEWHERE, known.why_not, leaf.span)
+        where = {CONTROL: known.why_not and "all ranks reach it together", BITS: digits}
+        needed = [kind for kind, why in where.items() if why is not None]
+        open_ones = [kind for kind in needed if not is_accepted_at(kind, leaf, self.facts)]
+        if open_ones:
+            message = f"{COULD}, where {' and '.join(where[kind] or '' for kind in open_ones)},"
+            lifted = ",".join(kind.word for kind in open_ones)
+            if CONTROL in open_ones:
+                message = f"{known.why_not}; {message}"
+                return Refused(ELSEWHERE, message, leaf.span, lifted_by=lifted)
+            return Refused(DIGITS, message, leaf.span, lifted_by=lifted)
+        assumed = (*(kind.word for kind in needed), *known.assumed, *assumed)
+        if CONTROL in needed:
+            evidence.append(f"all ranks are assumed to reach {call.procedure.spelled} together")
+            return sides, tuple(evidence), assumed
         evidence.append(f"all ranks reach each {call.procedure.spelled} of the program together")
         return sides, tuple(evidence), assumed
 

@@ -223,6 +223,55 @@ def test_a_call_that_is_not_compiled_here(tmp_path: Path) -> None:
     assert optimised(tmp_path, text).content is None
 
 
+READ = "  read (*, *) step\n"  # perhaps another number on each rank
+UNPROVED = f"{READ}  if (step > 1) then\n  {BCAST}{work('b')}  end if\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "accepted", "assumed"),
+    [
+        (UNPROVED, (), None),
+        (UNPROVED, ("control",), ("control",)),
+        (
+            UNPROVED.replace("  call MPI_B", "!$asphalt assume(control)\n  call MPI_B"),
+            (),
+            ("control",),
+        ),
+        (
+            UNPROVED.replace("  if (step", "!$asphalt assume(uniform: step)\n  if (step"),
+            (),
+            ("uniform:step",),
+        ),
+        (UNPROVED.replace(BCAST, reduction("MPI_SUM")), ("control",), None),
+        (UNPROVED.replace(BCAST, reduction("MPI_SUM")), ("control", "bits"), ("control", "bits")),
+        # a call that depends on the rank is no missing proof
+        (UNPROVED.replace("step > 1", "me > 1"), ("control",), None),
+        (f"{UNPROVED}  if (me > 1) then\n  {BCAST}  end if\n", ("control",), None),
+        (
+            UNPROVED.replace(BCAST, ELSEWHERE["shared-memory"].partition("  do")[0]),
+            ("control",),
+            None,
+        ),
+    ],
+)
+def test_control_may_be_assumed(
+    body: str, accepted: tuple[str, ...], assumed: tuple[str, ...] | None, tmp_path: Path
+) -> None:
+    found = optimised(tmp_path, program(body), *accepted)
+    if assumed is None:
+        assert found.content is None
+        return
+    assert [one.assumed for one in found.transfers] == [assumed]
+    assert found.content is not None
+    assert all(f"! asphalt: assumed: {one}\n" in found.content.decode() for one in assumed)
+
+
+def test_all_missing_assumptions_are_suggested(tmp_path: Path) -> None:
+    text = program(UNPROVED.replace(BCAST, reduction("MPI_SUM")))
+    (refused,) = refusals(tmp_path, text)
+    assert (refused.code.id, refused.all_lifting) == ("ASP024", ("control", "bits"))
+
+
 def test_no_assumption_is_suggested_that_is_not_enough(tmp_path: Path) -> None:
     somewhere = f"  if (me == 0) then\n  {reduction('MPI_SUM')}  end if\n{work('b')}"
     found = refusals(tmp_path, program(somewhere))
