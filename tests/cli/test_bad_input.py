@@ -130,7 +130,7 @@ end subroutine halo
 
 def test_an_id_alone(here: Path, refused: Callable[..., None]) -> None:
     (here / "src/halo.f90").write_text(MATCHES.format(first="s", last=""))
-    refused("src/halo.f90:8: match(s) occurs only here")
+    refused("src/halo.f90:8: match(s) occurs only here in its procedure")
 
 
 def test_an_id_of_two_starts(here: Path, refused: Callable[..., None]) -> None:

@@ -29,7 +29,8 @@ UNKNOWN = Code(
     "Whether the operation is complete depends on a flag, on which of several requests is "
     "complete, on another procedure, or on conditions that may exclude each other; or the other "
     "side of a blocking transfer is not known.",
-    "State which statements belong together, with `!$asphalt match(id)` in front of each of them.",
+    "State which statements of a procedure belong together, with `!$asphalt match(id)` in front of "
+    "each of them.  What another procedure completes cannot be stated.",
 )
 
 ERROR_READ = Code(

@@ -112,7 +112,8 @@ def _check_matches(found: tuple[Directive, ...], scope: Scope) -> None:
     for name, members in ids.items():
         if len(members) == 1:
             raise members[0][0].error(
-                f"match({name}) occurs only here; give what it matches the same id"
+                f"match({name}) occurs only here in its procedure; give what it matches the same "
+                "id, in the same procedure: match is not for a wait in another one"
             )
         starts = [d for d, call in members if call.procedure.timing in _STARTS]
         if len(starts) > 1:
