@@ -64,7 +64,9 @@ def together(facts: UnitFacts, call: MpiCall) -> Together:
     mentions = [m for m in program.mpi_calls() if _is(m.operation, call.procedure)]
     hidden = next((m for m in mentions if not m.live), None)
     if hidden is not None:
-        return Together(f"{hidden.path}:{hidden.line} is not compiled here")
+        where = f"{hidden.path}:{hidden.line}"
+        spelled = call.procedure.spelled
+        return Together(f"{where} calls {spelled} in text that this configuration does not compile")
     seen: set[tuple[str, int, int]] = set()  # there may be several in a line
     unproved: Together | None = None
     assumed: set[str] = set()

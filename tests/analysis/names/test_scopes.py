@@ -520,3 +520,39 @@ def test_scopes_are_built_once() -> None:
     assert scopes.of(located) is scopes.of(located)
     assert scopes.module("base") is scopes.module("base")
     assert scopes.module("nowhere") is None
+
+
+PREFIXED = FortranProgram(
+    """
+    module kinds
+      use mpi, only: MPI_REAL
+      implicit none
+      integer, parameter, public :: MPI_MY_REAL = MPI_REAL
+    end module kinds
+    module other_kinds
+      use mpi
+      implicit none
+      integer, parameter :: MPI_MY_REAL = MPI_DOUBLE_PRECISION
+    end module other_kinds
+    subroutine one
+      use mpi
+      use kinds
+    end subroutine one
+    subroutine both
+      use mpi
+      use kinds
+      use other_kinds
+    end subroutine both
+    """
+)
+
+
+def test_a_name_of_a_module_is_not_taken_for_one_of_mpi() -> None:
+    """A reference would not be valid if the module ``mpi`` had the name, too."""
+    found = known(scope(PREFIXED, "one"), "mpi_my_real")
+    assert (found.origin, found.owner) == (Origin.PARAMETER, "kinds")
+    assert known(scope(PREFIXED, "one"), "mpi_real").origin is Origin.MPI
+
+
+def test_names_of_two_modules_stay_unknown() -> None:
+    assert scope(PREFIXED, "both").resolve("mpi_my_real") is Absence.UNKNOWN
