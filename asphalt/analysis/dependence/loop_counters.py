@@ -12,11 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from asphalt.analysis.control_flow.graph import jump_targets
 from asphalt.analysis.data_flow.default_integers import is_default_integer
 from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.dependence.loop_exits import ends_a_loop
 from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.names.openmp_sentinels import is_threading
+from asphalt.analysis.names.references import actions
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in, walk
@@ -31,7 +34,7 @@ def with_values(expr: Expr, leaf: Leaf, facts: UnitFacts) -> Expr:
     """An expression of a statement with the values of counters that are known there."""
     names = [n for n in names_in(expr) if facts.scope.lookup(n) and facts.values.written_in_unit(n)]
     before = _in_front(leaf, facts.unit.body) if names else None
-    known = {name: value_behind(name, before, facts) for name in names} if before else {}
+    known = {name: value_behind(name, before, leaf, facts) for name in names} if before else {}
 
     def change(ref: Ref) -> Expr | None:
         value = known.get(ref.name) if ref.args is None else None
@@ -58,12 +61,12 @@ def _in_front(leaf: Leaf, nodes: tuple[Node, ...]) -> tuple[Node, ...] | None:
     return None
 
 
-def value_behind(name: str, before: Sequence[Node], facts: UnitFacts) -> Poly | None:
-    """The value of a counter behind the last of some statements that follow each other, in terms of
+def value_behind(name: str, before: Sequence[Node], at: Leaf, facts: UnitFacts) -> Poly | None:
+    """The value of a counter in a statement behind some that follow each other, in terms of
     variables that none of them changes; ``max(0, n)`` stands for the trips of a loop.
 
-    None: the last statement that changes it is no nest that counts, or no value is assigned to it
-    in front of that nest.
+    None: the last statement that changes it is no nest that counts, no value is assigned to it in
+    front of that nest, or a jump may lead to a place behind that assignment.
     """
     symbol = facts.scope.lookup(name)
     if symbol is None or symbol.origin is not Origin.LOCAL or symbol.dims is not None:
@@ -87,6 +90,8 @@ def value_behind(name: str, before: Sequence[Node], facts: UnitFacts) -> Poly | 
     passed = before[changes[-2] + 1 :]
     if counted is None or any(_is_open(node, facts) for node in passed):
         return None
+    if any(_may_be_jumped_to(node) for node in (*passed, at)):
+        return None
     used = {facts.names.storage(part) for one in (value, *counted.bounds) for part in names_in(one)}
     if used & own or any(_writes(node, used, facts) for node in passed):
         return None
@@ -109,7 +114,7 @@ def _counted(name: str, nest: Do, facts: UnitFacts) -> _Counted | None:
     storage = facts.names.storage(name)
     writes = {id(a.leaf): a.leaf for a in facts.footprint(nest).accesses
               if a.writes and a.storage == storage}  # fmt: skip
-    if len(writes) != 1 or any(isinstance(leaf.action, Jump) for leaf in inside):
+    if len(writes) != 1 or any(map(_may_jump, inside)):
         return None
     (leaf,) = writes.values()
     trips = Poly.constant(1)
@@ -172,6 +177,18 @@ def _is_plain(expr: Expr, facts: UnitFacts) -> bool:
 
 def _writes(node: Node, storages: set[str], facts: UnitFacts) -> bool:
     return any(a.writes and a.storage in storages for a in facts.footprint(node).accesses)
+
+
+def _may_jump(leaf: Leaf) -> bool:
+    """Whether a statement may go on somewhere else: its own errors included."""
+    whats = actions(leaf.what)
+    return any(isinstance(what, Jump) or any(jump_targets(what)) for what in whats)
+
+
+def _may_be_jumped_to(node: Node) -> bool:
+    """Whether a statement has a label that does not only close loops."""
+    labelled = (leaf for leaf in leaves(node) if leaf.label is not None)
+    return any(not ends_a_loop(leaf, node) for leaf in labelled)
 
 
 def _is_open(node: Node, facts: UnitFacts) -> bool:

@@ -64,7 +64,7 @@ def _steps(facts: UnitFacts) -> Iterator[CountFromBounds]:
             for leaf, call in messages.calls(node):
                 if leaf is not node or not _receives(call) or place.fixed(node) is not None:
                     continue
-                values = _values(call, siblings[:number], facts)
+                values = _values(node, call, siblings[:number], facts)
                 if values:
                     made = replace(node.what, args=_replaced(node.what.args, values))
                     names = ", ".join(sorted(values))
@@ -96,7 +96,9 @@ def _receives(call: MpiCall) -> bool:
     return exchange.receive is not None and exchange.send is None
 
 
-def _values(call: MpiCall, before: tuple[Node, ...], facts: UnitFacts) -> Mapping[str, Expr]:
+def _values(
+    leaf: Leaf, call: MpiCall, before: tuple[Node, ...], facts: UnitFacts
+) -> Mapping[str, Expr]:
     """The values of the counters in the arguments that a call only reads; of none, if it also has
     one elsewhere."""
     read: set[str] = set()
@@ -106,7 +108,7 @@ def _values(call: MpiCall, before: tuple[Node, ...], facts: UnitFacts) -> Mappin
         (read if plain and not parameter.array else other).update(names_in(actual))
     values: dict[str, Expr] = {}
     for name in sorted(read - other):
-        value = value_behind(name, before, facts)
+        value = value_behind(name, before, leaf, facts)
         if value is not None:
             values[name] = size(value, facts.scope)
     return values
