@@ -24,7 +24,7 @@ from asphalt.analysis.uniformity.uniformity import Uniformity
 from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.analysis_manager.configurations import Configurations
 from asphalt.analysis_manager.internal_errors import InternalErrors
-from asphalt.analysis_manager.invalidation import Sight, Unaffected, UsedNames
+from asphalt.analysis_manager.invalidation import Sight, Unaffected, UsedNames, says_the_same
 from asphalt.analysis_manager.summary_store import Remembered
 from asphalt.analysis_manager.user_units import user_units
 from asphalt.config.assumptions import FATAL
@@ -155,6 +155,12 @@ class Analyses:
             return frozenset()
         return _edited_bodies(self._before, self._unaffected, self.tree)
 
+    def _bodies_since(self, tree: Tree) -> frozenset[ProcedureKey] | None:
+        """The procedures whose text differs from that in another version of the tree, as
+        ``_edited_bodies`` has them."""
+        before = Analyses(tree)
+        return _edited_bodies(before, Unaffected(before._sight, self.tree), self.tree)
+
     def _may_use_traces(self, procedure: ProcedureKey) -> bool:
         return self._bodies is not None and procedure not in self._bodies
 
@@ -166,14 +172,18 @@ class Analyses:
     def _effects(self, key: _Key, scopes: Scopes) -> Effects:
         assumed = Assumed(key[0], self.fatal)
         origin = self if self._before is None else self._before
-        tracing = Tracing(origin._traces.setdefault(key, Traces()), self._may_use_traces)
+        traces = origin._traces.setdefault(key, Traces())
+        tracing = Tracing(traces, self._may_use_traces)
         if self._before is not None:
             elsewhere = partial(self._elsewhere, key)
-            return Effects(scopes, assumed, None, elsewhere, tracing, self._locate)
+            return Effects(scopes, assumed, tuple, elsewhere, tracing, self._locate)
         if self.tree.origin is not None:
-            recall = partial(self._given.pop, key, None)
+            given = self._given.pop(key, None)
+            recall = partial(tuple, () if given is None else (given,))
             return Effects(scopes, assumed, recall, tracing=tracing, locate=self._locate)
-        remembered = Remembered(self.tree, scopes, key[0], tracing, self._locate, self.fatal)
+        remembered = Remembered(
+            self.tree, scopes, key[0], traces, self._locate, self.fatal, self._bodies_since
+        )
         self._kept.append(remembered)
         return remembered.effects
 
@@ -255,18 +265,27 @@ def _names(procedure: ProcedureKey) -> tuple[str, tuple[str, ...]]:
 def _edited_bodies(
     before: Analyses, unaffected: Unaffected, after: Tree
 ) -> frozenset[ProcedureKey] | None:
-    """The procedures whose text has changed, if others see nothing of that except what they do."""
+    """The procedures whose text has changed, with those around and inside of them, if others see
+    nothing of that except what they do."""
     if unaffected.changed is None:
         return None
     sight, now, found = before._sight, Scopes(after), set[ProcedureKey]()
     for place in unaffected.changed:
-        chain = sight.chain(place)
-        if not sight.stands_alone(place) or sight.position(place.path, chain) is None:
+        parts = sight.procedure(place)
+        if not parts:
+            if not says_the_same(before.tree.unit_at(place).unit, after.unit_at(place).unit):
+                return None
+            continue
+        chains = {part: sight.chain(part) for part in parts}
+        if any(sight.position(place.path, chain) is None for chain in chains.values()):
             return None
-        one, other = before.scopes.of(before.tree.unit_at(place)), now.of(after.unit_at(place))
+        one, other = (
+            scopes.of(tree.unit_at(parts[0]))
+            for scopes, tree in ((before.scopes, before.tree), (now, after))
+        )
         if one.unit.kind != "program" and not same_interface(one, other):
             return None
-        found.add((place.path, "/".join(chain)))
+        found |= {(place.path, "/".join(chain)) for chain in chains.values()}
     return frozenset(found)
 
 

@@ -9,15 +9,25 @@ the same units as before.  There are more of these paths than uses: any word of 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
 from asphalt.frontend.source_tree.mentions import Position
 from asphalt.frontend.source_tree.outline import Outline
 from asphalt.frontend.source_tree.tree import Tree
+from asphalt.ir.source import TriviaKind
+from asphalt.ir.tree import Unit, leaves
 
 _INTERFACE = re.compile(rb"interface", re.I)
 _LINE_NUMBER = b"__line__"  # the preprocessor's: it changes where the text does not
 MODULES = ("module", "submodule")
+_BLOCK_DATA = ("block data", "block_data")
+_WITH_EFFECTS = (
+    TriviaKind.DIRECTIVE,
+    TriviaKind.CONDITIONAL,
+    TriviaKind.CPP,
+    TriviaKind.DEAD,
+)
 
 
 @dataclass
@@ -72,14 +82,20 @@ class Sight:
         above = () if unit.host is None else self.chain(Position(position.path, unit.host))
         return (*above, unit.name)
 
-    def stands_alone(self, position: Position) -> bool:
-        """Whether a unit is a procedure or main program that no other one is a part of, and that
-        is no part of another."""
-        units = self.tree.outline(position.path).units
-        unit = units[position.number]
-        parts = any(other.host == position.number for other in units)
-        inside = unit.host is not None and units[unit.host].kind not in MODULES
-        return unit.kind not in (*MODULES, "block data") and not parts and not inside
+    def procedure(self, position: Position) -> tuple[Position, ...]:
+        """The outermost procedure or main program around a unit, with all units in it, hosts
+        first; (): it is a module, or block data."""
+        path, units = position.path, self.tree.outline(position.path).units
+        outer = position.number
+        while (host := units[outer].host) is not None and units[host].kind not in MODULES:
+            outer = host
+        if units[outer].kind in (*MODULES, *_BLOCK_DATA):
+            return ()
+        inside = {outer}
+        for number, unit in enumerate(units):  # those inside come after their host
+            if unit.host in inside:
+                inside.add(number)
+        return tuple(Position(path, number) for number in sorted(inside))
 
     def next(self, position: Position) -> tuple[Position, ...] | None:
         """The units that one names; None: it could not be read."""
@@ -153,6 +169,19 @@ class Unaffected:
         return True
 
 
+def says_the_same(one: Unit, other: Unit) -> bool:
+    """Whether two texts of a unit without executable part differ in comments and blanks alone."""
+    return [*_statements(one)] == [*_statements(other)]
+
+
+def _statements(unit: Unit) -> Iterator[object]:
+    """The own statements of a unit, with what stands between them."""
+    own = (unit.head, *unit.spec, *unit.body, unit.contains, unit.end)
+    for leaf in (leaf for node in own if node is not None for leaf in leaves(node)):
+        lines = tuple(line for line in leaf.lead if line.kind in _WITH_EFFECTS)
+        yield replace(leaf, span=None, lead=lines, trail=""), leaf.cut
+
+
 def _changed(before: Tree, after: Tree) -> frozenset[Position] | None:
     """The units whose text has changed; None: more has changed than texts of units."""
     found: set[Position] = set()
@@ -209,7 +238,8 @@ def _frame(outline: Outline) -> object:
 
 
 def _texts(content: bytes, outline: Outline) -> tuple[list[bytes], list[bytes]]:
-    """The text of each unit, without that of the units in it, and the lines that stand in none."""
+    """The text of each unit, without that of the units in it, and the lines that stand in none, but
+    for blank ones."""
     lines = content.split(b"\n")
     own: list[list[bytes]] = [[] for _ in outline.units]
     owner: list[list[int]] = [[] for _ in lines]
@@ -219,5 +249,7 @@ def _texts(content: bytes, outline: Outline) -> tuple[list[bytes], list[bytes]]:
     for text, numbers in zip(lines, owner, strict=True):
         for number in numbers:
             own[number].append(text)
-    rest = [text for text, numbers in zip(lines, owner, strict=True) if not numbers]
+    rest = [
+        text for text, numbers in zip(lines, owner, strict=True) if text.strip() and not numbers
+    ]
     return [b"\n".join(texts) for texts in own], rest

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.frontend.source_tree.workers import Failed, Workers
 from asphalt.project import Project
 from support.judging import program
+from support.random_procedure_edits import random_edit, write_files
 
 SETTINGS = Settings(jobs=1)
 NEST = """\
@@ -231,3 +233,124 @@ def _searched_files(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
     monkeypatch.setattr(Mentions, "_search", noting)
     return found
+
+
+def _look(folder: Path, cache: bool) -> tuple[list[Any], dict[tuple[str, ...], Any]]:
+    """All reports on a tree, and the summaries of its procedures."""
+    project = Project(folder, settings=replace(SETTINGS, cache=cache))
+    reported = [*(site.report for site in project.sites()), *project.findings]
+    effects = project._analyses.of()[0]
+    summaries = {
+        (entry.path, *(unit.name for unit in located.chain)): effects.summary(located)
+        for entry in project.tree.files
+        for located in project.tree.units_of(entry.path)
+        if located.unit.kind != "module"
+    }
+    project._analyses.keep()
+    return reported, summaries
+
+
+@pytest.fixture
+def procedures(tmp_path: Path, work: Work) -> Path:
+    """A tree of procedures that call each other, of which a run knows all."""
+    root = tmp_path / "procedures"
+    root.mkdir()
+    write_files(root)
+    _look(root, cache=True)
+    work.look()
+    return root
+
+
+def _edit(root: Path, name: str, old: str, new: str) -> None:
+    text = (root / name).read_text()
+    assert old in text
+    (root / name).write_text(text.replace(old, new, 1))
+
+
+def _examined(monkeypatch: pytest.MonkeyPatch, root: Path) -> list[str]:
+    """The procedures whose statements a run looks at for their summaries."""
+    made: list[str] = []
+    original = procedure_effects.Effects._examined
+
+    def noting(self: Any, key: tuple[str, str]) -> Any:
+        made.append(key[1])
+        return original(self, key)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(procedure_effects.Effects, "_examined", noting)
+        found = _look(root, cache=True)
+    assert found == _look(root, cache=False)
+    return sorted(set(made))
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "made"),
+    [
+        ("low.f90", "  n = 2\n", "  n = 3\n", ["quiet"]),
+        ("low.f90", "  n = 2\n", "  ! two\n  n = 2\n", ["quiet"]),
+        ("high.f90", "    m = 3\n", "    m = 4\n", ["around", "around/inside"]),
+        ("high.f90", "subroutine by_call(n)\n", "\n\nsubroutine by_call(n)\n", []),
+        (
+            "low.f90",
+            "subroutine quiet(n)\n",
+            "! sets it\nsubroutine quiet(n)\n",
+            ["fill", "low", "quiet", "shared"],
+        ),
+        ("state.f90", "contains\n", "\n! what it does\ncontains\n", []),
+        ("state.f90", "    n = n + 1\n", "    n = n + 2\n", ["state/area_of_integer"]),
+        ("low.f90", "  n = n + 1\n", "  print *, n\n", ["by_call", "exchange", "low", "main"]),
+    ],
+)
+def test_one_edited_procedure_costs_that_procedure_and_what_sees_it(
+    procedures: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    old: str,
+    new: str,
+    made: list[str],
+) -> None:
+    _edit(procedures, name, old, new)
+    assert _examined(monkeypatch, procedures) == made
+    assert _examined(monkeypatch, procedures) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("state.f90", "counter = 0", "counter(3) = 0"),
+        (
+            "low.f90",
+            "subroutine quiet(n)\n",
+            "subroutine quiet(n)\n  interface low\n  end interface\n",
+        ),
+        ("low.f90", "integer, intent(inout) :: n\n  n = 2", "integer :: n(2)\n  n = 2"),
+        ("low.f90", "end subroutine quiet\n", "end subroutine quiet\nsubroutine more\nend\n"),
+    ],
+)
+def test_an_edit_that_others_may_see_leaves_no_summary(
+    procedures: Path, monkeypatch: pytest.MonkeyPatch, name: str, old: str, new: str
+) -> None:
+    """Of declarations, say, on which the meaning of a procedure elsewhere may depend."""
+    _edit(procedures, name, old, new)
+    assert {"by_call", "ping", "main"} <= set(_examined(monkeypatch, procedures))
+
+
+def test_an_edit_and_another_header_leave_no_summary(
+    procedures: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    low = (procedures / "low.f90").read_text()
+    (procedures / "low.f90").unlink()
+    (procedures / "low.F90").write_text('#include "do.h"\n' + low.replace("  n = 2\n", "  DO\n"))
+    (procedures / "do.h").write_text("#define DO n = 2\n")
+    _look(procedures, cache=True)
+    (procedures / "do.h").write_text("#define DO n = n\n")
+    _edit(procedures, "low.F90", "  n = n + 1\n", "  n = n + 2\n")
+    assert {"low", "ping"} <= set(_examined(monkeypatch, procedures))
+
+
+def test_random_edits_of_procedures(procedures: Path) -> None:
+    """After each edit, what is known is what an empty cache would lead to."""
+    random = Random(26)
+    for _ in range(20):
+        edit = random_edit(procedures, random)
+        assert _look(procedures, cache=True) == _look(procedures, cache=False), edit

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from asphalt.analysis.call_graph.definitions import is_user_function
 from asphalt.analysis.control_flow.graph import ENTRY
 from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant, predefined_type
 from asphalt.analysis.mpi.datatypes import PredefinedType
@@ -53,19 +55,24 @@ is the one in which the root receives."""
 
 def of_arguments(facts: UnitFacts, messages: Messages) -> Iterator[Refused]:
     """The errors in the arguments of the calls of a unit."""
-    for leaf, call in messages.own_calls():
-        if leaf.span is None or leaf.is_hidden:
-            continue
-        if call.binding == "mpif.h" and _lacks_code(call):
-            message = f"its argument {len(call.procedure.parameters)}, the error code, is missing"
-            yield Refused(NO_ERROR_CODE, message, leaf.span)
-        for buffer in ("buf", "buffer", "sendbuf", "recvbuf"):
-            why = _too_long(buffer, leaf, call, facts)
-            if why is not None:
-                yield Refused(TOO_LONG, why, leaf.span)
-        why = _overlapping(leaf, call, facts)
+    for leaf, call in messages.written_calls():
+        found = tuple(_of_call(leaf, call, facts)) if leaf.span and not leaf.is_hidden else ()
+        if found and not facts.executed.never(leaf):  # asked last, for it takes long
+            yield from found
+
+
+def _of_call(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> Iterator[Refused]:
+    """The errors in the arguments of a call, if it is executed."""
+    if call.binding == "mpif.h" and _lacks_code(call):
+        message = f"its argument {len(call.procedure.parameters)}, the error code, is missing"
+        yield Refused(NO_ERROR_CODE, message, leaf.span)
+    for buffer in ("buf", "buffer", "sendbuf", "recvbuf"):
+        why = _too_long(buffer, leaf, call, facts)
         if why is not None:
-            yield Refused(OVERLAPPING, why, leaf.span)
+            yield Refused(TOO_LONG, why, leaf.span)
+    why = _overlapping(leaf, call, facts)
+    if why is not None:
+        yield Refused(OVERLAPPING, why, leaf.span)
 
 
 def _lacks_code(call: MpiCall) -> bool:
@@ -75,10 +82,13 @@ def _lacks_code(call: MpiCall) -> bool:
 
 def _too_long(buffer: str, leaf: Leaf, call: MpiCall, facts: UnitFacts) -> str | None:
     """Why a message is certainly longer than its buffer."""
-    passed, count, kind = _message(buffer, leaf, call, facts)
+    message = _message(buffer, call, facts)
     rooted = "root" in call.args and buffer != "buffer"
     at_root = (buffer == "recvbuf") != (call.procedure.name in _ROOTED["sendbuf"])
-    if not isinstance(passed, Ref) or count is None or kind is None or (rooted and at_root):
+    if message is None or message.type is None or (rooted and at_root):
+        return None
+    passed, kind = message.passed, message.type
+    if not isinstance(passed, Ref):
         return None  # behind a component, there may be others
     if "root" in call.args and not _is_rank(call.args["root"], facts):
         return None  # of an intercommunicator, perhaps
@@ -88,6 +98,9 @@ def _too_long(buffer: str, leaf: Leaf, call: MpiCall, facts: UnitFacts) -> str |
     symbol = facts.scope.lookup(passed.name)
     room = None if symbol is None else _bytes_behind(passed, symbol, leaf, facts)
     if symbol is None or room is None or kind.bytes is None:
+        return None
+    count = facts.values.polynomial(message.count, leaf).value
+    if count is None:
         return None
     if count * kind.bytes <= room * (1 if _size_is_sure(symbol, kind) else 2):
         return None
@@ -153,12 +166,17 @@ def _bytes_behind(passed: Ref, symbol: Symbol, leaf: Leaf, facts: UnitFacts) -> 
     return max(0, total - place) * each
 
 
-def _message(
-    buffer: str, leaf: Leaf, call: MpiCall, facts: UnitFacts
-) -> tuple[Ref | Component | None, int | None, PredefinedType | None]:
-    """A buffer of a call, if it is an object with a name, and the constant count and predefined
-    type of what it holds."""
-    nothing = None, None, None
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """A buffer of a call that is an object with a name, and the count and the predefined type of
+    what it holds (None: another type)."""
+
+    passed: Ref | Component
+    count: Expr
+    type: PredefinedType | None
+
+
+def _message(buffer: str, call: MpiCall, facts: UnitFacts) -> _Message | None:
     passed = call.args.get(buffer)
     names = {"sendbuf": ("sendcount", "sendtype"), "recvbuf": ("recvcount", "recvtype")}
     count_name, type_name = names.get(buffer, ("count", "datatype"))
@@ -166,19 +184,20 @@ def _message(
     kind = call.args.get(type_name, call.args.get("datatype"))
     counted = next((p for p in call.procedure.parameters if p.name == count_name), None)
     if not isinstance(passed, Ref | Component) or mpi_constant(passed, facts.scope) is not None:
-        return nothing
+        return None
     if count is None or kind is None or (counted is not None and counted.array):
-        return nothing
-    return passed, facts.values.polynomial(count, leaf).value, predefined_type(kind, facts.scope)
+        return None
+    return _Message(passed, count, predefined_type(kind, facts.scope))
 
 
 def _overlapping(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> str | None:
     """Why the two buffers of a call certainly overlap."""
-    sent, many, kind = _message("sendbuf", leaf, call, facts)
-    received, more, other = _message("recvbuf", leaf, call, facts)
-    name = None if sent is None else designator_name(sent)
-    if sent is None or received is None or name is None or name != designator_name(received):
+    out, into = _message("sendbuf", call, facts), _message("recvbuf", call, facts)
+    name = None if out is None else designator_name(out.passed)
+    if out is None or into is None or name is None or name != designator_name(into.passed):
         return None
+    sent, received = out.passed, into.passed
+    many, more = (facts.values.polynomial(one.count, leaf).value for one in (out, into))
     if many is None or more is None or many < 1 or more < 1:
         return None
     if "neighbor" in call.procedure.name:
@@ -204,7 +223,7 @@ def _overlapping(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> str | None:
     each = element_bytes(symbol, symbol.home or facts.scope)
     if starts[0] is None or starts[1] is None or each is None:
         return None
-    if not (kind and other and kind.bytes == other.bytes == each):
+    if not (out.type and into.type and out.type.bytes == into.type.bytes == each):
         return None
     distance = (starts[1] - starts[0]).value
     if distance is None or not -more < distance < many:
@@ -231,7 +250,7 @@ def _start(passed: Ref | Component, symbol: Symbol, leaf: Leaf, facts: UnitFacts
     lower = symbol.dims[0].lower or Lit("integer", "1")
     if passed.args is None:
         explicit = symbol.dims[0].kind == "explicit"
-        return facts.values.constants(lower) if explicit else None
+        return constants_in(lower, facts.scope) if explicit else None
     (index,) = passed.args
     if not isinstance(index, Ref | Component | Lit | Op):
         return None
@@ -245,7 +264,7 @@ def _is_rank(expr: Expr, facts: UnitFacts) -> bool:
         return symbol is None or symbol.origin is Origin.INTRINSIC
     if mpi_constant(expr, facts.scope) is not None:
         return False
-    value = facts.values.constants(expr).value
+    value = constants_in(expr, facts.scope).value
     return value is not None and value >= 0
 
 

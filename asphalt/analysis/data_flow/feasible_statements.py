@@ -13,7 +13,7 @@ from functools import cached_property
 from asphalt.analysis.control_flow.graph import PointRole
 from asphalt.analysis.data_flow.error_code_flow import ErrorCodeFlow
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
-from asphalt.analysis.effects.error_handlers import rests_on_fatal, why_errors_return
+from asphalt.analysis.effects.error_handlers import may_return, rests_on_fatal, why_errors_return
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import NameSemantics, RefinedNames
 from asphalt.analysis.names.scopes import Scope
@@ -40,6 +40,8 @@ class FeasibleStatements:
     def is_less(self) -> bool:
         """Whether some statement of the unit is known never to be executed."""
         fatal = self.effects.assumed.fatal
+        if may_return(self.effects):
+            return False
         if not fatal and not self.effects.scopes.program.main_programs():
             return False  # errors may return; asked at no cost
         return self.codes.decides and why_errors_return(self.effects) is None

@@ -59,6 +59,12 @@ def why_errors_return(effects: Effects) -> str | None:
     return None if found is None or rests_on_fatal(effects) else found.why
 
 
+def may_return(effects: Effects) -> bool:
+    """Whether an MPI call may return another code under the assumptions that are accepted, as far
+    as that has been asked before; asked at no cost."""
+    return effects.has_found(_doubt) and why_errors_return(effects) is not None
+
+
 def rests_on_fatal(effects: Effects) -> bool:
     """Whether it is only assumed that no error handler returns."""
     found = doubt(effects)

@@ -86,17 +86,18 @@ class Known:
 class Effects:
     """The side effects of the calls of one program; each procedure is analysed on demand.
 
-    ``recall`` returns earlier results for the same program under the same assumptions; the first
-    question calls it.  ``elsewhere`` returns the effects of another program and a procedure of it
-    with the same summary; None: there is none.  ``tracing`` stores summaries for other programs,
-    whose procedures ``locate`` finds in this one.
+    ``recall`` gives earlier results under the same assumptions that hold for this program; the
+    first question calls it, and it may ask questions itself between one result and the next.
+    ``elsewhere`` returns the effects of another program and a procedure of it with the same
+    summary; None: there is none.  ``tracing`` stores summaries for other programs, whose procedures
+    ``locate`` finds in this one.
     """
 
     def __init__(
         self,
         scopes: Scopes,
         assumed: Assumed | None = None,
-        recall: Callable[[], Known | None] | None = None,
+        recall: Callable[[], Iterable[Known]] = tuple,
         elsewhere: Callable[[ProcedureKey], tuple[Effects, Located] | None] = lambda key: None,
         tracing: Tracing | None = None,
         locate: Callable[[ProcedureKey], Located | None] = lambda key: None,
@@ -134,6 +135,10 @@ class Effects:
             self._found[find] = find(self)
         return cast(T, self._found[find])
 
+    def has_found(self, find: Callable[[Effects], object]) -> bool:
+        """Whether ``once`` knows the result of ``find``."""
+        return find in self._found
+
     def once_for(self, scope: Scope, find: Callable[[Scope, Effects], T]) -> T:
         """The result of ``find`` for a unit of the program, computed once as long as not many
         other units are asked about in between: see ``once``."""
@@ -167,6 +172,8 @@ class Effects:
         return self._elsewhere(self._key(located))
 
     def _summary_of(self, key: ProcedureKey) -> Summary | None:
+        if self._summaries.knows(key):
+            return self._summaries(key)
         located = self._located.get(key) or self._locate(key)
         return _NOWHERE if located is None else self.summary(located)
 
@@ -183,9 +190,8 @@ class Effects:
         return Known(self._summaries.final, self._flows.final)
 
     def _recall_known(self) -> None:
-        recall, self._recall = self._recall, None
-        known = None if recall is None else recall()
-        if known is not None:
+        recall, self._recall = self._recall, tuple
+        for known in recall():
             self._summaries.recall(known.summaries)
             self._flows.recall(known.flows)
 

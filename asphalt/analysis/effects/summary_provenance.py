@@ -7,7 +7,7 @@ Mokhov et al., ICFP 2018, section 4.2).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from asphalt.analysis.effects.summary import Summary
@@ -25,13 +25,21 @@ class Traces:
 
     _made: dict[ProcedureKey, list[_Trace]] = field(default_factory=dict)
 
-    def recall(self, key: ProcedureKey, ask: Ask) -> Summary | None:
-        """The stored summary of a procedure whose inputs are the present ones; None: there is
-        none."""
-        for asked, value in reversed(self._made.get(key, ())):
-            if all(_same(ask(other), known) for other, known in asked):
-                return value
+    def recall(self, key: ProcedureKey, ask: Ask) -> _Trace | None:
+        """The stored summary of a procedure whose inputs are the present ones, with these; None:
+        there is none."""
+        for trace in reversed(self._made.get(key, ())):
+            if all(_same(ask(other), known) for other, known in trace[0]):
+                return trace
         return None
+
+    def follow_from(self, key: ProcedureKey, final: Mapping[ProcedureKey, Summary | None]) -> bool:
+        """Whether some final summaries are the inputs from which that of a procedure follows."""
+        return key in final and any(
+            value == final[key]
+            and all(other in final and final[other] == known for other, known in asked)
+            for asked, value in self._made.get(key, ())[-1:]
+        )
 
     def note(self, key: ProcedureKey, trace: _Trace) -> None:
         """Store a summary with its inputs."""
@@ -45,6 +53,15 @@ class Traces:
 
 
 @dataclass
+class _Inputs:
+    """The summaries that were asked for while one was made; ``are_all``: it depends on nothing
+    else."""
+
+    asked: dict[ProcedureKey, Summary | None] = field(default_factory=dict)
+    are_all: bool = True
+
+
+@dataclass
 class Tracing:
     """The summaries of one program while they are computed.
 
@@ -54,38 +71,41 @@ class Tracing:
 
     traces: Traces
     may_use: Callable[[ProcedureKey], bool]
-    _open: list[dict[ProcedureKey, Summary | None] | None] = field(default_factory=list)
+    inputs: dict[ProcedureKey, tuple[ProcedureKey, ...]] = field(default_factory=dict)
+    """The procedures whose summaries were asked for when that of a procedure was made."""
+    _open: list[_Inputs] = field(default_factory=list)
 
     def summary(self, key: ProcedureKey, ask: Ask, make: Callable[[], Summary]) -> Summary:
         """The summary of a procedure that ``make`` computes, asking for others."""
         usable = self.may_use(key)
         if usable:
-            self._open.append(None)
+            self._open.append(_Inputs())
             try:
                 found = self.traces.recall(key, ask)
             finally:
                 self._open.pop()
             if found is not None:
-                return found
-        self._open.append({})
+                self.inputs[key] = tuple(other for other, _ in found[0])
+                return found[1]
+        self._open.append(_Inputs())
         try:
             value = make()
         finally:
-            asked = self._open.pop()
-        if usable and asked is not None:
-            self.traces.note(key, (tuple(asked.items()), value))
+            inputs = self._open.pop()
+        self.inputs[key] = tuple(inputs.asked)
+        if usable and inputs.are_all:
+            self.traces.note(key, (tuple(inputs.asked.items()), value))
         return value
 
     def answered(self, key: ProcedureKey, value: Summary | None) -> None:
         """Note an input of the summary that is being computed."""
-        asked = self._open[-1] if self._open else None
-        if asked is not None and not _same(asked.setdefault(key, value), value):
+        if self._open and not _same(self._open[-1].asked.setdefault(key, value), value):
             self.untraced()
 
     def untraced(self) -> None:
         """Note that the summary that is being computed depends on more than other summaries."""
         if self._open:
-            self._open[-1] = None
+            self._open[-1].are_all = False
 
 
 def _same(one: Summary | None, other: Summary | None) -> bool:

@@ -142,6 +142,14 @@ class Messages:
         for node in self.facts.unit.body:
             yield from self.calls(node)
 
+    def written_calls(self) -> Iterator[tuple[Leaf, MpiCall]]:
+        """All MPI calls of the unit, also those that are never executed."""
+        for node in self.facts.unit.body:
+            for leaf in leaves(node):
+                call = self.call(leaf)
+                if call is not None:
+                    yield leaf, call
+
     def calls(self, node: Node) -> Iterator[tuple[Leaf, MpiCall]]:
         """All MPI calls in a statement or construct that may be executed."""
         for leaf in leaves(node):

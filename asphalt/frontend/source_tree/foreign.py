@@ -30,7 +30,9 @@ class ForeignFiles:
     def containing(self, name: str) -> tuple[str, ...]:
         """The files that contain an identifier, in any case."""
         pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-        return tuple(path for path, text in self.texts().items() if pattern.search(text))
+        return tuple(
+            path for path, text in self.texts().items() if name in text and pattern.search(text)
+        )
 
     def _search(self, name: str) -> Iterator[str]:
         word = re.escape(name)

@@ -21,6 +21,7 @@ from asphalt.ir.tree import Leaf, Node
 MPI_HEADERS = frozenset({"mpif.h", "mpif-config.h", "mpiof.h"})
 """Their declarations are MPI's own names, which the analysis knows."""
 
+_INCLUDE = b"include"  # no pattern is searched in a file without it
 _CPP_INCLUDE = re.compile(rb'^#[ \t]*include[ \t]*["<]([^">\n]*)[">]', re.M)
 _FORTRAN_INCLUDE = re.compile(
     rb"^(?:[ \t]*[!c*]\$)?[ \t0-9]*include[ \t]*(['\"])([^'\"\n]*)\1", re.M | re.I
@@ -72,7 +73,7 @@ class Headers:
     def _below(
         self, path: str, content: bytes, seen: set[str]
     ) -> Iterator[tuple[str, str | None, bytes]]:
-        for match in _CPP_INCLUDE.finditer(content):
+        for match in _cpp_includes(content):
             name = os.fsdecode(match[1])
             found = find_include(path, name, self.include_dirs)
             if found is None:
@@ -95,14 +96,20 @@ class Headers:
 
 def included_names(content: bytes) -> Iterator[str]:
     """The names of the INCLUDE lines in a file (an over-approximation)."""
-    return (os.fsdecode(match[2]) for match in _FORTRAN_INCLUDE.finditer(content))
+    if _INCLUDE in content.lower():
+        yield from (os.fsdecode(match[2]) for match in _FORTRAN_INCLUDE.finditer(content))
 
 
 def names_in_includes(content: bytes) -> Iterator[str]:
     """The names in all lines that may include a file, the preprocessor's or Fortran's."""
     yield from included_names(content)
-    if b"#" in content:
-        yield from (os.fsdecode(match[1]) for match in _CPP_INCLUDE.finditer(content))
+    yield from (os.fsdecode(match[1]) for match in _cpp_includes(content))
+
+
+def _cpp_includes(content: bytes) -> Iterator[re.Match[bytes]]:
+    """The lines of the preprocessor that include a file."""
+    if b"#" in content and _INCLUDE in content:
+        yield from _CPP_INCLUDE.finditer(content)
 
 
 def names_in_included(content: bytes) -> Iterator[str]:

@@ -56,12 +56,15 @@ def imported_files(*roots: str) -> frozenset[Path]:
     inside of functions and for type checkers.  The package ``asphalt`` itself, which imports on
     request, does not count."""
     found: set[Path] = set()
+    names: set[str] = set()
     new = [path for root in roots for path in _below(root)]
     while new:
         path = new.pop()
         if path not in found:
             found.add(path)
-            new.extend(one for name in _imports(path.read_bytes()) for one in _files(name))
+            imported = set(_imports(path.read_bytes())) - names
+            names |= imported
+            new.extend(one for name in imported for one in _files(name))
     return frozenset(found)
 
 

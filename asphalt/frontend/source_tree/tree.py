@@ -29,6 +29,12 @@ from asphalt.frontend.source_tree.reading import Reader
 from asphalt.frontend.source_tree.scan import find_sources
 from asphalt.frontend.source_tree.snapshot import looked_for
 from asphalt.frontend.source_tree.tree_digest import TreeDigest, tree_digest
+from asphalt.frontend.source_tree.versions import (
+    TreeVersion,
+    edited_since,
+    is_version,
+    keep_version,
+)
 from asphalt.ir.program import Located, MpiMention
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Opaque, Plain
@@ -96,7 +102,34 @@ class Tree:
     def kept(self, *parts: str | bytes) -> object | None:
         """The value that a run on the same tree kept under ``parts``, which name it and what it
         depends on besides the tree; None: nothing."""
-        return self._reader.kept(key_of(self.digest, *parts))
+        return self.kept_of(self.digest, *parts)
+
+    def kept_of(self, digest: str, *parts: str | bytes) -> object | None:
+        """The value that a run on a tree of this digest kept under ``parts``."""
+        return self._reader.kept(key_of(digest, *parts))
+
+    def keep_as_version(self, before: TreeVersion | None, *parts: str | bytes) -> None:
+        """Keep the contents of the files under ``parts``, so that other runs on the same paths
+        find what has been edited since; ``before``: what ``latest_version`` has found there."""
+        if self.is_repeatable:
+            version = keep_version(self._reader, self._digest, before)
+            self._reader.keep(self._key_of_paths("version", *parts), version)
+
+    def latest_version(self, *parts: str | bytes) -> TreeVersion | None:
+        """The version of the same paths that a run kept last under ``parts``."""
+        kept = self._reader.kept(self._key_of_paths("version", *parts))
+        return kept if isinstance(kept, TreeVersion) else None
+
+    def as_of(self, version: TreeVersion) -> Tree | None:
+        """The tree as it was in a version, if only a few of its files have been edited since."""
+        contents = edited_since(self._reader, self._digest, version)
+        if contents is None:
+            return None
+        tree = self.edited(contents)
+        entries = tree._reader.entries
+        if entries.keys() != self._reader.entries.keys():
+            return None
+        return tree if is_version(version, contents, entries.__getitem__) else None
 
     @property
     def is_repeatable(self) -> bool:
@@ -297,19 +330,20 @@ class Tree:
         """Keep for other runs which units hold the names that this run asked for."""
         new = self._mentions.new(self._digest.included) if self.origin is None else None
         if new is not None and self.is_repeatable:
-            self._reader.keep(self._mentions_key(), new)
+            self._reader.keep(self._key_of_paths("mentions"), new)
 
     def _kept_mentions(self) -> KeptMentions | None:
         """What another run kept of the same paths, whose files may have been edited since."""
-        kept = self._reader.kept(self._mentions_key())
+        kept = self._reader.kept(self._key_of_paths("mentions"))
         if isinstance(kept, KeptMentions) and kept.included == self._digest.included:
             return kept
         return None
 
-    def _mentions_key(self) -> str:
+    def _key_of_paths(self, *parts: str | bytes) -> str:
+        """A key of the paths and how they are read, whatever is in the files."""
         own = self.settings
         settings = repr((own.defines, own.include_dirs, own.form, own.forms, own.width))
-        return key_of("mentions", os.getcwd(), *map(str, self.roots), settings)
+        return key_of(*parts, os.getcwd(), *map(str, self.roots), settings)
 
     def mpi_calls(self) -> tuple[MpiMention, ...]:
         """Every MPI call statement of the tree, live or not."""

@@ -21,10 +21,12 @@ from asphalt.frontend.source_tree.reading import Reader
 class TreeDigest:
     """``text`` changes with every file of the tree, its configuration, the files that its INCLUDE
     lines name, found or not, and those of other languages; ``included`` with those that are
-    included.  ``includes`` are these lines, as file and name."""
+    included, ``foreign`` with those of other languages.  ``includes`` are these lines, as file and
+    name."""
 
     text: str
     included: str
+    foreign: str
     includes: frozenset[tuple[str, str]]
 
 
@@ -40,10 +42,11 @@ def tree_digest(reader: Reader, foreign: ForeignFiles) -> TreeDigest:
     brought: list[str | bytes] = ["includes"]
     for name, found, content in _included(sorted(includes), reader.settings.include_dirs):
         brought += [name, found or "", content]
-    parts += [*brought, "foreign"]
+    other: list[str | bytes] = ["foreign"]
     for path, text in foreign.texts().items():
-        parts += [path, text]
-    return TreeDigest(key_of(*parts), key_of(*brought), frozenset(includes))
+        other += [path, text]
+    whole = key_of(*parts, *brought, *other)
+    return TreeDigest(whole, key_of(*brought), key_of(*other), frozenset(includes))
 
 
 def _included(
