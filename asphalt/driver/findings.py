@@ -16,7 +16,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.directives.directives import matches
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.effects.whole_program import is_closed
-from asphalt.analysis.messages.all_sends import Sent, all_sends, operations
+from asphalt.analysis.messages.all_sends import all_sends, may_receive, operations
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.library_effects import Store
 from asphalt.analysis.requests.interprocedural import ignored_requests
@@ -33,8 +33,6 @@ from asphalt.ir.source import Span
 def findings(tree: Tree, effects: Effects, errors: InternalErrors) -> tuple[SiteReport, ...]:
     """The errors in messages and requests of a tree, in the order of files and lines."""
     units = [UnitFacts(located, effects) for located in user_units(tree, transfer_operations())]
-    sending = tree.site_units(operations(Store.OUTGOING))
-    sent = all_sends((UnitFacts(located, effects) for located in sending), effects)
     found: list[SiteReport] = []
     for facts in units:
         with errors.caught(facts.located):
@@ -49,12 +47,12 @@ def findings(tree: Tree, effects: Effects, errors: InternalErrors) -> tuple[Site
     for call in (call for facts in units for call in ignored_requests(facts, sites)):
         spelled = call.operation.call.procedure.spelled
         found.append(_report(call.facts, of_called(call), spelled))
-    alone: list[SiteReport] = []
-    for facts in units:
-        with errors.caught(facts.located):
-            alone += _reports(facts, _of_receives(facts, sent))
-    if alone and is_closed(effects):  # asked last, for it takes long
-        found += alone
+    if may_receive(effects.scopes.program) and is_closed(effects):
+        sending = tree.site_units(operations(Store.OUTGOING))
+        sent = all_sends((UnitFacts(located, effects) for located in sending), effects)
+        for facts in () if sent is None else units:
+            with errors.caught(facts.located):
+                found += _reports(facts, of_receives(facts, Messages(facts), sent or ()))
     return tuple(sorted(found, key=lambda report: (report.file, report.line)))
 
 
@@ -65,12 +63,6 @@ def _of_unit(facts: UnitFacts) -> Iterator[Refused]:
     messages = Messages(facts)
     yield from of_own_rank(facts, messages)
     yield from of_arguments(facts, messages)
-
-
-def _of_receives(facts: UnitFacts, sent: tuple[Sent, ...] | None) -> Iterator[Refused]:
-    """The errors if nothing else is sent; ``sent`` None: it is not known what is."""
-    if sent is not None:
-        yield from of_receives(facts, Messages(facts), sent)
 
 
 def _reports(facts: UnitFacts, found: Iterable[Refused]) -> Iterator[SiteReport]:

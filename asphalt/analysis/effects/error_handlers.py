@@ -61,7 +61,10 @@ def why_errors_return(effects: Effects) -> str | None:
 
 def may_return(effects: Effects) -> bool:
     """Whether an MPI call may return another code under the assumptions that are accepted, as far
-    as that has been asked before; asked at no cost."""
+    as that is known before the calls of the program are followed, or was asked before."""
+    named = effects.once(_named_doubt)
+    if named is not None:
+        return not (named.lifted and effects.assumed.fatal)
     return effects.has_found(_doubt) and why_errors_return(effects) is not None
 
 
@@ -72,6 +75,15 @@ def rests_on_fatal(effects: Effects) -> bool:
 
 
 def _doubt(effects: Effects) -> Doubt | None:
+    named = effects.once(_named_doubt)
+    if named is not None:
+        return named
+    unseen = why_not_closed_but_for_libraries(effects)
+    return None if unseen is None else Doubt(unseen, lifted=True)
+
+
+def _named_doubt(effects: Effects) -> Doubt | None:
+    """The doubt that names in the given files raise."""
     program = effects.scopes.program
     for procedure in _with_other_codes():
         for name in (procedure.name, f"p{procedure.name}"):
@@ -91,8 +103,7 @@ def _doubt(effects: Effects) -> Doubt | None:
     binding = binding_without_name(program)
     if binding is not None:
         return Doubt(f"{binding} defines what is called without its name", lifted=True)
-    unseen = why_not_closed_but_for_libraries(effects)
-    return None if unseen is None else Doubt(unseen, lifted=True)
+    return None
 
 
 def _line_with(name: str, located: Located, scope: Scope) -> int | None:

@@ -20,7 +20,7 @@ from asphalt.analysis.mpi.call import MpiCall, PredefinedType, mpi_constant, pre
 from asphalt.analysis.mpi.library_effects import LibraryAccess, Store, library_row
 from asphalt.analysis.mpi.procedures import MpiProcedure, procedure, table
 from asphalt.ir.expr import Expr, Op, Ref
-from asphalt.ir.program import MpiMention
+from asphalt.ir.program import MpiMention, Program
 from asphalt.ir.source import Span
 from asphalt.ir.tree import Leaf
 
@@ -148,6 +148,12 @@ def all_sends(units: Iterable[UnitFacts], effects: Effects) -> tuple[Sent, ...] 
         if there[line] > len(found.get(line, ())):
             return None
     return tuple(send for sends in found.values() for send in sends)
+
+
+def may_receive(program: Program) -> bool:
+    """Whether a program has a call that receives a message."""
+    names = {_operation(mention) for mention in program.mpi_calls()}
+    return not names.isdisjoint(operations(Store.INCOMING))
 
 
 def receives(facts: UnitFacts, messages: Messages) -> Iterator[tuple[Leaf, Sent]]:

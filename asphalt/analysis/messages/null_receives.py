@@ -10,6 +10,7 @@ from asphalt.analysis.control_flow.graph import ENTRY, EXIT
 from asphalt.analysis.control_flow.paths import path_witness
 from asphalt.analysis.data_flow.reaching_definitions import Definition
 from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant
@@ -58,6 +59,10 @@ def may_name_null_process(program: Program) -> bool:
     return any(found is None or _gives_neighbours(found) for found in called)
 
 
+def _may_name_null_process(effects: Effects) -> bool:
+    return may_name_null_process(effects.scopes.program)
+
+
 def _gives_neighbours(procedure: MpiProcedure) -> bool:
     """Whether a procedure returns neighbours in a grid, some of which may be MPI_PROC_NULL."""
     ranks = [
@@ -76,7 +81,7 @@ class _Sources:
     def may_be_null(self, source: Expr, leaf: Leaf) -> bool:
         """Whether an expression in a statement may be MPI_PROC_NULL."""
         known = mpi_constant(source, self.facts.scope)
-        if known is not None or not may_name_null_process(self.facts.scope.program):
+        if known is not None or not self.facts.effects.once(_may_name_null_process):
             return known == _NULL
         point = self.facts.reaching.graph.action(leaf)
         return point is None or self._may_be_null(source, leaf, point)

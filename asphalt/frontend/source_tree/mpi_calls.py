@@ -125,8 +125,10 @@ class MpiCalls:
 
     def _calls_in_include(self, path: str, name: str) -> Iterator[tuple[str, NameOccurrence]]:
         """The calls in a file that another one includes, each with the name of its procedure."""
+        if is_mpi_header(name):
+            return
         content = self._reader.included_bytes(path, name)
-        if is_mpi_header(name) or b"mpi_" not in content.lower():
+        if b"mpi_" not in content.lower():
             return
         outline = self._reader.outline_of_include(path, content)
         yield from (("", call) for call in (*outline.loose_calls, *outline.bound_calls))

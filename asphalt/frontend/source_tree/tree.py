@@ -347,6 +347,10 @@ class Tree:
 
     def mpi_calls(self) -> tuple[MpiMention, ...]:
         """Every MPI call statement of the tree, live or not."""
+        return self._all_mpi_calls
+
+    @cached_property
+    def _all_mpi_calls(self) -> tuple[MpiMention, ...]:
         return tuple(
             mention
             for path in self._mpi.paths()
