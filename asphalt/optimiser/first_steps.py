@@ -20,7 +20,7 @@ from asphalt.analysis.requests.operations import deals_with_requests
 from asphalt.config.passes import Pass
 from asphalt.ir.tree import leaves
 from asphalt.optimiser.phases import PHASES
-from asphalt.optimiser.unit_state import UnitState, Workshop
+from asphalt.optimiser.unit_state import Workshop
 from asphalt.transforms.rewriting.step import Phase
 
 
@@ -34,8 +34,7 @@ def has_first_step(shop: Workshop) -> bool:
         return True
     if Pass.INLINE not in shop.passes or not _may_be_inlined(facts):
         return False
-    begin = UnitState(shop.tree, ())
-    return shop.closure(begin, PHASES[Phase.PREPARATION]).tree is not begin.tree
+    return shop.next_step(facts, PHASES[Phase.PREPARATION]) is not None
 
 
 def _communicates(call: MpiCall) -> bool:

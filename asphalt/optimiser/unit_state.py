@@ -266,17 +266,24 @@ class Workshop:
         """These transformations until none of them finds a step."""
         while len(state.steps) < MOST_STEPS:
             facts = self.facts(state.tree)
-            for transformation in transformations:
-                if transformation.name not in self.passes:
-                    continue
-                step = next((f for f in transformation.check(facts) if self._wants(f, facts)), None)
-                if step is not None:
-                    assert isinstance(step, Step)
-                    state = self.applied(state, facts, transformation, step)
-                    break
-            else:
-                return state
+            found = self.next_step(facts, transformations)
+            if found is None:
+                break
+            state = self.applied(state, facts, *found)
         return state
+
+    def next_step(
+        self, facts: UnitFacts, transformations: Sequence[Transformation]
+    ) -> tuple[Transformation, Step] | None:
+        """The first step that one of these transformations finds; None: there is none."""
+        for transformation in transformations:
+            if transformation.name not in self.passes:
+                continue
+            step = next((f for f in transformation.check(facts) if self._wants(f, facts)), None)
+            if step is not None:
+                assert isinstance(step, Step)
+                return transformation, step
+        return None
 
     def applied(
         self, state: UnitState, facts: UnitFacts, transformation: Transformation, step: Step

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.config.errors import InputError
 from asphalt.frontend.lexical.cpp_facts import CppFacts
-from asphalt.frontend.lexical.preprocess import is_preprocessed, preprocess
+from asphalt.frontend.lexical.preprocess import is_preprocessed
 from asphalt.frontend.lexical.raw_text import (
     NameOccurrence,
     at_the_end,
@@ -25,31 +25,15 @@ from asphalt.frontend.lexical.raw_text import (
     own_leaves,
     used_in,
 )
-from asphalt.frontend.lexical.source_text import (
-    SourceText,
-    check_line_ends,
-    has_old_line_ends,
-    source_text,
-)
+from asphalt.frontend.lexical.source_text import SourceText, has_old_line_ends
 from asphalt.frontend.lexical.split import split
 from asphalt.frontend.source_tree.cache import pack
+from asphalt.frontend.source_tree.file_text import FileText
+from asphalt.frontend.source_tree.file_text import Request as Request
 from asphalt.frontend.source_tree.index import live_text
 from asphalt.frontend.source_tree.problems import InputProblem, problem_of
-from asphalt.frontend.structure.nesting import build
 from asphalt.ir.source import Form
 from asphalt.ir.tree import File, Leaf, Unit, leaves
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A file as it was read, and the configuration to read it in."""
-
-    path: str
-    content: bytes
-    form: Form
-    width: int | None
-    defines: tuple[str, ...]
-    include_dirs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +95,15 @@ def outlines(requests: Sequence[Request]) -> bytes:
 
 def outline(request: Request) -> Outline:
     """The outline of a file, with its ``problems``."""
-    source = source_text(request.path, request.content, request.form, request.width)
-    cpp = is_preprocessed(source.path, source.text, request.defines)
+    return outline_of(FileText(request))
+
+
+def outline_of(text: FileText) -> Outline:
+    """The outline of a file from its text, with its ``problems``."""
+    source = text.source
+    cpp = is_preprocessed(source.path, source.text, text.request.defines)
     try:
-        facts = preprocess(source, request.defines, request.include_dirs)
+        facts = text.facts
     except InputError as error:
         raw = split(source)[0]
         return Outline(
@@ -124,7 +113,7 @@ def outline(request: Request) -> Outline:
             broken=True,
             problems=(problem_of(error),),
         )
-    live, tail = split(source, facts)
+    live, tail = text.statements
     all_lines = (*live, at_the_end(tail))
     partial = Outline(
         cpp,
@@ -136,8 +125,7 @@ def outline(request: Request) -> Outline:
         problems=tuple(_notes(source, facts)),
     )
     try:
-        check_line_ends(source)
-        file = build(source, live, tail)
+        file = text.file
     except InputError as error:
         return replace(
             partial,

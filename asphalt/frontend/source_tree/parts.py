@@ -17,13 +17,11 @@ from asphalt.frontend.lexical.raw_text import (
     names_in_code,
     own_leaves,
 )
-from asphalt.frontend.lexical.source_text import check_line_ends, source_text
-from asphalt.frontend.lexical.split import split
+from asphalt.frontend.lexical.source_text import source_text
 from asphalt.frontend.source_tree.cache import pack
+from asphalt.frontend.source_tree.file_text import FileText, Request
 from asphalt.frontend.source_tree.index import index_file
-from asphalt.frontend.source_tree.outline import Request
 from asphalt.frontend.statements.interpret import interpret_unit
-from asphalt.frontend.structure.nesting import build
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Opaque, Plain
 from asphalt.ir.tree import File, Leaf, Unit, leaves
@@ -48,24 +46,24 @@ def interpreted(request: Request) -> tuple[bytes, bytes]:
 
     Raises InputError.
     """
-    file = _tree(request)
+    file = FileText(request).file
     units = tuple(interpret_unit(unit, deep=True) for unit in file.units)
     return pack(replace(file, units=units)), pack(_parts(file, units, pack))
 
 
-def read_in_place(request: Request) -> tuple[File, UnitParts]:
+def read_in_place(text: FileText) -> tuple[File, UnitParts]:
     """The tree of a file and its ``UnitParts``, not packed; raises InputError.
 
     This is for text that asphalt has printed from a tree: all of its statements can be read.
     """
-    file = _tree(request)
+    file = text.file
     units = tuple(interpret_unit(unit, deep=True) for unit in file.units)
     return replace(file, units=units), _parts(file, units, _as_it_is)
 
 
 def parts(request: Request) -> tuple[bytes]:
     """The packed ``UnitParts`` of a file alone; raises InputError."""
-    file = _tree(request)
+    file = FileText(request).file
     units = tuple(interpret_unit(unit, deep=True) for unit in file.units)
     return (pack(_parts(file, units, pack)),)
 
@@ -78,25 +76,18 @@ def indexed(request: Request) -> bytes:
 
 def unread_file(request: Request, reason: str) -> File:
     """The tree of a file that was split but whose statements could not be interpreted."""
-    file = _tree(request)
+    file = FileText(request).file
     return replace(file, units=tuple(_opaque(unit, reason) for unit in file.units))
 
 
 def unread_parts(request: Request, reason: str) -> UnitParts:
     """The parts of a file that was split but whose statements could not be interpreted."""
-    file = _tree(request)
+    file = FileText(request).file
     return _parts(file, tuple(_opaque(unit, reason) for unit in file.units), pack)
 
 
 def _as_it_is(unit: Unit) -> Unit:
     return unit
-
-
-def _tree(request: Request) -> File:
-    source = source_text(request.path, request.content, request.form, request.width)
-    facts = preprocess(source, request.defines, request.include_dirs)
-    check_line_ends(source)
-    return build(source, *split(source, facts))
 
 
 def _parts(

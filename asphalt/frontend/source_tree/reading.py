@@ -22,6 +22,7 @@ from asphalt.frontend.lexical.source_text import (
 )
 from asphalt.frontend.source_tree.cache import Cache, cache_directory, key_of, unpack
 from asphalt.frontend.source_tree.file_entry import FileEntry, batched
+from asphalt.frontend.source_tree.file_text import FileText
 from asphalt.frontend.source_tree.includes import (
     Headers,
     IncludeRequest,
@@ -31,7 +32,7 @@ from asphalt.frontend.source_tree.includes import (
     is_mpi_header,
 )
 from asphalt.frontend.source_tree.index import FileIndex
-from asphalt.frontend.source_tree.outline import Outline, Request, outline, outlines
+from asphalt.frontend.source_tree.outline import Outline, Request, outline_of, outlines
 from asphalt.frontend.source_tree.parts import (
     UnitParts,
     indexed,
@@ -74,6 +75,7 @@ class Reader:
         self._workers = shared_workers(settings.jobs)
         self.outlines: dict[str, Outline] = {}
         self._made: dict[str, dict[str, object]] = {_FILE: {}, _PARTS: {}}
+        self._texts: dict[str, FileText] = {}  # of edited files, until they are read
         self._searched: dict[str, str] = {}
         self._units: dict[tuple[str, int], Unit] = {}
         self._numbers: dict[int, int] = {}  # of the values of _units, by identity
@@ -212,10 +214,9 @@ class Reader:
         if self._is_edited:
             for path in paths:
                 if path not in self.outlines:
-                    made = attempted(outline, self._request(path))
-                    self.outlines[path] = (
-                        self._broken(path, made) if isinstance(made, Failed) else made
-                    )
+                    made = attempted(outline_of, self._text(path))
+                    made = self._broken(path, made) if isinstance(made, Failed) else made
+                    self.outlines[path] = made
             return
         missing: list[str] = []
         for path in paths:
@@ -299,13 +300,12 @@ class Reader:
             if self.outline(path).broken:
                 self._made[kind][path] = None
                 continue
-            result = attempted(read_in_place, self._request(path))
+            result = attempted(read_in_place, self._text(path))
+            del self._texts[path]
             if isinstance(result, Failed):
                 self._note_unread(path, result)
-                result = (
-                    unread_file(self._request(path), result.reason),
-                    unread_parts(self._request(path), result.reason),
-                )
+                request, why = self._request(path), result.reason
+                result = unread_file(request, why), unread_parts(request, why)
             for name, value in zip((_FILE, _PARTS), result, strict=True):
                 self._made[name].setdefault(path, value)
 
@@ -428,15 +428,13 @@ class Reader:
         names = [name for name in included_names(content) if not is_mpi_header(name)]
         return any(b"mpi_" in self.included_bytes(path, name).lower() for name in names)
 
+    def _text(self, path: str) -> FileText:
+        return self._texts.setdefault(path, FileText(self._request(path)))
+
     def _request(self, path: str) -> Request:
-        return Request(
-            path,
-            self.contents[path],
-            self.entries[path].form,
-            self.settings.width,
-            self.settings.defines,
-            self.settings.include_dirs,
-        )
+        own, form = self.settings, self.entries[path].form
+        dirs = own.include_dirs
+        return Request(path, self.contents[path], form, own.width, own.defines, dirs)
 
     def _unpacked(self, batch: Sequence[str], result: bytes | Failed) -> Sequence[Outline]:
         if isinstance(result, Failed):
