@@ -126,10 +126,7 @@ class Tree:
         if contents is None:
             return None
         tree = self.edited(contents)
-        entries = tree._reader.entries
-        if entries.keys() != self._reader.entries.keys():
-            return None
-        return tree if is_version(version, contents, entries.__getitem__) else None
+        return tree if is_version(version, contents, tree._reader.entries) else None
 
     @property
     def is_repeatable(self) -> bool:

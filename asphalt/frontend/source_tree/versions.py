@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from asphalt.frontend.source_tree.cache import key_of
@@ -81,11 +81,13 @@ def _content(kept: object, path: str) -> bytes | None:
 
 
 def is_version(
-    version: TreeVersion, edited: Mapping[str, bytes], entry_of: Callable[[str], FileEntry]
+    version: TreeVersion, edited: Mapping[str, bytes], entries: Mapping[str, FileEntry]
 ) -> bool:
     """Whether files with the contents of ``edited_since`` are read as they were in the version."""
+    if entries.keys() != version.files.keys():
+        return False
     return all(
-        (entry_of(path).key, entry_of(path).has_mpi)
+        (entries[path].key, entries[path].has_mpi)
         == (version.files[path].key, version.files[path].has_mpi)
         for path in edited
     )
