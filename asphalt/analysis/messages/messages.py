@@ -157,15 +157,16 @@ class Messages:
             if call is not None and not self.facts.executed.never(leaf):
                 yield leaf, call
 
-    def only_starts(self, node: Node) -> bool:
-        """Whether a statement or construct only starts transfers, and sets integers for that."""
+    def only_starts(self, node: Node, computing: bool = False) -> bool:
+        """Whether a statement or construct only starts transfers; ``computing``: it may also set
+        integers for that."""
         starts = False
         for leaf in leaves(node):
             what = leaf.action
             call = self.call(leaf)
             if call is not None and stage_of(call) is Stage.START:
                 starts = True
-            elif self.facts.executed.is_check(leaf) or self._computes(what):
+            elif self.facts.executed.is_check(leaf) or (computing and self._computes(what)):
                 continue
             elif not isinstance(what, DoHead | ArmHead | Jump | Plain):
                 return False

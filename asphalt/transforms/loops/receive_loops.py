@@ -73,7 +73,7 @@ def _steps(facts: UnitFacts) -> Iterator[ReceivesFirst]:
     place = facts.once(Independence.of).place
     for path, siblings in lists_in(facts.unit.body):
         for position, node in enumerate(siblings):
-            if not isinstance(node, Do) or not messages.only_starts(node):
+            if not isinstance(node, Do) or not messages.only_starts(node, computing=True):
                 continue
             if place.stays(node) is not None or why_not_repeated(node, facts) is not None:
                 continue

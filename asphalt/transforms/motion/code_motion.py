@@ -222,7 +222,7 @@ class _Window:
         ends = {id(leaf) for leaf in self.messages.completion(start) or ()}
         found = 0
         for number, node in enumerate(self.siblings[self.first : self.last + 1]):
-            posting = self.messages.only_starts(node)
+            posting = self.messages.only_starts(node, computing=True)
             for path in paths_of(node):
                 behind = number > 0
                 for leaf in path:

@@ -54,7 +54,7 @@ def in_window(
     iterations start a transfer each."""
     first, last = siblings[window.first], siblings[window.last]
     around: tuple[Node, ...] = ()
-    if isinstance(first, Do) and not messages.only_starts(first):
+    if isinstance(first, Do) and not messages.only_starts(first, computing=True):
         around = first.body
     elif isinstance(first, Branch):
         starts = (arm.body for arm in first.arms if any(n is window.start for n in arm.body))
@@ -101,7 +101,7 @@ def _is_marked(node: Node, comment: str) -> bool:
 def is_work(node: Node, messages: Messages) -> bool:
     """Whether a statement takes time: it has a loop, calls a procedure that is not MPI's, or works
     on arrays as a whole; and not only in case of an error."""
-    if messages.only_starts(node):
+    if messages.only_starts(node, computing=True):
         return False
     return any(takes_time(x, messages) for x in leaves(node))
 
