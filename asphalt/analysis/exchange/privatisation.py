@@ -21,12 +21,16 @@ from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.host_association import named_inside
+from asphalt.analysis.names.parallel_loops import threads_of
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Arg, Component, Expr, Ref, names_in
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Assign, StatementFunction
 from asphalt.ir.tree import Block, Do, Leaf, Node, leaves
+
+_VALUES_GO_IN = frozenset(("default", "firstprivate", "lastprivate", "linear", "reduction"))
+"""The clauses of parallel loops with which values come in or go out, or that name no variable."""
 
 
 def covers_whole(exchange: Exchange) -> Covers:
@@ -149,14 +153,23 @@ def may_be_read_after(
 
 def _named_in_directives(exchange: Exchange, storage: str) -> bool:
     """Whether a directive may read a variable (FIRSTPRIVATE, COPYIN), or make the assignments to
-    it in a region those to a private copy."""
+    it in a region those to a private copy.
+
+    PRIVATE of a parallel loop does not read it; whether its value behind the loop is used, which
+    depends on threads then, is another question (``dependence.threads``).
+    """
     word = re.compile(rf"\b({re.escape(storage)}|default)\b", re.IGNORECASE)
     unit = exchange.scope.unit
     own = [leaf for node in unit.body for leaf in leaves(node)]
+    private = {
+        id(one.loop.head)
+        for one in threads_of(unit).loops
+        if storage in one.private and not one.clauses & _VALUES_GO_IN
+    }
     return any(
         trivia.kind is TriviaKind.DIRECTIVE and word.search(trivia.text)
         for leaf in (*own, unit.end)
-        for trivia in leaf.lead
+        for trivia in (() if id(leaf) in private else leaf.lead)
     )
 
 

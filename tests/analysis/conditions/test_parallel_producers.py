@@ -156,3 +156,51 @@ def test_threads_and_tiles_compute_what_the_program_computed(
             assert outcome.code == 0, outcome.stderr
             printed.append(sorted(outcome.stdout.splitlines()))
     assert printed[1:] == printed[:-1]
+
+
+_SLABS = """\
+program exchange
+  use mpi
+  implicit none
+  integer, parameter :: n = 3
+  integer :: i, j, k, me, np, ierr
+  real(8) :: t
+  real(8), allocatable :: s(:,:), r(:,:)
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  allocate (s(n,4*np), r(n,4*np))
+  t = 1
+{directive}  do k = 1, 4*np
+    do i = 1, n
+      t = i + k
+      s(i,k) = t + me
+    end do
+  end do
+  call MPI_Alltoall(s, 4*n, MPI_DOUBLE_PRECISION, r, 4*n, MPI_DOUBLE_PRECISION, &
+                    MPI_COMM_WORLD, ierr)
+{after}  do j = 1, 4
+    r(1,j) = r(1,j) + j{used}
+  end do
+  print *, sum(r)
+  call MPI_Finalize(ierr)
+end program exchange
+"""
+_ITS = "  !$omp parallel do private(i, t)\n"
+
+
+@pytest.mark.parametrize(
+    ("directive", "after", "used", "order"),
+    [
+        (_ITS, "", "", "free"),
+        (_ITS, "  !$omp parallel do private(t)\n", "", "free"),
+        ("", "  !$omp parallel do firstprivate(t)\n", " + t", "kept"),
+        ("", "  !$omp parallel do private(i)\n", " + t", "kept"),
+    ],
+)
+def test_what_each_thread_has_for_itself_orders_no_iterations(
+    directive: str, after: str, used: str, order: str, tmp_path: Path
+) -> None:
+    text = _SLABS.format(directive=directive, after=after, used=used)
+    report = site(tmp_path, text).report
+    assert ("along k (slab)" in report.message) is (order == "free")
