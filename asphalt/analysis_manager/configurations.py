@@ -23,10 +23,12 @@ from asphalt.frontend.lexical.preprocess import PREPROCESSED
 from asphalt.frontend.source_tree.mentions import Position
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.configuration import MacroTest
-from asphalt.ir.stmt import Decl
+from asphalt.ir.expr import Arg, OpaqueExpr, Ref, walk
+from asphalt.ir.stmt import Decl, What
 from asphalt.ir.tree import leaves
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_DEFINED = re.compile(r"defined\s*\(?\s*\w+\s*\)?")
 _INTEGER = re.compile(r"\(?\s*(\d{1,9})\s*\)?")
 _HANDLERS = frozenset({"mpi_comm_set_errhandler", "mpi_errhandler_set"})
 
@@ -51,6 +53,7 @@ class Configurations:
         self._tree = tree
         self._sight = sight
         self._found: dict[Position, tuple[MacroTest, ...] | str] = {}
+        self._integers: dict[tuple[str, frozenset[str]], bool] = {}
 
     @cached_property
     def _with_conditionals(self) -> tuple[str, ...]:
@@ -74,7 +77,9 @@ class Configurations:
 
     def _tests(self, position: Position) -> tuple[MacroTest, ...]:
         units = self._relevant(position)
-        placed = [one for path in self._with_conditionals for one in self._placed(path, units)]
+        placed = [
+            one for path in self._with_conditionals for one in self._placed(path, units, position)
+        ]
         tests = tuple(dict.fromkeys(one.test for one in placed))
         if tests:
             self._check_preprocessed(position.path, placed[0])
@@ -130,9 +135,9 @@ class Configurations:
             if not (isinstance(leaf.what, Decl) and leaf.what.kind in ("public", "private"))
         )
 
-    def _placed(self, path: str, units: frozenset[Position]) -> Iterator[Placed]:
+    def _placed(self, path: str, units: frozenset[Position], changed: Position) -> Iterator[Placed]:
         """The tests of a file that choose among the text of some units, or among what else may
-        name these."""
+        name these; ``changed``: the unit whose text changes, hints in it included."""
         outline = self._tree.outline(path).units
         own = [unit for number, unit in enumerate(outline) if Position(path, number) in units]
         names = self._all_names(units)
@@ -147,6 +152,8 @@ class Configurations:
         )
         taken: list[Conditional] = []
         for one in here.found:
+            if one.hints and not (path == changed.path and self._is_in(one, changed)):
+                continue
             if one.code and (lines.meet(one) or names & one.dead):
                 taken.append(one)
         for one in taken:
@@ -154,7 +161,13 @@ class Configurations:
                 yield Placed(test, path, one.first)
         for expansion in here.expansions:
             if lines.hold(expansion.line):
-                yield from self._values(path, expansion.line, expansion.words)
+                files = frozenset(one.path for one in units)
+                yield from self._values(path, expansion.line, expansion.words, files)
+
+    def _is_in(self, one: Conditional, position: Position) -> bool:
+        """Whether a conditional is not outside of a unit."""
+        unit = self._tree.outline(position.path).units[position.number]
+        return one.first <= unit.last and unit.first <= one.last
 
     def _all_names(self, units: frozenset[Position]) -> frozenset[str]:
         if self._names_of != units:
@@ -168,9 +181,11 @@ class Configurations:
     _names_of: frozenset[Position] = frozenset()
     _names_known: frozenset[str] = frozenset()
 
-    def _values(self, path: str, line: int, words: Collection[str]) -> Iterator[Placed]:
+    def _values(
+        self, path: str, line: int, words: Collection[str], files: frozenset[str]
+    ) -> Iterator[Placed]:
         """The tests of the values that macros in a line have, and of what chooses among their
-        definitions."""
+        definitions; ``files``: those of the units that matter."""
         defined: dict[str, list[MacroLine]] = {}
         for macro in self._tree.preprocessed.macros(path):
             defined.setdefault(macro.name, []).append(macro)
@@ -181,6 +196,7 @@ class Configurations:
         if not waiting:
             raise UnclearError(f"an unknown macro changes line {line} of {_short(path)}")
         here = self._tree.preprocessed.conditionals(path)
+        integers = {word for word in waiting if self._is_integer(word, files)}
         while waiting:
             word = waiting.pop()
             lines = defined.get(word, [])
@@ -195,6 +211,9 @@ class Configurations:
                 raise UnclearError(f"the macro {word} in {where} has several definitions")
             body = next(iter(live)) or ""
             number = _INTEGER.fullmatch(body)
+            if number is not None and word not in integers:
+                message = f"no condition can ask for the value of {word}, which may be a real one"
+                raise UnclearError(message)
             if number is not None:
                 yield Placed(MacroTest(f"defined({word})", True), path, line)
                 yield Placed(MacroTest(f"{word} == {int(number[1])}", True), path, line)
@@ -202,8 +221,44 @@ class Configurations:
                 message = f"no condition can ask whether the macro {word} stands for {body}"
                 raise UnclearError(message)
             inner = known.intersection(_NAME.findall(body)) - seen
+            integers |= {one for one in inner if word in integers or self._is_integer(one, files)}
             seen |= inner
             waiting += sorted(inner)
+
+    def _is_integer(self, word: str, files: frozenset[str]) -> bool:
+        """Whether some files are not compiled where a macro stands for a real number, with which
+        the preprocessor compares no integer: it is a bound in a declaration, or another condition
+        tests its value."""
+        key = word, files
+        if key not in self._integers:
+            self._integers[key] = any(
+                self._asks_for_integer(word, path)
+                for path in self._with_conditionals
+                if path in files
+            )
+        return self._integers[key]
+
+    def _asks_for_integer(self, word: str, path: str) -> bool:
+        here = self._tree.preprocessed.conditionals(path)
+        tested = (test.text for one in here.found for test in one.tests)
+        if any(word in _NAME.findall(_DEFINED.sub("", text)) for text in tested):
+            return True
+        return any(
+            word in one.words and here.path(one.line) == () and self._only_bounds(path, one.line)
+            for one in here.expansions
+        )
+
+    def _only_bounds(self, path: str, line: int) -> bool:
+        """Whether all expressions in a line are integers: it declares variables without giving
+        them values."""
+        units = self._tree.outline(path).units
+        around = [n for n, unit in enumerate(units) if unit.first <= line <= unit.last]
+        for number in around[-1:]:
+            for node in self._tree.unit_at(Position(path, number)).unit.spec:
+                for leaf in leaves(node):
+                    if leaf.span is not None and leaf.span.first <= line <= leaf.span.last:
+                        return _declares_plainly(leaf.what)
+        return False
 
     def _check_preprocessed(self, path: str, one: Placed) -> None:
         """Check that a compiler understands conditions in a file."""
@@ -266,6 +321,25 @@ class _Lines:
         """Whether a line is one of a unit that matters."""
         inside = [lines for lines in self.all if lines[0] <= line <= lines[1]]
         return bool(inside) and max(inside) in self.own
+
+
+def _declares_plainly(what: What) -> bool:
+    """Whether a declaration has no expressions but integer ones: bounds, kinds and lengths."""
+    if not isinstance(what, Decl) or what.type is None or what.kind != "type" or what.groups:
+        return False
+    dims = (*(what.dims or ()), *(dim for one in what.entities for dim in one.dims or ()))
+    found: tuple[Arg | None, ...] = (
+        what.type.kind,
+        what.type.length,
+        *(one.length for one in what.entities),
+        *(bound for dim in dims for bound in (dim.lower, dim.upper)),
+    )
+    return all(one.initial is None for one in what.entities) and not any(
+        isinstance(part, OpaqueExpr) or (isinstance(part, Ref) and part.args is not None)
+        for expr in found
+        if expr is not None
+        for part in walk(expr)
+    )
 
 
 def _given(defines: Iterable[str]) -> Mapping[str, str]:

@@ -357,15 +357,41 @@ def test_conditionals_that_play_no_part_are_no_condition(tmp_path: Path) -> None
     ("define", "condition"),
     [("N=64", "#if defined(N) && N == 64\n"), ("N", "#if defined(N) && N == 1\n")],
 )
-def test_the_values_of_macros_are_conditions(tmp_path: Path, define: str, condition: str) -> None:
+@pytest.mark.parametrize(
+    "bound", ["  real(8) :: t(N, 2)\n", "#if N > 100\n  real :: t(n)\n#endif\n"]
+)
+def test_the_values_of_macros_are_conditions(
+    tmp_path: Path, define: str, condition: str, bound: str
+) -> None:
     work = CALLEE.replace("#ifdef DBL\n  call touch(w)\n#endif\n", "  w(n) = N\n")
+    work = work.replace("  integer :: i\n", f"  integer :: i\n{bound}")
     found = outcome(tmp_path, TRANSFERS, [define], step_F90=CALLER, work_F90=work)
-    assert condition in changed(found)
+    assert condition.removeprefix("#if ") in changed(found)
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        "",
+        "  real(8) :: t = N\n",
+        "  integer, parameter :: k = N\n",
+        "  real :: t(int(N*2.5))\n",
+        "#ifdef WIDE\n#else\n  real(8) :: t(N, 2)\n#endif\n",
+    ],
+)
+def test_no_condition_compares_what_may_be_real_elsewhere(tmp_path: Path, bound: str) -> None:
+    work = CALLEE.replace("#ifdef DBL\n  call touch(w)\n#endif\n", "  w(n) = N\n")
+    work = work.replace("  integer :: i\n", f"  integer :: i\n{bound}")
+    found = outcome(tmp_path, TRANSFERS, ["N=64"], step_F90=CALLER, work_F90=work)
+    assert not found.changes
+    (procedure,) = found.procedures
+    assert procedure.ended == "no condition can ask for the value of N, which may be a real one"
 
 
 def test_what_a_macro_stands_for_may_be_a_macro_itself(tmp_path: Path) -> None:
     own = "  w(n) = LAST\n"
     work = CALLEE.replace("#ifdef DBL\n  call touch(w)\n#endif\n", own)
+    work = work.replace("  integer :: i\n", "  integer :: i, k(LAST)\n")
     found = outcome(
         tmp_path, TRANSFERS, ["N=64"], step_F90=CALLER, work_F90=f"#define LAST (N+1)\n{work}"
     )
@@ -470,6 +496,25 @@ def test_a_directive_alone_is_a_choice(tmp_path: Path, directive: str) -> None:
     assert after != text
     threads = ["HAVE_MPI", "THREADS"]
     assert preprocessed(after, threads) == preprocessed(text, threads)
+
+
+@pytest.mark.parametrize("directive", ["!$omp simd private(i)", "!dir$ ivdep"])
+def test_vector_directives_of_other_procedures_are_no_condition(
+    tmp_path: Path, directive: str
+) -> None:
+    work = CALLEE.replace("#ifdef DBL\n  call touch(w)\n#endif\n", "")
+    chosen = work.replace("  do i", f"#ifdef WIDE\n  {directive}\n#endif\n  do i")
+    after = changed(outcome(tmp_path, TRANSFERS, [], step_f90=CALLER, work_F90=chosen))
+    assert "#" not in after
+    # any other one is a condition, and so is that of a loop that moves
+    more = chosen.replace(directive, "!$omp parallel do private(i)")
+    found = outcome(tmp_path, TRANSFERS, [], step_f90=CALLER, work_F90=more)
+    assert not found.changes
+    loop = "  do i = 1, n\n    w(i) = sqrt(w(i)) + 1\n  end do\n"
+    own = CALLER.replace("  call work(w, n)\n", f"#ifdef WIDE\n  {directive}\n#endif\n{loop}")
+    own = own.replace("  integer :: ierr\n", "  integer :: ierr, i\n")
+    after = changed(outcome(tmp_path, TRANSFERS, [], step_F90=own))
+    assert preprocessed(after, ["WIDE"]) == preprocessed(own, ["WIDE"])
 
 
 def test_a_comment_alone_is_none(tmp_path: Path) -> None:

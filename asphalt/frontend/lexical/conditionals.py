@@ -24,6 +24,11 @@ _COMMENT = re.compile(r"/\*.*?\*/", re.S)
 _INCLUDED = re.compile(r'["<]([^">]*)[">]')
 _WORD = re.compile(r"[a-z_]\w*")
 _SENTINEL = re.compile(r"!\w*\$")
+_HINT = re.compile(
+    r"!(?:\$omp\s+(?:simd\b[^&!]*|end\s*simd)"
+    r"|(?:dir|gcc)\$\s*(?:ivdep|vector\b[\w\s]*))\s*",
+    re.IGNORECASE,
+)
 _INCLUDES = re.compile(r"#\s*include\b")
 _BRANCH = "asphalt_branch"
 
@@ -35,6 +40,8 @@ class Conditional:
     ``tests``: those that were made, in their order: the last one holds unless no branch or the
     ``#else`` was taken.  ``dead``: the folded words of the lines in it that are removed.  ``code``:
     whether a branch holds more than comments and definitions of macros: directives are more.
+    ``hints``: it holds no more than directives that ask for vector instructions: a conforming
+    program does with them what it does without.
     """
 
     first: int
@@ -42,6 +49,7 @@ class Conditional:
     tests: tuple[MacroTest, ...]
     dead: frozenset[str]
     code: bool
+    hints: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,10 +304,12 @@ class _Reading:
             return
         inside = range(here.first + 1, last)
         texts = [self.lines[number - 1].strip() for number in inside]
-        code = any(map(_is_compiled, texts))
+        compiled = list(filter(_is_compiled, texts))
+        hints = all(map(_HINT.fullmatch, compiled))
         words = (_WORD.findall(self.lines[n - 1].lower()) for n in inside if n in self.dead)
         dead = frozenset(word for line in words for word in line)
-        self.found.append(Conditional(here.first, last, tuple(here.tests), dead, code))
+        tests = tuple(here.tests)
+        self.found.append(Conditional(here.first, last, tests, dead, bool(compiled), hints))
 
 
 def _is_compiled(line: str) -> bool:
