@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import gc
 import sys
+import weakref
 from pathlib import Path
 
+import pytest
+
+from asphalt.analysis.call_graph.operators import definitions_visible
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis_manager.analyses import Analyses
+from asphalt.frontend.lexical.cpp_facts import CppFacts
+from asphalt.frontend.lexical.source_text import SourceText
+from asphalt.frontend.source_tree import file_text
 from asphalt.frontend.source_tree.tree import Tree, load_tree
 from asphalt.optimiser.text_states import EditedTrees
 from asphalt.support.garbage_collection import frozen_heap, rare_collections
@@ -78,3 +85,37 @@ def test_what_is_read_of_other_files_is_shared_however_many_edits_there_were(
     assert [located.unit.name for located in tree.mentions("s")] == ["b"]
     assert tree.content(str(edited)) == SOURCE.replace(b"1", b"%d" % (number + 2))
     assert first.content(str(edited)) == SOURCE
+
+
+def test_nothing_keeps_a_tree_that_nobody_uses(tmp_path: Path) -> None:
+    path = tmp_path / "a.f90"
+    path.write_bytes(SOURCE.replace(b"n = 1", b"n = n + 1"))
+    tree = load_tree([path])
+    edited = tree.edited({str(path): SOURCE.replace(b"n = 1", b"n = n + 2")})
+    assert _facts(edited).values.written_in_unit("n")
+    assert not definitions_visible(_facts(edited).scope)
+    known = weakref.ref(edited)
+    del edited
+    gc.collect()
+    assert known() is None
+
+
+def test_the_text_of_an_edited_file_is_split_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For its units, and for its statements."""
+    path = tmp_path / "a.f90"
+    path.write_bytes(SOURCE)
+    tree = load_tree([path])
+    done: list[str] = []
+    original = file_text.split
+
+    def counted(source: SourceText, facts: CppFacts | None = None) -> object:
+        done.append(source.text)
+        return original(source, facts)
+
+    monkeypatch.setattr(file_text, "split", counted)
+    edited = tree.edited({str(path): SOURCE.replace(b"1", b"2")})
+    assert edited.outline(str(path)).units[0].name == "s"
+    assert [located.unit.name for located in edited.units_of(str(path))] == ["s"]
+    assert done == [SOURCE.replace(b"1", b"2").decode()]

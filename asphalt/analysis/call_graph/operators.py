@@ -7,7 +7,6 @@ reference wherever a definition may be visible.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.known_library_names import LIBRARY_MODULES
@@ -45,11 +44,9 @@ def is_intrinsic_assignment(assign: Assign, scope: Scope) -> bool:
     return len(classes) == 1 and None not in classes
 
 
-@lru_cache(maxsize=256)
 def finalizers_visible(scope: Scope) -> bool:
     """Whether a type that the unit can access may have a final subroutine."""
-    seen: set[str] = set()
-    return any(_defined_in(host, seen, _finalizes) for host in _hosts(scope))
+    return _is_visible(_finalizes, scope)
 
 
 def type_class(expr: Arg, scope: Scope) -> str | None:
@@ -85,11 +82,19 @@ _NOT_NUMERIC = frozenset(
 )  # fmt: skip
 
 
-@lru_cache(maxsize=256)
 def definitions_visible(scope: Scope) -> bool:
     """Whether the unit may have access to a defined operator or assignment."""
-    seen: set[str] = set()
-    return any(_defined_in(host, seen, _defines) for host in _hosts(scope))
+    return _is_visible(_defines, scope)
+
+
+def _is_visible(defines: Callable[[Node], bool], scope: Scope) -> bool:
+    """Whether a unit may have access to a definition; its scope, which ends with the tree,
+    remembers that."""
+    if defines not in scope.accessible:
+        seen: set[str] = set()
+        found = any(_defined_in(host, seen, defines) for host in _hosts(scope))
+        scope.accessible[defines] = found
+    return scope.accessible[defines]
 
 
 def _hosts(scope: Scope) -> Iterator[Scope]:

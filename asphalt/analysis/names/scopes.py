@@ -7,7 +7,7 @@ BLOCK construct of the unit binds it.  It never guesses.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import Enum
 
@@ -107,6 +107,8 @@ class Scope:
         self.scopes = scopes
         self._answers: dict[str, Answer] = {}
         self._symbols: dict[str, Symbol | None] = {}
+        # whether definitions of some kinds are accessible
+        self.accessible: dict[Callable[[Node], bool], bool] = {}
         self.kinds: dict[tuple[str, bool], Enum] = {}  # the meanings of names that were asked for
         # the operations of CALL statements, by identity; the statements are kept, too
         self.operations: dict[int, tuple[Call, object]] = {}

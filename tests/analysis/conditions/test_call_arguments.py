@@ -6,6 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from asphalt.analysis.conditions.call_arguments import of_arguments
+from asphalt.analysis.data_flow.feasible_statements import FeasibleStatements
+from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.memory.forward_substitution import Values
+from asphalt.analysis.messages.messages import Messages
+from asphalt.analysis_manager.analyses import Analyses
+from asphalt.config.settings import Settings
+from asphalt.frontend.source_tree.tree import load_tree
 from support.judging import Case, program, project
 
 _PROGRAM = """\
@@ -208,3 +216,28 @@ CASES = (
     Case("ASP036", "long-message", _text(_LONG[0]), program(), verdict="finding"),
     Case("ASP037", "no-error-code", _text(_NO_CODE, True), program(), verdict="finding"),
 )
+
+
+def test_calls_without_errors_cost_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether a call is executed is asked where it has an error; what a variable holds, where the
+    length of the buffer is known."""
+    monkeypatch.setattr(FeasibleStatements, "never", None)
+    assert _found(tmp_path, gather("a", "b")) == []
+    monkeypatch.setattr(Values, "__init__", None)
+    source = """\
+subroutine s(x, n, comm)
+  use mpi
+  implicit none
+  integer, intent(in) :: n, comm
+  real(8), intent(inout) :: x(n)
+  integer :: ierr
+  call MPI_Bcast(x, n, MPI_REAL8, 0, comm, ierr)
+end subroutine s
+"""
+    folder = tmp_path / "dummy"
+    folder.mkdir()
+    (folder / "s.f90").write_text(source)
+    tree = load_tree([folder], Settings(jobs=1, cache=False))
+    (located,) = tree.units_of(str(folder / "s.f90"))
+    facts = UnitFacts(located, Analyses(tree).of()[0])
+    assert list(of_arguments(facts, Messages(facts))) == []

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from asphalt.analysis.data_flow.error_code_flow import ErrorCodeFlow
 from asphalt.analysis.data_flow.error_codes import ErrorCodes
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages
@@ -387,6 +388,16 @@ def test_they_keep_their_order(name: str, tmp_path: Path) -> None:
     found = why_not(tmp_path, **KEPT[name])
     assert found is not None
     assert "fatal" not in found
+
+
+def test_error_codes_are_not_followed_where_a_handler_is_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name of the handler is enough: no procedure is looked at for it."""
+    followed = property(lambda self: pytest.fail("they are followed"))
+    monkeypatch.setattr(ErrorCodeFlow, "decides", followed)
+    root = tmp_path / "handler"
+    assert why_not(root, main=_HANDLER) is not None
 
 
 def test_the_reason_is_given(tmp_path: Path) -> None:
