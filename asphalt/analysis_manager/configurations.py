@@ -263,10 +263,11 @@ class Configurations:
     def _check_preprocessed(self, path: str, one: Placed) -> None:
         """Check that a compiler understands conditions in a file."""
         entry = next(entry for entry in self._tree.files if entry.path == path)
-        if not entry.cpp and not path.endswith(PREPROCESSED):
+        always = self._tree.settings.cpp or path.endswith(PREPROCESSED)
+        if not entry.cpp and not always:
             raise UnclearError(
                 f"the proof holds where {one.test.condition} ({_short(one.path)}:{one.line}), "
-                f"and {_short(path)} is not preprocessed"
+                f"and {_short(path)} is not preprocessed, unless --cpp says so"
             )
 
     def _check_same(self, one: Placed, position: Position) -> None:

@@ -31,6 +31,7 @@ class CommonOptions:
     cache: bool
     form: Form | None
     width: int | None
+    cpp: bool = False
     passes: tuple[str, ...] | None = None
     clone_limit: int | None = None
 
@@ -46,6 +47,7 @@ class CommonOptions:
             form=found.form if self.form is None else self.form,
             forms=found.forms if self.form is None else (),
             width=found.width if self.width is None else self.width,
+            cpp=found.cpp or self.cpp,
             passes=found.passes if self.passes is None else self.passes,
             clone_limit=found.clone_limit if self.clone_limit is None else self.clone_limit,
         )
@@ -65,6 +67,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
         no_cache: bool,
         form: str | None,
         width: int | None,
+        cpp: bool,
         passes: str | None,
         clone_limit: int | None,
         **kwargs: Any,
@@ -78,6 +81,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
             cache=not no_cache,
             form=None if form is None else Form(form),
             width=width,
+            cpp=cpp,
             passes=None if passes is None else _listed(passes),
             clone_limit=clone_limit,
         )
@@ -136,6 +140,11 @@ _OPTIONS = (
         type=click.IntRange(min=72),
         metavar="N",
         help="Columns of a source line (else 132 in free form, 72 in fixed form).",
+    ),
+    click.option(
+        "--cpp",
+        is_flag=True,
+        help="The build preprocesses all files, as with -cpp or -fpp, whatever their suffixes.",
     ),
     click.option(
         "--passes",

@@ -24,7 +24,8 @@ class Settings:
     ``defines`` are ``NAME`` or ``NAME=VALUE`` and ``include_dirs`` directories, as a compiler takes
     them with -D and -I.  ``jobs`` None: one for each processor.  ``form`` and ``width`` None: from
     the file's suffix and text.  ``forms``: patterns of file names, each with the form of the files
-    that it fits; the first one counts, before ``form``.  ``tile`` None or 0: chosen on entry.
+    that it fits; the first one counts, before ``form``.  ``cpp``: compilers preprocess all files,
+    not only those whose suffix says so.  ``tile`` None or 0: chosen on entry.
     ``assume``: the names of assumptions that the user accepts.  ``passes``: the transformations to
     apply.  ``clone_limit``: MiB that copies of message buffers may take on a rank; None: the
     default.
@@ -37,6 +38,7 @@ class Settings:
     form: Form | None = None
     forms: tuple[tuple[str, Form], ...] = ()
     width: int | None = None
+    cpp: bool = False
     tile: int | None = None
     depth: int | None = None
     assume: frozenset[str] = frozenset()
@@ -126,6 +128,7 @@ def _settings_from(path: Path, table: Mapping[str, object]) -> Settings:
             form=_form(values.get("form")),
             forms=_forms(values.get("forms", {}), path.absolute().parent),
             width=_integer("width", values.get("width")),
+            cpp=_boolean("cpp", values.get("cpp", False)),
             tile=_integer("tile", values.get("tile")),
             depth=_integer("depth", values.get("depth")),
             assume=frozenset(_strings("assume", values.get("assume", []))),

@@ -17,6 +17,7 @@ jobs = 2
 cache = false
 form = "fixed"
 width = 132
+cpp = true
 tile = 8
 depth = 2
 assume = ["Control", "pure: fft1d"]
@@ -41,6 +42,7 @@ def test_everything_set_in_a_directory_above(tmp_path: Path, name: str, header: 
         cache=False,
         form=Form.FIXED,
         width=132,
+        cpp=True,
         tile=8,
         depth=2,
         assume=frozenset({"control", "pure:fft1d"}),

@@ -133,11 +133,13 @@ def preprocessed(text: str, defines: Sequence[str], flags: Sequence[str] = ()) -
     return [line for line in done.stdout.splitlines() if line.strip()]
 
 
-def outcome(folder: Path, passes: Sequence[str], defines: Sequence[str], **texts: str) -> Outcome:
+def outcome(
+    folder: Path, passes: Sequence[str], defines: Sequence[str], cpp: bool = False, **texts: str
+) -> Outcome:
     """What becomes of some files; ``name_suffix`` is the file ``name.suffix``."""
     for name, text in texts.items():
         (folder / ".".join(name.rsplit("_", 1))).write_text(text)
-    settings = Settings(tuple(defines), passes=tuple(passes), cache=False, jobs=1)
+    settings = Settings(tuple(defines), passes=tuple(passes), cache=False, jobs=1, cpp=cpp)
     return Project(folder, settings=settings).outcome(tile=3)
 
 
@@ -278,8 +280,25 @@ def test_where_the_caller_is_not_preprocessed_it_stays(tmp_path: Path) -> None:
     assert not found.changes
     (procedure,) = found.procedures
     assert procedure.ended == (
-        "the proof holds where !defined(DBL) (work.F90:9), and step.f90 is not preprocessed"
+        "the proof holds where !defined(DBL) (work.F90:9), and step.f90 is not preprocessed, "
+        "unless --cpp says so"
     )
+
+
+def test_where_the_build_preprocesses_all_files_the_caller_gets_the_condition(
+    tmp_path: Path,
+) -> None:
+    after = changed(outcome(tmp_path, TRANSFERS, [], True, step_f90=CALLER, work_F90=CALLEE))
+    assert "#if !defined(DBL)\n" in after
+    assert preprocessed(after, ["DBL"]) == preprocessed(CALLER, ["DBL"])
+
+
+def test_where_the_build_preprocesses_all_files_macros_change_them(tmp_path: Path) -> None:
+    """The caller's work goes elsewhere with the macro, where nothing is known of it."""
+    texts = {"step_f90": CALLER, "work_f90": CALLEE.split("#ifdef")[0] + "end subroutine work\n"}
+    assert outcome(tmp_path, TRANSFERS, ["work=unseen"], **texts).changes
+    found = outcome(tmp_path, TRANSFERS, ["work=unseen"], True, **texts)
+    assert not found.changes
 
 
 def test_where_another_macro_of_the_name_is_defined_it_stays(tmp_path: Path) -> None:

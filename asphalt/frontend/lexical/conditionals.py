@@ -136,7 +136,7 @@ def conditionals(
 
     Those of the files that it includes count as if they stood in the line that includes these.
     """
-    if not is_preprocessed(source.path, source.text, defines):
+    if not is_preprocessed(source.path, source.text, defines, source.cpp):
         return Conditionals()
     lines, numbers = _with_included(source.path, source.text.split("\n"), include)
     found = list(directives(lines))

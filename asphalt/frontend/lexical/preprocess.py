@@ -53,12 +53,12 @@ PREPROCESSED = (".F", ".FOR", ".FTN", ".fpp", ".FPP", ".F90", ".F95", ".F03", ".
 """The suffixes of files that compilers preprocess without being told to."""
 
 
-def is_preprocessed(path: str, text: str, defines: Sequence[str]) -> bool:
+def is_preprocessed(path: str, text: str, defines: Sequence[str], always: bool = False) -> bool:
     """Whether the preprocessor may change a file: it has lines for it, or its suffix says so and it
-    has the name of a macro."""
+    has the name of a macro.  ``always``: compilers preprocess it, whatever its suffix."""
     if has_cpp_lines(text):
         return True
-    if not path.endswith(PREPROCESSED):
+    if not (always or path.endswith(PREPROCESSED)):
         return False
     names = (re.match(r"\w+", define) for define in defines)
     return any(n and n[0] in text and re.search(rf"\b{n[0]}\b", text) for n in names)
@@ -72,7 +72,7 @@ def preprocess(
     An included file that is not found counts as empty, and is named in ``missing``.  Raises
     InputError if the preprocessor reports an error, and if there is none.
     """
-    if not is_preprocessed(source.path, source.text, defines):
+    if not is_preprocessed(source.path, source.text, defines, source.cpp):
         return None
     lines = _LINE_NUMBERING.sub("#", source.text).split("\n")
     _refuse_devices(source, lines, include_dirs)

@@ -26,7 +26,7 @@ class SourceText:
     """A source file: ``text`` is everything after ``bom``.
 
     ``width`` is the line limit in columns (0: none); ``eol`` is the line ending that most lines
-    have, and that new lines get.
+    have, and that new lines get.  ``cpp``: compilers preprocess it, whatever its suffix.
     """
 
     path: str
@@ -35,6 +35,7 @@ class SourceText:
     width: int
     eol: str = "\n"
     bom: str = ""
+    cpp: bool = False
 
 
 def form_of(path: str | Path) -> Form:
@@ -83,7 +84,11 @@ def check_line_ends(source: SourceText) -> None:
 
 
 def source_text(
-    path: str, content: bytes, form: Form | None = None, width: int | None = None
+    path: str,
+    content: bytes,
+    form: Form | None = None,
+    width: int | None = None,
+    cpp: bool = False,
 ) -> SourceText:
     """The source text in ``content``; raises InputError where it is not text."""
     text = content.decode(ENCODING)
@@ -98,7 +103,7 @@ def source_text(
         width = FIXED_WIDTH if form is Form.FIXED else FREE_WIDTH
     crlf = text.count("\r\n")
     eol = "\r\n" if 2 * crlf > text.count("\n") else "\n"
-    return SourceText(path, text, form, width, eol, bom)
+    return SourceText(path, text, form, width, eol, bom, cpp)
 
 
 def read_source(path: str | Path, form: Form | None = None, width: int | None = None) -> SourceText:

@@ -24,6 +24,7 @@ class Request:
     width: int | None
     defines: tuple[str, ...]
     include_dirs: tuple[str, ...]
+    cpp: bool = False
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class FileText:
     def source(self) -> SourceText:
         """Its characters."""
         own = self.request
-        return source_text(own.path, own.content, own.form, own.width)
+        return source_text(own.path, own.content, own.form, own.width, own.cpp)
 
     @cached_property
     def facts(self) -> CppFacts | None:

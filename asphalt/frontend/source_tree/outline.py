@@ -101,7 +101,7 @@ def outline(request: Request) -> Outline:
 def outline_of(text: FileText) -> Outline:
     """The outline of a file from its text, with its ``problems``."""
     source = text.source
-    cpp = is_preprocessed(source.path, source.text, text.request.defines)
+    cpp = is_preprocessed(source.path, source.text, text.request.defines, source.cpp)
     try:
         facts = text.facts
     except InputError as error:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.frontend.lexical.preprocess import preprocess
 from asphalt.frontend.lexical.raw_text import (
     at_the_end,
     code_of,
@@ -17,7 +16,6 @@ from asphalt.frontend.lexical.raw_text import (
     names_in_code,
     own_leaves,
 )
-from asphalt.frontend.lexical.source_text import source_text
 from asphalt.frontend.source_tree.cache import pack
 from asphalt.frontend.source_tree.file_text import FileText, Request
 from asphalt.frontend.source_tree.index import index_file
@@ -70,8 +68,8 @@ def parts(request: Request) -> tuple[bytes]:
 
 def indexed(request: Request) -> bytes:
     """The packed symbol index of a file; raises InputError."""
-    source = source_text(request.path, request.content, request.form, request.width)
-    return pack(index_file(source, preprocess(source, request.defines, request.include_dirs)))
+    text = FileText(request)
+    return pack(index_file(text.source, text.facts))
 
 
 def unread_file(request: Request, reason: str) -> File:

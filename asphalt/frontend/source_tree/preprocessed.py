@@ -40,7 +40,7 @@ class Preprocessed:
         known = reader.kept(key)
         if isinstance(known, Conditionals):
             return known
-        source = source_text(path, reader.contents[path], entry.form, settings.width)
+        source = source_text(path, reader.contents[path], entry.form, settings.width, settings.cpp)
         found = conditionals(source, settings.defines, settings.include_dirs, self._include)
         reader.keep(key, found)
         return found

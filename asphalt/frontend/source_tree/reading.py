@@ -397,12 +397,19 @@ class Reader:
             self.problems.append(InputProblem(name, None, OLD_LINE_ENDS))
         self.contents[name] = content
         form = self._form(name, text)
-        cpp = is_preprocessed(name, text, self.settings.defines)
+        cpp = is_preprocessed(name, text, self.settings.defines, self.settings.cpp)
         headers = self.headers.digest(name, content) if cpp else b""
         directory = os.path.dirname(os.path.abspath(name))
         configuration = "\0".join([*self.settings.defines, "", *self.settings.include_dirs])
         key = key_of(
-            name, directory, content, form.value, str(self.settings.width), configuration, headers
+            name,
+            directory,
+            content,
+            form.value,
+            str(self.settings.width),
+            configuration,
+            headers,
+            str(self.settings.cpp),
         )
         has_mpi = has_mpi_name(content, form) or self._brings_mpi(name, content, cpp)
         lines = content.count(b"\n") + (not content.endswith(b"\n") and content != b"")
@@ -434,7 +441,7 @@ class Reader:
     def _request(self, path: str) -> Request:
         own, form = self.settings, self.entries[path].form
         dirs = own.include_dirs
-        return Request(path, self.contents[path], form, own.width, own.defines, dirs)
+        return Request(path, self.contents[path], form, own.width, own.defines, dirs, own.cpp)
 
     def _unpacked(self, batch: Sequence[str], result: bytes | Failed) -> Sequence[Outline]:
         if isinstance(result, Failed):

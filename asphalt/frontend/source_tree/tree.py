@@ -216,6 +216,8 @@ class Tree:
     @cached_property
     def _included_alone(self) -> frozenset[str]:
         """The files that others include, and that nobody names: they are compiled with those."""
+        if self.origin is not None:  # what asphalt prints includes no files of the tree
+            return self.origin._included_alone
         named = {os.path.abspath(root) for root in self.roots if not root.is_dir()}
         return self.preprocessed.included() - named
 
@@ -224,7 +226,7 @@ class Tree:
         that is only compiled as a part of others."""
         places: list[Position] = []
         for path in self._mpi.paths():
-            if os.path.abspath(path) in self._included_alone:
+            if self._is_part(path):
                 continue
             for number, unit in enumerate(self._reader.outline(path).units):
                 called = self._mpi.operations(path, unit)
@@ -295,8 +297,10 @@ class Tree:
 
     def mentions(self, name: str) -> tuple[Located, ...]:
         """Every unit whose own statements contain the identifier, and one for each file that
-        holds it in text that is not analysed."""
+        holds it in text that is not analysed.  What a file holds that is only compiled as a part of
+        others is in these."""
         places, unread = self._mentions.of(name)
+        unread = [path for path in unread if not self._is_part(path)]
         self._reader.read_parts([place.path for place in sorted(places)])
         included = (place.path for place in sorted(places) if self._is_included(name, place))
         paths = dict.fromkeys((*unread, *included, *self._foreign.mentioning(name)))
@@ -339,7 +343,7 @@ class Tree:
     def _key_of_paths(self, *parts: str | bytes) -> str:
         """A key of the paths and how they are read, whatever is in the files."""
         own = self.settings
-        settings = repr((own.defines, own.include_dirs, own.form, own.forms, own.width))
+        settings = repr((own.defines, own.include_dirs, own.form, own.forms, own.width, own.cpp))
         return key_of(*parts, os.getcwd(), *map(str, self.roots), settings)
 
     def mpi_calls(self) -> tuple[MpiMention, ...]:
@@ -352,7 +356,12 @@ class Tree:
             mention
             for path in self._mpi.paths()
             for mention in sorted(self._mpi.of_file(path), key=lambda m: m.line)
+            if mention.unit or not self._is_part(path)
         )
+
+    def _is_part(self, path: str) -> bool:
+        """Whether a file is only compiled as a part of others."""
+        return os.path.abspath(path) in self._included_alone
 
     def included_calls(self) -> Iterator[IncludedCall]:
         """The MPI calls in the files that INCLUDE lines name."""

@@ -476,6 +476,23 @@ def test_a_free_form_text_under_a_suffix_of_fixed_form(tmp_path: Path) -> None:
     assert [entry.form for entry in load_tree([tmp_path], fixed).files] == [Form.FREE, Form.FIXED]
 
 
+def test_statements_that_others_include_are_theirs(tmp_path: Path) -> None:
+    """What a file of statements holds is in the procedures that include it; if nothing includes
+    it, it is text that is not analysed."""
+    (tmp_path / "part.F90").write_text("call MPI_Recv(a, n, MPI_REAL, left, 1, comm, s, e)\n")
+    (tmp_path / "lost.F90").write_text("call MPI_Probe(left, 1, comm, s, e)\n")
+    (tmp_path / "all.F90").write_text('subroutine all\nuse mpi\n#include "part.F90"\nend\n')
+    tree = load_tree([tmp_path], Settings(cache=False, jobs=1))
+
+    def held(name: str) -> list[tuple[str, bool]]:
+        return [(Path(one.path).stem, one.is_unread) for one in tree.mentions(name)]
+
+    assert held("mpi_recv") == [("all", False)]
+    assert held("mpi_probe") == [("lost", True)]
+    calls = [(Path(call.path).stem, call.operation, call.live) for call in tree.mpi_calls()]
+    assert calls == [("all", "mpi_recv", True), ("lost", "mpi_probe", True)]
+
+
 def test_files_that_others_include_are_not_read_alone(tmp_path: Path) -> None:
     call = "call MPI_Barrier(comm, a)\n"
     for name in ("first", "second", "third", "fourth"):
