@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from asphalt.analysis.names.implicit import implicit_rule
+from asphalt.analysis.names.known_library_names import LIBRARY_HEADERS
 from asphalt.analysis.names.symbol import NameLookup, Origin, Symbol
 from asphalt.config.limits import HEADER
 from asphalt.ir.expr import Arg, Expr, Lit, Op, Section
@@ -57,10 +58,11 @@ class Declarations:
 
     ``unclear``: names in statements that are not interpreted, and in the files that INCLUDE lines
     behind CONTAINS name.  ``included``: the latter alone: they may be names of procedures of the
-    unit.  ``open``: an include file that was
-    not read, or a statement that is not interpreted, may declare further names.  ``tiled``: the
-    unit includes the header with K and D, which may not exist yet. ``implicit``: the types of the
-    letters; None: ``implicit none``; absent letters follow the host or the default.
+    unit.  ``open``: an include file that was not read, or a statement that is not interpreted, may
+    declare further names; ``beginnings``: a file of a library that was not read declares names
+    that begin like this.  ``tiled``: the unit includes the header with K and D, which may not exist
+    yet. ``implicit``: the types of the letters; None: ``implicit none``; absent letters follow the
+    host or the default.
     """
 
     symbols: dict[str, Symbol] = field(default_factory=dict)
@@ -68,6 +70,7 @@ class Declarations:
     unclear: set[str] = field(default_factory=set)
     included: frozenset[str] = frozenset()
     open: bool = False
+    beginnings: tuple[str, ...] = ()
     mpif: bool = False
     tiled: bool = False
     implicit_none: bool = False
@@ -77,6 +80,10 @@ class Declarations:
     public: set[str] = field(default_factory=set)
     equivalences: list[frozenset[str]] = field(default_factory=list)
     commons: dict[str, list[str]] = field(default_factory=dict)
+
+    def may_declare(self, name: str) -> bool:
+        """Whether text that was not read may declare a name."""
+        return self.open or name.startswith(self.beginnings)
 
 
 class IncludeReader(Protocol):
@@ -159,10 +166,12 @@ class _Gatherer:
             return
         found = self.include(path) if depth < _MAX_INCLUDE_DEPTH else None
         self.out.tiled = self.out.tiled or path == HEADER
-        if found is None:
-            self.out.open = True
-        else:
+        if found is not None:
             self.nodes(found, depth + 1)
+        elif path.lower() in LIBRARY_HEADERS:
+            self.out.beginnings += LIBRARY_HEADERS[path.lower()]
+        else:
+            self.out.open = True
 
     def preprocessor_line(self, text: str) -> None:
         match = _CPP_INCLUDE.match(text)

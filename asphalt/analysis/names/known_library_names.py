@@ -19,6 +19,8 @@ LIBRARY_MODULES = words(
     " netcdf_nf_interfaces pnetcdf"
 )
 """Modules of libraries that come without their source."""
+LIBRARY_HEADERS = {"fftw3.f": ("fftw_",)}
+"""Files of libraries that programs include, with the beginnings of all names that they declare."""
 RUNTIME_OF_THREADS = "omp_"
 """How the names of the procedures of OpenMP's run-time library begin."""
 

@@ -219,7 +219,7 @@ class Scope:
             return _built_in(name, "mpif.h", Origin.MPI)
         if self.declared.tiled and name.startswith(CONSTANTS):
             return _built_in(name, HEADER, Origin.PARAMETER, TypeSpec("integer"))
-        if self.declared.open:
+        if self.declared.may_declare(name):
             return Absence.UNKNOWN
         if self.unit.kind == "submodule":
             return Absence.UNKNOWN  # its parent is a host that the tree does not link
@@ -282,7 +282,7 @@ class Scope:
         if used is Absence.ABSENT:
             if declared.mpif and name.startswith(("mpi_", "pmpi_")):
                 return _built_in(name, "mpif.h", Origin.MPI)
-            if declared.open:
+            if declared.may_declare(name):
                 return Absence.UNKNOWN
         return used
 

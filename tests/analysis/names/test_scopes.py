@@ -556,3 +556,30 @@ def test_a_name_of_a_module_is_not_taken_for_one_of_mpi() -> None:
 
 def test_names_of_two_modules_stay_unknown() -> None:
     assert scope(PREFIXED, "both").resolve("mpi_my_real") is Absence.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("header", "hidden"), [("fftw3.f", {"fftw_estimate"}), ("fftw4.f", {"fftw_estimate", "near"})]
+)
+def test_a_header_of_a_library_declares_names_that_begin_alike(
+    header: str, hidden: set[str]
+) -> None:
+    program = FortranProgram(
+        f"""
+        module plans
+          include '{header}'
+        end module plans
+        module near
+          integer :: n
+        contains
+          subroutine s(a)
+            use plans
+            integer :: a
+            a = n
+          end subroutine s
+        end module near
+        """
+    )
+    here = scope(program, "near", "s")
+    names = {"fftw_estimate": "fftw_estimate", "near": "n"}
+    assert {key for key, name in names.items() if here.visible(name) is Absence.UNKNOWN} == hidden
