@@ -243,6 +243,21 @@ def once(node: N, find: Callable[[N], T]) -> T:
     return cast(T, found[find])
 
 
+def chains_in(file: File) -> list[tuple[Unit, ...]]:
+    """Each unit with its hosts, in the order of ``units_in``."""
+    chains: list[tuple[Unit, ...]] = []
+
+    def below(unit: Unit, hosts: tuple[Unit, ...]) -> None:
+        chain = (*hosts, unit)
+        chains.append(chain)
+        for inner in unit.contained:
+            below(inner, chain)
+
+    for unit in file.units:
+        below(unit, ())
+    return chains
+
+
 def units_in(node: File | Unit) -> Iterator[Unit]:
     """All units of a file, or below and including a unit, outermost first."""
     if isinstance(node, Unit):

@@ -38,7 +38,7 @@ from asphalt.frontend.source_tree.versions import (
 from asphalt.ir.program import Located, MpiMention
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Opaque, Plain
-from asphalt.ir.tree import File, Leaf, Node, Unit
+from asphalt.ir.tree import File, Leaf, Node, Unit, chains_in
 
 _PROCEDURES = frozenset({"subroutine", "function"})
 
@@ -274,10 +274,8 @@ class Tree:
 
     def text(self, path: str) -> str:
         """The text of a file of the tree, in lower case; '' for others."""
-        content = self._reader.contents.get(path) if path in self._reader.entries else None
-        if content is None:
-            return self._foreign.texts().get(path, "")
-        return content.decode("latin-1").lower()
+        own = self._reader.contents[path] if path in self._reader.entries else b""
+        return own.decode("latin-1").lower() or self._foreign.texts().get(path, "")
 
     def contained(self, host: Located, name: str) -> Located | None:
         """The module procedure or internal procedure ``name`` of ``host``."""
@@ -424,7 +422,7 @@ class Tree:
         if self._reader.has_file(path):
             file = self.file(path)
             if path not in self._chains:
-                self._chains[path] = _chains(file)
+                self._chains[path] = chains_in(file)
             chain = self._chains[path][position.number]
         else:
             units = self._reader.outline(path).units
@@ -440,18 +438,3 @@ class Tree:
         unit = Unit("subroutine", "", None, (), (statement,), None, (), Leaf(Plain("end")))
         entry = self._reader.entries.get(path)
         return Located(path, entry.form if entry else Form.FREE, (unit,))
-
-
-def _chains(file: File) -> list[tuple[Unit, ...]]:
-    """Each unit with its hosts, in the order of ``units_in``."""
-    chains: list[tuple[Unit, ...]] = []
-
-    def below(unit: Unit, hosts: tuple[Unit, ...]) -> None:
-        chain = (*hosts, unit)
-        chains.append(chain)
-        for inner in unit.contained:
-            below(inner, chain)
-
-    for unit in file.units:
-        below(unit, ())
-    return chains
