@@ -249,7 +249,9 @@ MATRIX: dict[str, Row] = {
         },
     ),
     "motion": Row(
-        frozenset({"code_motion", "branch_copies", "later_receives"}),
+        frozenset(
+            {"code_motion", "branch_copies", "later_receives", "counted_starts", "receive_loops"}
+        ),
         {
             "wildcard": (
                 *_at(
