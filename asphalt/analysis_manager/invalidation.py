@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from asphalt.frontend.source_tree.mentions import Position
 from asphalt.frontend.source_tree.outline import Outline
 from asphalt.frontend.source_tree.tree import Tree
-from asphalt.ir.source import TriviaKind
+from asphalt.ir.source import OF_THE_PREPROCESSOR, TriviaKind
 from asphalt.ir.tree import Unit, leaves
 
 _INTERFACE = re.compile(rb"interface", re.I)
@@ -25,7 +25,7 @@ _BLOCK_DATA = ("block data", "block_data")
 _WITH_EFFECTS = (
     TriviaKind.DIRECTIVE,
     TriviaKind.CONDITIONAL,
-    TriviaKind.CPP,
+    *OF_THE_PREPROCESSOR,
     TriviaKind.DEAD,
 )
 

@@ -32,7 +32,12 @@ class TriviaKind(Enum):
     DIRECTIVE = "directive"  # !$omp, !$acc, !dir$, !gcc$, !$asphalt: a statement with effects
     CONDITIONAL = "conditional"  # !$ conditional compilation line (OpenMP)
     CPP = "cpp"  # a preprocessor line
+    INCLUDED = "included"  # one that includes text which is known, or is removed itself
     DEAD = "dead"  # a line that the preprocessor removes in the analysed configuration
+
+
+OF_THE_PREPROCESSOR = frozenset({TriviaKind.CPP, TriviaKind.INCLUDED})
+"""The kinds of the lines that only the preprocessor reads."""
 
 
 @dataclass(frozen=True, slots=True)

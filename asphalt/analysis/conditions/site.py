@@ -14,7 +14,7 @@ from asphalt.analysis.names.used_names import used_names
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Mark, Refused
 from asphalt.ir.conditionals import is_conditional
 from asphalt.ir.insertion import takes_declarations
-from asphalt.ir.source import TriviaKind
+from asphalt.ir.source import OF_THE_PREPROCESSOR
 from asphalt.ir.stmt import Include, Opaque, Raw, Use
 from asphalt.ir.tree import Block, Leaf, leaves
 
@@ -196,7 +196,8 @@ def check_text(exchange: Exchange, start: int) -> Answer:
     first = heads[0]
     for leaf in heads:
         for trivia in leaf.lead:
-            if trivia.kind is TriviaKind.CPP and leaf is not first and not is_conditional(trivia):
+            plain = trivia.kind not in OF_THE_PREPROCESSOR or is_conditional(trivia)
+            if not plain and leaf is not first:
                 message = "preprocessor lines stand between the producer and the call"
                 return Refused(TEXT, message, leaf.span, trivia.text.strip())
         if leaf.frozen and not leaf.is_hidden:  # of which condition 7 tells

@@ -30,12 +30,12 @@ from asphalt.analysis.memory.statement_accesses import CONCURRENT, FORALL, concu
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.names.openmp_sentinels import is_threading
 from asphalt.ir.conditionals import is_conditional
-from asphalt.ir.source import TriviaKind
+from asphalt.ir.source import OF_THE_PREPROCESSOR, TriviaKind
 from asphalt.ir.stmt import DoHead, Guarded
 from asphalt.ir.tree import Node, leaves
 
 _PLAIN = frozenset({EffectKind.MPI, EffectKind.ASSUMED})
-_LINES_THAT_STAY = frozenset({TriviaKind.CPP, TriviaKind.CONDITIONAL, TriviaKind.DIRECTIVE})
+_LINES_THAT_STAY = OF_THE_PREPROCESSOR | {TriviaKind.CONDITIONAL, TriviaKind.DIRECTIVE}
 
 
 @dataclass(eq=False)

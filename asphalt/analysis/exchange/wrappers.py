@@ -29,7 +29,7 @@ from asphalt.analysis.verdicts.verdict import Mark
 from asphalt.ir.conditionals import is_conditional
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, Ref, names_in
 from asphalt.ir.program import Located
-from asphalt.ir.source import TriviaKind
+from asphalt.ir.source import OF_THE_PREPROCESSOR, TriviaKind
 from asphalt.ir.stmt import Assign, Call, Guarded, Jump, JumpKind, Plain, UnitHead
 from asphalt.ir.tree import Branch, Leaf, Node, leaves
 
@@ -349,7 +349,7 @@ def _only_exchanges(inner: Exchange) -> OpaqueWrapper | None:
     unit = inner.located.unit
     for leaf in leaves(unit):
         kinds = {trivia.kind for trivia in leaf.lead if not is_conditional(trivia)}
-        if leaf.frozen or kinds & {TriviaKind.CPP, TriviaKind.CONDITIONAL}:
+        if leaf.frozen or kinds & (OF_THE_PREPROCESSOR | {TriviaKind.CONDITIONAL}):
             return OpaqueWrapper(f"{unit.name} depends on the preprocessor", leaf)
     if len(inner.place.levels) != 1 or inner.guarded:
         return OpaqueWrapper(f"{unit.name} exchanges under a condition or in a loop", inner.leaf)

@@ -19,7 +19,7 @@ from asphalt.ir.conditionals import is_conditional
 from asphalt.ir.edit import map_leaves
 from asphalt.ir.expr import Lit, Op
 from asphalt.ir.program import Located
-from asphalt.ir.source import Trivia, TriviaKind
+from asphalt.ir.source import OF_THE_PREPROCESSOR, Trivia, TriviaKind
 from asphalt.ir.stmt import (
     IO,
     ArmHead,
@@ -217,7 +217,7 @@ def _check_lines(lead: tuple[Trivia, ...], name: str, allowed: tuple[str, ...]) 
         if entry.kind in _OWN or is_conditional(entry):
             continue
         word = entry.text.strip().removeprefix("#").strip()
-        if entry.kind is not TriviaKind.CPP or not word.startswith(tuple(allowed) or ("\0",)):
+        if entry.kind not in OF_THE_PREPROCESSOR or not word.startswith(tuple(allowed) or ("\0",)):
             raise RefusedError(TEXT, f"{name} has the line {entry.text.strip()}")
 
 

@@ -17,7 +17,7 @@ from asphalt.analysis.names.known_library_names import LIBRARY_HEADERS
 from asphalt.analysis.names.symbol import NameLookup, Origin, Symbol
 from asphalt.config.limits import HEADER
 from asphalt.ir.expr import Arg, Expr, Lit, Op, Section
-from asphalt.ir.source import Span, TriviaKind
+from asphalt.ir.source import OF_THE_PREPROCESSOR, Span, Trivia, TriviaKind
 from asphalt.ir.stmt import (
     Decl,
     Dim,
@@ -133,8 +133,7 @@ class _Gatherer:
 
     def leaf(self, leaf: Leaf, depth: int) -> None:
         for trivia in leaf.lead:
-            if trivia.kind is TriviaKind.CPP:
-                self.preprocessor_line(trivia.text)
+            self.preprocessor_line(trivia)
         match leaf.what:
             case Decl() as decl:
                 self.declaration(decl, leaf.span)
@@ -173,11 +172,11 @@ class _Gatherer:
         else:
             self.out.open = True
 
-    def preprocessor_line(self, text: str) -> None:
-        match = _CPP_INCLUDE.match(text)
+    def preprocessor_line(self, line: Trivia) -> None:
+        match = _CPP_INCLUDE.match(line.text) if line.kind in OF_THE_PREPROCESSOR else None
         if match is not None and match[1].lower().endswith("mpif.h"):
             self.out.mpif = True
-        elif match is not None:
+        elif match is not None and line.kind is TriviaKind.CPP:
             self.out.open = True
 
     def interface(self, block: Block) -> None:
@@ -369,12 +368,12 @@ def included_behind_contains(unit: Unit) -> Iterator[str]:
                 yield match[2]
 
 
-def _lines_after_spec(unit: Unit) -> Iterable[str]:
-    """Preprocessor lines between the last declaration and the next statement."""
+def _lines_after_spec(unit: Unit) -> Iterable[Trivia]:
+    """The lines between the last declaration and the next statement."""
     following = next(
         (leaf for node in unit.body for leaf in leaves(node)), unit.contains or unit.end
     )
-    return [trivia.text for trivia in following.lead if trivia.kind is TriviaKind.CPP]
+    return following.lead
 
 
 def _intent(attrs: tuple[str, ...]) -> str | None:

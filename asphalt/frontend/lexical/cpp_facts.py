@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from asphalt.ir.source import TriviaKind
+
+_INCLUDE = re.compile(r"\s*#\s*include\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +25,8 @@ class CppFacts:
     changed: Mapping[int, str] = field(default_factory=dict)
     included: Mapping[int, str] = field(default_factory=dict)
     missing: tuple[tuple[int | None, str], ...] = ()
+
+    def kind_of(self, number: int, line: str) -> TriviaKind:
+        """The kind of a preprocessor line, by its number."""
+        unknown = any(missed in (number, None) for missed, _ in self.missing)
+        return TriviaKind.CPP if unknown or not _INCLUDE.match(line) else TriviaKind.INCLUDED

@@ -43,7 +43,8 @@ def split_fixed(assembly: Assembly, cpp: CppFacts | None, width: int) -> None:
         elif meaning is not None:
             assembly.trivia(TriviaKind.CPP, line)
         else:
-            assembly.trivia(kind, line)
+            own = cpp is not None and kind is TriviaKind.CPP
+            assembly.trivia(cpp.kind_of(index + 1, line) if cpp and own else kind, line)
             if kind is TriviaKind.CPP:
                 in_directive = line.rstrip("\r\n").endswith("\\")
                 text = included.get(index + 1)

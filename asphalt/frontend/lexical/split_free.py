@@ -80,7 +80,8 @@ def split_free(assembly: Assembly, cpp: CppFacts | None) -> None:
         if kind is None:
             _statement_line(assembly, index, line)
         else:
-            assembly.trivia(kind, line)
+            own = cpp is not None and kind is TriviaKind.CPP
+            assembly.trivia(cpp.kind_of(index + 1, line) if cpp and own else kind, line)
             if kind is TriviaKind.CPP:
                 in_directive = line.rstrip("\r\n").endswith("\\")
                 text = included.get(index + 1)

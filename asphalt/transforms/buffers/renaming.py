@@ -40,7 +40,7 @@ from asphalt.config.passes import Pass
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.insertion import last_declaration, takes_declarations
 from asphalt.ir.mapped import NotMappedError, mapped_what
-from asphalt.ir.source import TriviaKind
+from asphalt.ir.source import OF_THE_PREPROCESSOR, TriviaKind
 from asphalt.ir.stmt import Decl, Entity, Include
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.buffers.clones import OWN, has_room
@@ -52,7 +52,7 @@ from asphalt.transforms.rewriting.new_names import next_number
 from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
 _PREFIX = "asphalt_"
-_CONDITIONAL = (TriviaKind.CPP, TriviaKind.DEAD, TriviaKind.CONDITIONAL)
+_CONDITIONAL = (*OF_THE_PREPROCESSOR, TriviaKind.DEAD, TriviaKind.CONDITIONAL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.cost.classes import Counts, total
 from asphalt.analysis.cost.trip_counts import TripCount, as_expression
 from asphalt.ir.expr import Expr, Lit, Op
-from asphalt.ir.source import TriviaKind
+from asphalt.ir.source import OF_THE_PREPROCESSOR, TriviaKind
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
 
 CHARGE = "asphalt_charge"
@@ -98,7 +98,7 @@ def before(node: Node, new: Leaf) -> tuple[Leaf, Node]:
     first = next(iter(leaves(node)))
     cut = 0
     for number, entry in enumerate(first.lead, 1):
-        if entry.kind in (TriviaKind.CPP, TriviaKind.DEAD):
+        if entry.kind in OF_THE_PREPROCESSOR | {TriviaKind.DEAD}:
             cut = number
     if any(entry.kind is TriviaKind.DIRECTIVE for entry in first.lead[:cut]):
         raise CannotInsertError("a directive and lines of the preprocessor stand before it")

@@ -41,7 +41,7 @@ from asphalt.ir.expr import Arg, Expr, Ref, Section, names_in
 from asphalt.ir.insertion import last_declaration, last_use
 from asphalt.ir.mapped import NotMappedError, mapped, mapped_expr, mapped_what
 from asphalt.ir.program import Located
-from asphalt.ir.source import Trivia, TriviaKind
+from asphalt.ir.source import OF_THE_PREPROCESSOR, Trivia, TriviaKind
 from asphalt.ir.stmt import (
     Allocation,
     Assign,
@@ -252,7 +252,7 @@ def _placed(nodes: tuple[Node, ...], make: Maker) -> tuple[Node, ...]:
     if first is None:
         return nodes
     # what stood before the first statement may belong to the declarations: comments stay
-    kept = tuple(e for e in first.lead if e.kind is not TriviaKind.CPP)
+    kept = tuple(e for e in first.lead if e.kind not in OF_THE_PREPROCESSOR)
     while kept and kept[0].kind is TriviaKind.BLANK:
         kept = kept[1:]
     nodes = (_with_lead(nodes[0], kept), *nodes[1:])

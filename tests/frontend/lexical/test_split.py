@@ -203,7 +203,7 @@ def test_included_statements_have_no_text(form: Form, head: str) -> None:
     text = f"{head}a = 1\n#include <x>\n{head}b = 1\n"
     leaves, _ = _split(text, form, facts)
     assert _codes(leaves) == ["a = 1", "call f", "call g", "b = 1"]
-    assert _kinds(leaves[1].lead) == ["CPP"]
+    assert _kinds(leaves[1].lead) == ["INCLUDED"]
     assert leaves[2].lead == (Trivia(TriviaKind.DIRECTIVE, ""),)
     assert [leaf.frozen for leaf in leaves] == [False, True, True, False]
     assert leaves[2].span is not None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from asphalt.analysis.names.scopes import Origin, scope_of
 from asphalt.config.errors import InputError
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import Tree, load_tree
@@ -474,6 +475,30 @@ def test_a_free_form_text_under_a_suffix_of_fixed_form(tmp_path: Path) -> None:
     assert note.message.endswith("(and in 1 more places)")
     fixed = Settings(cache=False, jobs=1, forms=(("b.F", Form.FIXED),))
     assert [entry.form for entry in load_tree([tmp_path], fixed).files] == [Form.FREE, Form.FIXED]
+
+
+@pytest.mark.parametrize(
+    ("lines", "known"),
+    [
+        ('#include "macros.h"', True),
+        ('#ifdef MORE\n#include "lost.h"\n#endif', True),
+        ('contains\n#include "procedures.F90"', True),
+        ('#include "lost.h"', False),
+        ('#include "nested.h"', False),
+    ],
+)
+def test_text_that_the_preprocessor_includes_is_known(
+    tmp_path: Path, lines: str, known: bool
+) -> None:
+    """Only a file that is not found may declare an intrinsic function anew."""
+    (tmp_path / "macros.h").write_text("#define N 3\n")
+    (tmp_path / "nested.h").write_text('#include "lost.h"\n')
+    (tmp_path / "procedures.F90").write_text("subroutine one\nend subroutine\n")
+    (tmp_path / "m.F90").write_text(f"module m\nimplicit none\n{lines}\nend module\n")
+    tree = load_tree([tmp_path], Settings(cache=False, jobs=1))
+    (module,) = (one for one in tree.units_of(str(tmp_path / "m.F90")) if len(one.chain) == 1)
+    found = scope_of(module, tree).lookup("dble")
+    assert (found is not None and found.origin is Origin.INTRINSIC) is known
 
 
 def test_statements_that_others_include_are_theirs(tmp_path: Path) -> None:
