@@ -15,7 +15,7 @@ from asphalt.analysis.names.known_library_names import RUNTIME_OF_THREADS
 from asphalt.analysis.names.openmp_sentinels import conditional_statements, is_threading
 from asphalt.analysis.names.parallel_loops import ParallelLoop, Threads, threads_of
 from asphalt.analysis.names.references import expressions_of
-from asphalt.analysis.names.scopes import Origin
+from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Arg, OpaqueExpr, Ref, walk
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import DoHead
@@ -112,7 +112,7 @@ class LoopThreads:
             return "its directive has COLLAPSE, and the bounds of its loops depend on each other"
         accesses = self.facts.footprint(loop).accesses
         for access in accesses:
-            if self._is_of_threads(access.storage.rpartition("::")[0]):
+            if self._is_of_threads(access):
                 return f"each thread has {access.object.split('::')[-1]} for itself"
         written = {a.storage for a in accesses if a.writes}
         for name in sorted(one.evaluated):
@@ -125,16 +125,20 @@ class LoopThreads:
                 return f"line {line_of(leaf)} may ask for the number of the thread"
         return None
 
-    def _is_of_threads(self, module: str) -> bool:
-        """Whether each thread has variables of a module for itself (``threadprivate``)."""
-        home = self.facts.scope.scopes.module(module) if module else None
-        own = () if home is None else (leaf for node in home.unit.spec for leaf in leaves(node))
-        closing = () if home is None else (home.unit.contains or home.unit.end,)
-        return any(
-            is_threading(entry) and "threadprivate" in entry.text.lower()
-            for leaf in (*own, *closing)
-            for entry in leaf.lead
-        )
+    def _is_of_threads(self, access: Access) -> bool:
+        """Whether each thread has the variables of the unit for itself that declares the variable
+        of an access, in a module, in COMMON or in a host (``threadprivate``)."""
+        module = access.storage.rpartition("::")[0]
+        scope = self.facts.scope
+        homes = [scope.scopes.module(module) if module else None]
+        for name in (access.storage, access.object):
+            symbol = scope.lookup(name.rpartition("::")[2].split("%")[0])
+            home = None if symbol is None else symbol.home
+            homes += [home] if isinstance(home, Scope) else []
+            host = scope.host if symbol is not None and symbol.origin is Origin.HOST else None
+            while host is not None:
+                homes, host = [*homes, host], host.host
+        return any(home is not None and _has_private(home) for home in homes)
 
     def _may_ask(self, expr: Arg) -> bool:
         """Whether an expression may reference a function that is no intrinsic one."""
@@ -191,6 +195,18 @@ class LoopThreads:
                     if trivia.kind is TriviaKind.CONDITIONAL and used is not None:
                         found.append(used[1].lower())
         return tuple(found)
+
+
+def _has_private(home: Scope) -> bool:
+    """Whether a unit declares variables that each thread has for itself."""
+    own = [leaf for node in home.unit.spec for leaf in leaves(node)]
+    first = next((next(leaves(node)) for node in home.unit.body), None)
+    closing = (home.unit.contains, home.unit.end, first)
+    return any(
+        is_threading(entry) and "threadprivate" in entry.text.lower()
+        for leaf in (*own, *(one for one in closing if one is not None))
+        for entry in leaf.lead
+    )
 
 
 def _has_fixed_bounds(loop: Do) -> bool:

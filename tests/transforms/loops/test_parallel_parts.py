@@ -80,11 +80,23 @@ def _text(
     return _PROGRAM.format(nest=nest)
 
 
+def _internal(text: str, declared: str) -> str:
+    """The program with internal procedures instead of a module, and more variables."""
+    before, _, rest = text.partition("module work\n")
+    procedures, _, main = rest.partition("contains\n")[2].partition("end module work\n")
+    main = main.replace("  use work\n  implicit none\n", f"  use mpi\n  implicit none\n{declared}")
+    return before + main.replace("end program", f"contains\n{procedures}end program")
+
+
 _PRIVATE = "!$omp parallel do private(i, t)"
 _DIVIDED = {
     "plain": (_text(f"{_PRIVATE}\n"), f"{_PRIVATE}\n"),
     "with an end": (_text(f"{_PRIVATE}\n", end="!$omp end parallel do\n"), f"{_PRIVATE}\n"),
     "a module variable": (_text(f"{_PRIVATE}\n", value="common_scale*u(i,j)"), f"{_PRIVATE}\n"),
+    "a variable of the host": (
+        _internal(_text(f"{_PRIVATE}\n", value="mine*u(i,j)"), "  real(8), save :: mine = 1\n"),
+        f"{_PRIVATE}\n",
+    ),
     "collapse": (_text(f"{_PRIVATE} collapse(2)\n"), f"{_PRIVATE} collapse(2)\n"),
     "in two lines": (
         _text(f"{_PRIVATE} &\n!$omp   & if (n > m) schedule(static)\n"),
@@ -103,6 +115,12 @@ _WHOLE = {
     "the number of the thread": _text(
         f"{_PRIVATE}\n", inside="!$      t = t + omp_get_thread_num()\n"),
     "a variable of each thread": _text(f"{_PRIVATE}\n", value="own*u(i,j)"),
+    "a COMMON block of each thread": _text(f"{_PRIVATE}\n", value="own*u(i,j)").replace(
+        "scale = 1, own = 1\n!$omp threadprivate(own)\n",
+        "scale = 1\n  real(8) :: own\n  common /each/ own\n!$omp threadprivate(/each/)\n"),
+    "a variable of the host of each thread": _internal(
+        _text(f"{_PRIVATE}\n", value="mine*u(i,j)"),
+        "  real(8), save :: mine = 1\n!$omp threadprivate(mine)\n"),
     "a function": _text(f"{_PRIVATE}\n", value="half(u(i,j))"),
     "its directive reads what it changes": _text(f"{_PRIVATE} if (v(1,1) > 0)\n"),
     "a parallel loop in a loop": _text("", head="!$omp parallel do private(t)\n"),
