@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 from pathlib import Path
 
 from asphalt.frontend.source_tree.scan import SUFFIXES
@@ -38,9 +39,17 @@ def _defined_beside(path: Path, unit: str) -> bool:
     for other in sorted(directory.iterdir()) if directory.is_dir() else ():
         if other.name != path.name and other.is_file() and other.suffix.lower() in SUFFIXES:
             try:
-                content = other.read_bytes().lower()
+                found = other.stat()
+                state = found.st_dev, found.st_ino, found.st_size, found.st_ctime_ns
+                content = _lowered(other, *state)
             except OSError:
                 continue
             if word_bytes in content and pattern.search(content):
                 return True
     return False
+
+
+@lru_cache(maxsize=256)
+def _lowered(path: Path, *state: int) -> bytes:
+    """The content of a file in a state, in lower case: one directory may have many sites."""
+    return path.read_bytes().lower()

@@ -23,9 +23,8 @@ MPI_HEADERS = frozenset({"mpif.h", "mpif-config.h", "mpiof.h"})
 
 _INCLUDE = b"include"  # no pattern is searched in a file without it
 _CPP_INCLUDE = re.compile(rb'^#[ \t]*include[ \t]*["<]([^">\n]*)[">]', re.M)
-_FORTRAN_INCLUDE = re.compile(
-    rb"^(?:[ \t]*[!c*]\$)?[ \t0-9]*include[ \t]*(['\"])([^'\"\n]*)\1", re.M | re.I
-)
+_FORTRAN_INCLUDE = re.compile(rb"include[ \t]*(['\"])([^'\"\n]*)\1")  # in lower case
+_BEFORE_INCLUDE = re.compile(rb"(?:[ \t]*[!c*]\$)?[ \t0-9]*")
 
 _SPLIT_INCLUDE = re.compile(
     rb"[\s&]*".join([*map(bytes, zip(b"include")), rb"(['\"])([^'\"\n]*)\1"]), re.I
@@ -96,8 +95,11 @@ class Headers:
 
 def included_names(content: bytes) -> Iterator[str]:
     """The names of the INCLUDE lines in a file (an over-approximation)."""
-    if _INCLUDE in content.lower():
-        yield from (os.fsdecode(match[2]) for match in _FORTRAN_INCLUDE.finditer(content))
+    lowered = content.lower()
+    for match in _FORTRAN_INCLUDE.finditer(lowered):
+        line = lowered.rfind(b"\n", 0, match.start()) + 1
+        if _BEFORE_INCLUDE.fullmatch(lowered, line, match.start()):
+            yield os.fsdecode(content[match.start(2) : match.end(2)])
 
 
 def names_in_includes(content: bytes) -> Iterator[str]:
