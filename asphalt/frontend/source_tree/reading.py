@@ -352,10 +352,7 @@ class Reader:
     def included_bytes(self, path: str, name: str) -> bytes:
         """The bytes of a file that ``path`` includes; empty where it is not found."""
         found = find_include(path, name, self.settings.include_dirs)
-        try:
-            return Path(found).read_bytes() if found else b""
-        except OSError:
-            return b""
+        return self.headers.content(found) if found else b""
 
     def included_words(self, path: str, name: str) -> frozenset[str]:
         """The folded words of a file that ``path`` includes, and of those that this one includes;
