@@ -294,9 +294,7 @@ class Reader:
 
     def _read_in_place(self, paths: Sequence[str], kind: str) -> None:
         """Reads files with other contents, which asphalt has printed, in this process."""
-        for path in dict.fromkeys(paths):
-            if path in self._made[kind]:
-                continue
+        for path in dict.fromkeys(path for path in paths if path not in self._made[kind]):
             if self.outline(path).broken:
                 self._made[kind][path] = None
                 continue
