@@ -57,6 +57,16 @@ def test_handles_and_statuses_of_derived_types() -> None:
     assert typed(_PLAIN.replace("use mpi", "include 'mpif.h'"), Random(1)) is None
 
 
+def test_error_codes_that_are_passed_out_stay_arguments() -> None:
+    text = (
+        "subroutine one(a, ierr)\n  use mpi\n  integer, intent(inout) :: ierr\n"
+        "  call two(a, ierr)\n  call MPI_Barrier(MPI_COMM_WORLD, ierr)\nend subroutine one\n"
+    )
+    found = [typed(text, Random(number)) or "" for number in range(10)]
+    assert all("one(a, ierr)" in own and "two(a, ierr)" in own for own in found)
+    assert any("(MPI_COMM_WORLD)" in own for own in found)
+
+
 @pytest.mark.skipif(bool(MPICH.missing()), reason="MPICH is not installed")
 def test_all_procedures_close_to_conditions_compile_with_them(tmp_path: Path) -> None:
     texts = {".f90": "", ".f": ""}

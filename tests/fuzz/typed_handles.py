@@ -19,6 +19,8 @@ _CLEARED = re.compile(r"^(\s*)(status|statuses|stats) = 0$", re.MULTILINE)
 _ONE_CLEARED = re.compile(r"^(\s*)status%MPI_SOURCE = 0$", re.MULTILINE)  # its count is asked for
 _ERROR = re.compile(r",\s*(?:&\s*)?(?:\n\s*&?\s*)?ierr\)$", re.MULTILINE)
 _ASKS = re.compile(r"MPI_Comm_(?:rank|size)\(.*$")
+# what an argument list belongs to
+_LISTED = re.compile(r"\b(?:subroutine |call (MPI_)?)")
 # requests, and which variables are statuses and data types
 _REQUESTS = re.compile(r"(req|r|requests|more)\(|[sr]req\b|pend_")
 _STATUSES = re.compile(r"(status|statuses|stats)\(")
@@ -76,5 +78,6 @@ def _component(found: re.Match[str]) -> str:
 
 def _error(found: re.Match[str], text: str, given: float, random: Random) -> str:
     line = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
-    stays = _ASKS.search(line) is not None or random.random() < given
+    *_, of = _LISTED.finditer(text, 0, found.start())
+    stays = of[1] is None or _ASKS.search(line) is not None or random.random() < given
     return found[0] if stays else ")"
