@@ -6,10 +6,13 @@ Compilers and MPI are never mocked: an MPI that is not installed makes the test 
 
 from __future__ import annotations
 
+import atexit
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 
 from asphalt.running import process, simgrid
 from asphalt.running.mpi import MPICH, MPIS, OPENMPI, SMPI, Mpi
@@ -47,8 +50,25 @@ def installed(*wanted: Mpi) -> list[Mpi]:
 def compile_source(mpi: Mpi, source: Path, folder: Path, flags: Sequence[str] = ()) -> Outcome:
     """Compile one file to ``folder/STEM.o``, modules included; the caller looks at the outcome.
 
-    The source is copied to ``folder`` first: SMPI's wrappers write beside it.
+    The source is copied to ``folder`` first: SMPI's wrappers write beside it.  The run-time module
+    is compiled once with the same flags, and copied.
     """
+    if source.resolve() == RUNTIME.resolve():
+        made, outcome = _runtime(mpi, tuple(flag for flag in flags if not flag.startswith("-I")))
+        shutil.copytree(made, folder, dirs_exist_ok=True)
+        return outcome
+    return _compiled(mpi, source, folder, flags)
+
+
+@cache
+def _runtime(mpi: Mpi, flags: tuple[str, ...]) -> tuple[Path, Outcome]:
+    """A folder with the compiled run-time module, and what the compiler said."""
+    folder = Path(mkdtemp(prefix="asphalt-rt-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder, _compiled(mpi, RUNTIME, folder, flags)
+
+
+def _compiled(mpi: Mpi, source: Path, folder: Path, flags: Sequence[str]) -> Outcome:
     copy = folder / source.name
     if copy.resolve() != source.resolve():
         shutil.copyfile(source, copy)

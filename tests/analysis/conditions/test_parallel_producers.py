@@ -128,9 +128,19 @@ def test_tiles_of_a_parallel_loop_have_iterations_for_many_threads(tmp_path: Pat
     assert not any("multiple" in line for line in alone)
 
 
+QUICK = ("firstprivate inside", "two loops taken together", "a loop between")
+"""What the quick suite executes."""
+
+
 @pytest.mark.parametrize("mpi", installed(OPENMPI))
-@pytest.mark.parametrize("name", DIVIDED)
-@pytest.mark.parametrize("tile", [1, 3])
+@pytest.mark.parametrize(
+    ("name", "tile"),
+    [
+        pytest.param(name, tile, marks=() if tile == 3 and name in QUICK else pytest.mark.wide)
+        for name in DIVIDED
+        for tile in (1, 3)
+    ],
+)
 def test_threads_and_tiles_compute_what_the_program_computed(
     name: str, tile: int, mpi: Mpi, tmp_path: Path
 ) -> None:
