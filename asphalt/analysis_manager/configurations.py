@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis_manager.invalidation import MODULES, Sight
-from asphalt.frontend.lexical.conditionals import Conditional, MacroLine
+from asphalt.frontend.lexical.conditionals import Conditional, Expansion, MacroLine
 from asphalt.frontend.lexical.preprocess import PREPROCESSED
 from asphalt.frontend.source_tree.mentions import Position
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.configuration import MacroTest
-from asphalt.ir.expr import Arg, OpaqueExpr, Ref, walk
+from asphalt.ir.expr import Arg, Lit, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import Decl, What
-from asphalt.ir.tree import leaves
+from asphalt.ir.tree import Leaf, leaves
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _DEFINED = re.compile(r"defined\s*\(?\s*\w+\s*\)?")
@@ -160,7 +160,7 @@ class Configurations:
             for test in dict.fromkeys((*(here.path(one.first - 1) or ()), *one.tests)):
                 yield Placed(test, path, one.first)
         for expansion in here.expansions:
-            if lines.hold(expansion.line):
+            if lines.hold(expansion.line) and not self._is_real_value(path, expansion):
                 files = frozenset(one.path for one in units)
                 yield from self._values(path, expansion.line, expansion.words, files)
 
@@ -226,9 +226,9 @@ class Configurations:
             waiting += sorted(inner)
 
     def _is_integer(self, word: str, files: frozenset[str]) -> bool:
-        """Whether some files are not compiled where a macro stands for a real number, with which
-        the preprocessor compares no integer: it is a bound in a declaration, or another condition
-        tests its value."""
+        """Whether a macro stands for no real number, with which the preprocessor compares no
+        integer: it is a bound in a declaration, the value of an integer named constant, or another
+        condition tests its value."""
         key = word, files
         if key not in self._integers:
             self._integers[key] = any(
@@ -249,16 +249,35 @@ class Configurations:
         )
 
     def _only_bounds(self, path: str, line: int) -> bool:
-        """Whether all expressions in a line are integers: it declares variables without giving
-        them values."""
+        """Whether all expressions in a line are integers."""
+        leaf = self._declaration(path, line)
+        return leaf is not None and _declares_plainly(leaf.what)
+
+    def _is_real_value(self, path: str, expansion: Expansion) -> bool:
+        """Whether macros in a line are only the value that a real variable begins with, or that a
+        real named constant has: no proof rests on it."""
+        leaf = self._declaration(path, expansion.line)
+        if leaf is None or leaf.span is None or leaf.span.first != leaf.span.last:
+            return False
+        if not _gives_real_value(leaf.what):
+            return False
+        text = self._tree.content(path).decode("latin-1").split("\n")[expansion.line - 1]
+        head, _, rest = text.partition("::")
+        name, equals, _ = rest.partition("=")
+        macros = set(_given(self._tree.settings.defines))
+        macros |= {macro.name for macro in self._tree.preprocessed.macros(path)}
+        return bool(equals) and macros.isdisjoint(_NAME.findall(f"{head} {name}"))
+
+    def _declaration(self, path: str, line: int) -> Leaf | None:
+        """The statement in a line of the specification part of a unit."""
         units = self._tree.outline(path).units
         around = [n for n, unit in enumerate(units) if unit.first <= line <= unit.last]
         for number in around[-1:]:
             for node in self._tree.unit_at(Position(path, number)).unit.spec:
                 for leaf in leaves(node):
                     if leaf.span is not None and leaf.span.first <= line <= leaf.span.last:
-                        return _declares_plainly(leaf.what)
-        return False
+                        return leaf
+        return None
 
     def _check_preprocessed(self, path: str, one: Placed) -> None:
         """Check that a compiler understands conditions in a file."""
@@ -324,8 +343,18 @@ class _Lines:
         return bool(inside) and max(inside) in self.own
 
 
+def _gives_real_value(what: What) -> bool:
+    """Whether a declaration is that of one real scalar with its value."""
+    if not isinstance(what, Decl) or what.kind != "type" or what.type is None or what.groups:
+        return False
+    if what.type.base not in ("real", "double_precision") or what.dims or len(what.entities) != 1:
+        return False
+    return not what.entities[0].dims and what.entities[0].initial is not None
+
+
 def _declares_plainly(what: What) -> bool:
-    """Whether a declaration has no expressions but integer ones: bounds, kinds and lengths."""
+    """Whether a declaration has no expressions but integer ones: bounds, kinds and lengths, and the
+    values of integer constants."""
     if not isinstance(what, Decl) or what.type is None or what.kind != "type" or what.groups:
         return False
     dims = (*(what.dims or ()), *(dim for one in what.entities for dim in one.dims or ()))
@@ -334,9 +363,15 @@ def _declares_plainly(what: What) -> bool:
         what.type.length,
         *(one.length for one in what.entities),
         *(bound for dim in dims for bound in (dim.lower, dim.upper)),
+        *(one.initial for one in what.entities),
     )
-    return all(one.initial is None for one in what.entities) and not any(
-        isinstance(part, OpaqueExpr) or (isinstance(part, Ref) and part.args is not None)
+    constants = what.type.base == "integer" and "parameter" in what.attrs
+    if not constants and any(one.initial is not None for one in what.entities):
+        return False
+    return not any(
+        isinstance(part, OpaqueExpr)
+        or (isinstance(part, Ref) and part.args is not None)
+        or (isinstance(part, Lit) and part.kind == "real")
         for expr in found
         if expr is not None
         for part in walk(expr)

@@ -377,7 +377,12 @@ def test_conditionals_that_play_no_part_are_no_condition(tmp_path: Path) -> None
     [("N=64", "#if defined(N) && N == 64\n"), ("N", "#if defined(N) && N == 1\n")],
 )
 @pytest.mark.parametrize(
-    "bound", ["  real(8) :: t(N, 2)\n", "#if N > 100\n  real :: t(n)\n#endif\n"]
+    "bound",
+    [
+        "  real(8) :: t(N, 2)\n",
+        "  integer, parameter :: k = 2*N\n",
+        "#if N > 100\n  real :: t(n)\n#endif\n",
+    ],
 )
 def test_the_values_of_macros_are_conditions(
     tmp_path: Path, define: str, condition: str, bound: str
@@ -393,7 +398,8 @@ def test_the_values_of_macros_are_conditions(
     [
         "",
         "  real(8) :: t = N\n",
-        "  integer, parameter :: k = N\n",
+        "  integer :: k = N\n",
+        "  integer, parameter :: k = N*2.5\n",
         "  real :: t(int(N*2.5))\n",
         "#ifdef WIDE\n#else\n  real(8) :: t(N, 2)\n#endif\n",
     ],
@@ -405,6 +411,26 @@ def test_no_condition_compares_what_may_be_real_elsewhere(tmp_path: Path, bound:
     assert not found.changes
     (procedure,) = found.procedures
     assert procedure.ended == "no condition can ask for the value of N, which may be a real one"
+
+
+@pytest.mark.parametrize(
+    ("declared", "free"),
+    [
+        ("  real(8), parameter :: dt = N\n", True),
+        ("  double precision :: dt = 2.0*N\n", True),
+        ("  real(N), parameter :: dt = N\n", False),
+        ("  real(8), parameter :: dt(1) = N\n", False),
+        ("  real(8) :: dt = N, t(N)\n", False),
+    ],
+)
+def test_the_value_of_a_real_constant_is_no_condition(
+    tmp_path: Path, declared: str, free: bool
+) -> None:
+    """No proof rests on it, so that a build with another one is transformed, too."""
+    work = CALLEE.replace("#ifdef DBL\n  call touch(w)\n#endif\n", "")
+    work = work.replace("  integer :: i\n", f"  integer :: i\n{declared}")
+    found = outcome(tmp_path, TRANSFERS, ["N=8"], step_F90=CALLER, work_F90=work)
+    assert ("#if" not in changed(found) if found.changes else False) is free
 
 
 def test_what_a_macro_stands_for_may_be_a_macro_itself(tmp_path: Path) -> None:
