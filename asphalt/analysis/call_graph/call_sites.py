@@ -305,6 +305,20 @@ class CallSites:
                 found += [(context, d) for d in given if self.changes(d)]
         return tuple(found)
 
+    def own_definitions(self, name: str, context: CallingContext) -> SharedDefinitions | None:
+        """All definitions of a variable of a unit in it and in what it contains; None: a statement
+        there is not understood."""
+        units = (context, *self.all_contained(context))
+        if any("*" in unit.defined for unit in units):
+            return None
+        return tuple(
+            (unit, one)
+            for unit in units
+            if unit is context or name not in unit.scope.own
+            for one in unit.defined.get(name, ())
+            if self.changes(one)
+        )
+
     def _with_contained(self, units: tuple[Located, ...]) -> tuple[CallingContext, ...]:
         """Units and all that they contain, where a COMMON block need not be mentioned again."""
         found: dict[UnitKey, CallingContext] = {}

@@ -40,12 +40,13 @@ def specifics(name: str, host: Located) -> tuple[str, ...] | None:
 
 def named(call: Call, scope: Scope) -> Located | None:
     """The procedure of the tree that a call names, by its own or a generic name; None: unknown."""
-    symbol = scope.lookup(call.procedure.name) if isinstance(call.procedure, Ref) else None
-    if symbol is None or "generic" not in symbol.attrs:
+    name = call.procedure.name if isinstance(call.procedure, Ref) else None
+    symbol = None if name is None else scope.lookup(name)
+    if name is None or symbol is None or "generic" not in symbol.attrs:
         return procedure_named(call.procedure, scope)
     if is_intrinsic(symbol.name):
         return None
-    candidates = all_specifics(call.procedure.name, scope) or ()  # type: ignore[union-attr]
+    candidates = all_specifics(name, scope) or ()
     possible = [one for one in candidates if could_be(call, scope.scopes.of(one), scope)]
     return possible[0] if len(possible) == 1 else None
 

@@ -79,6 +79,7 @@ _ADDED_BEYOND = words(
     secnds short signal sind sizeof stat symlnk tand time time8 ttynam umask xor
     """
 )
+"""Others that compilers add (the same chapter); nothing is known of their effects."""
 
 CONSTANT_MACROS = {
     "__file__": "character",

@@ -142,16 +142,7 @@ def _definitions(
         return None if isinstance(found, str) else found
     if symbol.origin not in (Origin.LOCAL, Origin.DUMMY):
         return None
-    units = (context, *sites.all_contained(context))
-    if any("*" in unit.defined for unit in units):
-        return None
-    return tuple(
-        (unit, one)
-        for unit in units
-        if unit is context or name not in unit.scope.own
-        for one in unit.defined.get(name, ())
-        if sites.changes(one)
-    )
+    return sites.own_definitions(name, context)
 
 
 def _begins_undefined(symbol: Symbol, path: tuple[str, ...]) -> bool:

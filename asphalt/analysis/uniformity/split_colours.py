@@ -180,16 +180,9 @@ def _definitions(
         found = sites.shared_definitions(symbol)
         return None if isinstance(found, str) else found
     saved = "save" in symbol.attrs and context.scope.unit.kind != "program"
-    units = (context, *sites.all_contained(context))
-    if symbol.origin is not Origin.LOCAL or saved or any("*" in unit.defined for unit in units):
+    if symbol.origin is not Origin.LOCAL or saved:
         return None
-    return tuple(
-        (unit, definition)
-        for unit in units
-        if unit is context or name not in unit.scope.own
-        for definition in unit.defined.get(name, ())
-        if sites.changes(definition)
-    )
+    return sites.own_definitions(name, context)
 
 
 def _is_plain(symbol: Symbol) -> bool:

@@ -41,7 +41,7 @@ from asphalt.config.passes import Pass
 from asphalt.ir.expr import Component, Ref, children, names_in
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Assign
-from asphalt.ir.tree import Do, Leaf, Unit, leaves
+from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.loops.parts_of_nest import marked, why_not_repeated
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
 from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation, Trial
@@ -95,13 +95,12 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     """The unit with one loop in two."""
     assert isinstance(step, ReceivesFirst)
 
-    def change(nodes: tuple[object, ...]) -> tuple[object, ...]:
+    def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
         loop = nodes[step.position]
         assert isinstance(loop, Do)
         return (*nodes[: step.position], *_loops(loop, step, facts), *nodes[step.position + 1 :])
 
-    body = rewrite_list(facts.unit.body, (*step.path, 0), change)  # type: ignore[arg-type]
-    return replace(facts.unit, body=body)
+    return replace(facts.unit, body=rewrite_list(facts.unit.body, (*step.path, 0), change))
 
 
 def _loops(loop: Do, step: ReceivesFirst, facts: UnitFacts) -> tuple[Do, Do]:

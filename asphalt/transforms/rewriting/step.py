@@ -174,7 +174,9 @@ class Transformation:
 
     ``title``: its name in the literature; ``requested_by``: the pass that it belongs to; ``phase``:
     when the optimiser tries it; ``summary``: one line for people; ``check`` gives the possible
-    steps, maybe one by one as they are asked for; ``apply`` does one of them.
+    steps, maybe one by one as they are asked for; ``apply`` does one of them.  ``in_place``:
+    whether all statements that it leaves alone are executed as before: as often, with the same
+    values, and in the same iteration of loops as the others of their list.
     """
 
     title: str

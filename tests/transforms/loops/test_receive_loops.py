@@ -6,13 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.config.passes import TRANSFERS
-from asphalt.config.settings import Settings
-from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimiser.optimise import optimise
-from asphalt.optimiser.options import Options
 from asphalt.transforms.loops import receive_loops
-from support.mpi_run import MPICH, OPENMPI, Mpi, installed, same_lines
+from support.mpi_run import MPICH, OPENMPI, installed
+from support.optimised import optimised_and_run
 from support.stepping import Stepped
 
 _PROGRAM = """\
@@ -133,21 +129,5 @@ def test_a_loop_that_stays_as_it_is(body: str, between: str, tmp_path: Path) -> 
 
 
 def test_the_receives_start_before_the_computation(tmp_path: Path) -> None:
-    given = _text()
-    folder = tmp_path / "in"
-    folder.mkdir()
-    (folder / "main.f90").write_text(given)
-    tree = load_tree([folder], Settings(cache=False, jobs=1))
-    units = tree.units_of(str(folder / "main.f90"))
-    (unit,) = (one for one in units if one.unit.name == "exchange")
-    found = optimise(tree, unit, Options(TRANSFERS))
-    assert found.content is not None
-    made = found.content.decode()
+    made = optimised_and_run(tmp_path, _text(), "exchange", *installed(OPENMPI, MPICH))
     assert made.index("MPI_Irecv") < made.index("sqrt") < made.index("MPI_Isend")
-    for number, mpi in enumerate(installed(OPENMPI, MPICH)):
-        _same(mpi, tmp_path / str(number), given, found.content)
-
-
-def _same(mpi: Mpi, folder: Path, given: str, made: bytes) -> None:
-    folder.mkdir()
-    assert same_lines(mpi, folder, given, made)

@@ -7,13 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.config.passes import TRANSFERS
-from asphalt.config.settings import Settings
-from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimiser.optimise import optimise
-from asphalt.optimiser.options import Options
 from asphalt.transforms.motion import counted_starts
-from support.mpi_run import OPENMPI, Mpi, installed, same_lines
+from support.mpi_run import OPENMPI, installed
+from support.optimised import optimised_and_run
 from support.stepping import Stepped
 
 _PROGRAM = """\
@@ -142,21 +138,5 @@ def test_a_count_that_is_another_one_stays(parts: dict[str, str], tmp_path: Path
 
 
 def test_the_receive_starts_before_the_nest_that_counts(tmp_path: Path) -> None:
-    given = _text()
-    folder = tmp_path / "in"
-    folder.mkdir()
-    (folder / "main.f90").write_text(given)
-    tree = load_tree([folder], Settings(cache=False, jobs=1))
-    units = tree.units_of(str(folder / "main.f90"))
-    (unit,) = (one for one in units if one.unit.name == "exchange")
-    found = optimise(tree, unit, Options(TRANSFERS))
-    assert found.content is not None
-    made = found.content.decode()
+    made = optimised_and_run(tmp_path, _text(), "exchange", *installed(OPENMPI))
     assert made.index("call MPI_Irecv") < made.index("do k = 1, layers") < made.index("MPI_Isend")
-    for mpi in installed(OPENMPI):
-        _same(mpi, tmp_path / "run", given, found.content)
-
-
-def _same(mpi: Mpi, folder: Path, given: str, made: bytes) -> None:
-    folder.mkdir()
-    assert same_lines(mpi, folder, given, made)
