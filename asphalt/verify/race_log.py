@@ -81,8 +81,15 @@ def _files(log: Path) -> list[Path]:
 
 
 def _records(file: Path) -> list[Mapping[str, object]]:
-    """The findings of a rank."""
-    return [record for record in _lines(file) if record["kind"] not in ("start", "refused")]
+    """The findings of a rank, without those that it has withdrawn."""
+    lines = _lines(file)
+    withdrawn = {line["number"] for line in lines if line["kind"] == "withdrawn"}
+    return [
+        line
+        for line in lines
+        if line["kind"] not in ("start", "refused", "withdrawn")
+        and line["number"] not in withdrawn
+    ]
 
 
 def _lines(file: Path) -> list[Mapping[str, object]]:

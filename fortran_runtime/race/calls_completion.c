@@ -34,6 +34,12 @@ static bool came_to_an_end(int outcome, const MPI_Status *status)
   return class_of(outcome) == MPI_ERR_IN_STATUS && status->MPI_ERROR != MPI_ERR_PENDING;
 }
 
+/* The error code of one of several requests that are complete. */
+static int outcome_of(int outcome, const MPI_Status *status)
+{
+  return outcome == MPI_SUCCESS ? MPI_SUCCESS : status->MPI_ERROR;
+}
+
 /* Whether a call for one request says what became of it: else it was called in a wrong way, and
  * flag and index tell nothing.  A message may be complete and wrong (MPI_ERR_TRUNCATE). */
 static bool told(int outcome)
@@ -59,7 +65,7 @@ int MPI_Wait(MPI_Request *handle, MPI_Status *status)
   Request *watched = request_find(*handle);
   MPI_Status own, *got = status == MPI_STATUS_IGNORE ? &own : status;
   int outcome = CALL(MPI_Wait, handle, got);
-  if (watched && told(outcome)) request_complete(watched, handle, got, got == &own, "MPI_Wait");
+  if (watched && told(outcome)) request_complete(watched, outcome, handle, got, got == &own, "MPI_Wait");
   return outcome;
 }
 BOTH_NAMES(MPI_Wait);
@@ -71,7 +77,7 @@ int MPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
   MPI_Status own, *got = status == MPI_STATUS_IGNORE ? &own : status;
   int outcome = CALL(MPI_Test, handle, flag, got);
   if (watched && told(outcome) && *flag)
-    request_complete(watched, handle, got, got == &own, "MPI_Test");
+    request_complete(watched, outcome, handle, got, got == &own, "MPI_Test");
   return outcome;
 }
 BOTH_NAMES(MPI_Test);
@@ -84,8 +90,8 @@ int MPI_Waitall(int count, MPI_Request handles[], MPI_Status statuses[])
   int outcome = CALL(MPI_Waitall, count, handles, got);
   for (int i = 0; i < count; i++)
     if (watched[i] && came_to_an_end(outcome, &got[i]))
-      request_complete(watched[i], &handles[i], &got[i], got != statuses || statuses_ignored,
-                       "MPI_Waitall");
+      request_complete(watched[i], outcome_of(outcome, &got[i]), &handles[i], &got[i],
+                       got != statuses || statuses_ignored, "MPI_Waitall");
   if (got != statuses) free(got);
   free(watched);
   return outcome;
@@ -100,8 +106,8 @@ int MPI_Testall(int count, MPI_Request handles[], int *flag, MPI_Status statuses
   int outcome = CALL(MPI_Testall, count, handles, flag, got);
   for (int i = 0; i < count; i++)
     if (watched[i] && came_to_an_end(outcome, &got[i]) && *flag)
-      request_complete(watched[i], &handles[i], &got[i], got != statuses || statuses_ignored,
-                       "MPI_Testall");
+      request_complete(watched[i], outcome_of(outcome, &got[i]), &handles[i], &got[i],
+                       got != statuses || statuses_ignored, "MPI_Testall");
   if (got != statuses) free(got);
   free(watched);
   return outcome;
@@ -115,7 +121,7 @@ int MPI_Waitany(int count, MPI_Request handles[], int *index, MPI_Status *status
   MPI_Status own, *got = status == MPI_STATUS_IGNORE ? &own : status;
   int outcome = CALL(MPI_Waitany, count, handles, index, got);
   Request *ended = chosen(outcome, count, watched, *index);
-  if (ended) request_complete(ended, &handles[*index], got, got == &own, "MPI_Waitany");
+  if (ended) request_complete(ended, outcome, &handles[*index], got, got == &own, "MPI_Waitany");
   free(watched);
   return outcome;
 }
@@ -128,7 +134,7 @@ int MPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_Sta
   MPI_Status own, *got = status == MPI_STATUS_IGNORE ? &own : status;
   int outcome = CALL(MPI_Testany, count, handles, index, flag, got);
   Request *ended = chosen(outcome, count, watched, *index);
-  if (ended && *flag) request_complete(ended, &handles[*index], got, got == &own, "MPI_Testany");
+  if (ended && *flag) request_complete(ended, outcome, &handles[*index], got, got == &own, "MPI_Testany");
   free(watched);
   return outcome;
 }
@@ -147,8 +153,8 @@ static int complete_some(const char *call, SomeCall real, int count, MPI_Request
   bool some = outcome == MPI_SUCCESS || class_of(outcome) == MPI_ERR_IN_STATUS;
   for (int i = 0; some && *done != MPI_UNDEFINED && i < *done; i++)
     if (watched[indices[i]] && came_to_an_end(outcome, &got[i]))
-      request_complete(watched[indices[i]], &handles[indices[i]], &got[i],
-                       got != statuses || statuses_ignored, call);
+      request_complete(watched[indices[i]], outcome_of(outcome, &got[i]), &handles[indices[i]],
+                       &got[i], got != statuses || statuses_ignored, call);
   if (got != statuses) free(got);
   free(watched);
   return outcome;
@@ -176,7 +182,7 @@ int MPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
   MPI_Status own, *got = status == MPI_STATUS_IGNORE ? &own : status;
   int outcome = CALL(MPI_Request_get_status, handle, flag, got);
   if (watched && outcome == MPI_SUCCESS && *flag)
-    request_complete(watched, NULL, got, got == &own, "MPI_Request_get_status");
+    request_complete(watched, outcome, NULL, got, got == &own, "MPI_Request_get_status");
   return outcome;
 }
 BOTH_NAMES(MPI_Request_get_status);

@@ -13,7 +13,8 @@
  *    order in which the two were sent and posted says which is whose, and the finding is of a kind
  *    of its own: where both stand for receives that blocked, that order is the program's;
  *  - both name the same sender and tag, and W got fewer bytes than it has room for, but as many as
- *    R has: the messages were sent in another order than they are received.
+ *    R has: the messages were sent in another order than they are received.  The finding is
+ *    withdrawn when R completes without an error: W's message would have been too long for it.
  */
 #include "race.h"
 
@@ -130,7 +131,7 @@ void matching_forget(Request *request)
   drop_overlaps(request);
 }
 
-/* The first receive got the message of the second: judged by the lengths. */
+/* The first receive may have got the message of the second: judged by the lengths. */
 static void judge_lengths(const Request *first, const MPI_Status *status, const char *during)
 {
   int bytes = 0;
@@ -138,22 +139,26 @@ static void judge_lengths(const Request *first, const MPI_Status *status, const 
   if (bytes == MPI_UNDEFINED || bytes <= 0 || (size_t)bytes == first->in.bytes) return;
   for (Request *second = first->later_receive; second; second = second->later_receive)
     if (second->comm == first->comm && second->peer == first->peer && second->tag == first->tag &&
-        second->in.bytes == (size_t)bytes) {
+        second->in.bytes == (size_t)bytes && !second->suspected) {
       Subject subject = {first->call, buffer_of(first), (long)first->in.bytes, first->peer,
                          first->tag,  first->comm,      &first->place};
       char posted[1024];
       describe_place(&second->place, posted, sizeof posted);
-      report("overtaking", &subject, during,
-             "it got %d bytes, as many as the receive posted after it by %s at %s has room for: "
-             "messages with one tag are received in another order than they were sent",
-             bytes, second->call, posted);
+      second->suspected = report(
+          "overtaking", &subject, during,
+          "it got %d bytes, as many as the receive posted after it by %s at %s has room for: "
+          "messages with one tag are received in another order than they were sent",
+          bytes, second->call, posted);
       return;
     }
 }
 
-void matching_complete(Request *request, const MPI_Status *status, bool ignored, const char *during)
+void matching_complete(Request *request, int outcome, const MPI_Status *status, bool ignored,
+                       const char *during)
 {
   int cancelled = 0;
+  if (request->suspected && outcome == MPI_SUCCESS) withdraw(request->suspected);
+  request->suspected = 0;
   PMPI_Test_cancelled((MPI_Status *)status, &cancelled);
   if (cancelled || request->peer == MPI_PROC_NULL) {
     matching_forget(request);

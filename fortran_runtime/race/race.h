@@ -113,9 +113,12 @@ typedef struct Subject {
   const Place *place;
 } Subject;
 
-/* Writes a finding once for each kind and pair of places.  `during`: the call that found it. */
-void report(const char *kind, const Subject *, const char *during, const char *format, ...)
+/* Writes a finding once for each kind and pair of places; its number, 0: it was written before.
+ * `during`: the call that found it. */
+long report(const char *kind, const Subject *, const char *during, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* It was none: what came later explains it. */
+void withdraw(long number);
 void report_start(int rank, int ranks);
 /* Says why the program cannot be watched, and ends it. */
 void refuse(const char *why) __attribute__((noreturn));
@@ -145,6 +148,7 @@ typedef struct Request {
   ptrdiff_t delta; /* from the program's memory to the shadow */
   Place place;
   long order; /* of posting */
+  long suspected; /* number of the finding that another receive got its message; 0: none */
   Overlap *overlaps;
 } Request;
 
@@ -158,8 +162,10 @@ int request_posted(Request *, int outcome, MPI_Request *handle);
 void request_register(Request *, MPI_Request handle);
 /* The watched request behind a handle, or NULL. */
 Request *request_find(MPI_Request);
-/* It is complete: checks, hands over what was received; frees `handle` where MPI shall not. */
-void request_complete(Request *, MPI_Request *handle, MPI_Status *, bool ignored, const char *during);
+/* It is complete, with this error code: checks, hands over what was received; frees `handle` where
+ * MPI shall not. */
+void request_complete(Request *, int outcome, MPI_Request *handle, MPI_Status *, bool ignored,
+                      const char *during);
 void request_forget(Request *);
 void request_abandon(Request *, MPI_Request *handle);
 void requests_left(void);
@@ -193,7 +199,8 @@ void check_written(const char *call, const void *buffer, long count, MPI_Datatyp
 /* ---- which message went where (matching.c) ---- */
 
 void matching_posted(Request *);
-void matching_complete(Request *, const MPI_Status *, bool ignored, const char *during);
+void matching_complete(Request *, int outcome, const MPI_Status *, bool ignored,
+                       const char *during);
 void matching_forget(Request *);
 /* A blocking receive beside pending ones. */
 void matching_blocking(const char *call, MPI_Comm, int peer, int tag, const void *buffer,

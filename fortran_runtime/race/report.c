@@ -139,11 +139,17 @@ void report_start(int rank, int ranks)
   dprintf(log_file, "{\"kind\":\"start\",\"rank\":%d,\"ranks\":%d}\n", rank, ranks);
 }
 
-/* A loop makes the same mistake in each of its steps: it is written once. */
-static bool is_new(const char *kind, const Place *one, const Place *other)
+/* The findings that are written, each by its kind and places. */
+static struct Known {
+  uint64_t hash;
+  long number;
+} known[MOST_FINDINGS];
+static int count = 0;
+static long numbers = 0;
+
+/* A loop makes the same mistake in each of its steps: it is written once; 0: not again. */
+static long new_number(const char *kind, const Place *one, const Place *other)
 {
-  static uint64_t known[MOST_FINDINGS];
-  static int count = 0;
   uint64_t hash = 1469598103934665603u;
   for (const char *at = kind; *at; at++) hash = (hash ^ (unsigned char)*at) * 1099511628211u;
   for (int i = 0; one && i < one->depth; i++)
@@ -151,10 +157,21 @@ static bool is_new(const char *kind, const Place *one, const Place *other)
   for (int i = 0; i < other->depth; i++)
     hash = (hash ^ (uintptr_t)other->frame[i]) * 1099511628211u;
   for (int i = 0; i < count; i++)
-    if (known[i] == hash) return false;
-  if (count == MOST_FINDINGS) return false;
-  known[count++] = hash;
-  return true;
+    if (known[i].hash == hash) return 0;
+  if (count == MOST_FINDINGS) return 0;
+  known[count++] = (struct Known){hash, ++numbers};
+  return numbers;
+}
+
+void withdraw(long number)
+{
+  if (log_is_a_file)
+    dprintf(log_file, "{\"kind\":\"withdrawn\",\"rank\":%d,\"number\":%ld}\n", rank_of_world, number);
+  else
+    dprintf(STDERR_FILENO, "asphalt race: rank %d: finding %ld was none\n", rank_of_world, number);
+  /* the same places may fail in a later step; a loop does not fill the log */
+  for (int i = 0; i < count && numbers < MOST_FINDINGS; i++)
+    if (known[i].number == number) known[i] = known[--count];
 }
 
 static void name_peer(int peer, char *text, size_t room)
@@ -177,11 +194,12 @@ static void name_tag(int tag, char *text, size_t room)
     snprintf(text, room, "%d", tag);
 }
 
-void report(const char *kind, const Subject *subject, const char *during, const char *format, ...)
+long report(const char *kind, const Subject *subject, const char *during, const char *format, ...)
 {
   Place now = here();
   char detail[2048], comm[512], peer[32], tag[32], at[LINE], seen[LINE];
-  if (!is_new(kind, subject->place, &now)) return;
+  long number = new_number(kind, subject->place, &now);
+  if (!number) return 0;
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(detail, sizeof detail, format, arguments);
@@ -194,17 +212,18 @@ void report(const char *kind, const Subject *subject, const char *during, const 
   write_place(seen, sizeof seen, separator, &now);
   if (log_is_a_file)
     dprintf(log_file,
-            "{\"kind\":\"%s\",\"rank\":%d,\"call\":\"%s\",\"buffer\":\"%p\",\"bytes\":%ld,"
+            "{\"kind\":\"%s\",\"rank\":%d,\"number\":%ld,\"call\":\"%s\",\"buffer\":\"%p\",\"bytes\":%ld,"
             "\"peer\":\"%s\",\"tag\":\"%s\",\"communicator\":\"%s\",\"detail\":\"%s\","
             "\"at\":[\"%s\"],\"during\":\"%s\",\"seen\":[\"%s\"]}\n",
-            kind, rank_of_world, subject->call, subject->buffer, subject->bytes, peer, tag, comm,
+            kind, rank_of_world, number, subject->call, subject->buffer, subject->bytes, peer, tag, comm,
             detail, at, during, seen);
   else
     dprintf(STDERR_FILENO,
-            "asphalt race: rank %d: %s: %s of %ld bytes at %p, peer %s, tag %s, %s: %s; called at "
+            "asphalt race: rank %d: finding %ld, %s: %s of %ld bytes at %p, peer %s, tag %s, %s: %s; called at "
             "%s; found in %s at %s\n",
-            rank_of_world, kind, subject->call, subject->bytes, subject->buffer,
+            rank_of_world, number, kind, subject->call, subject->bytes, subject->buffer,
             peer[0] ? peer : "none", tag[0] ? tag : "none", comm, detail, at, during, seen);
+  return number;
 }
 
 void refuse(const char *why)

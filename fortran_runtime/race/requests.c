@@ -235,11 +235,11 @@ int request_posted(Request *request, int outcome, MPI_Request *handle)
   return outcome;
 }
 
-void request_complete(Request *request, MPI_Request *handle, MPI_Status *status, bool ignored,
-                      const char *during)
+void request_complete(Request *request, int outcome, MPI_Request *handle, MPI_Status *status,
+                      bool ignored, const char *during)
 {
   if (request->active) {
-    if (request->receives) matching_complete(request, status, ignored, during);
+    if (request->receives) matching_complete(request, outcome, status, ignored, during);
     hand_over(request, during);
   }
   if (request->persistent || !handle) return;

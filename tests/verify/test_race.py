@@ -66,7 +66,7 @@ FAULTS = (
     fault("overtaking_source", "overtaking", 16),
     fault("overtaking_named", "overtaking", 18),
     fault("overtaking_tag", "any-tag", 17),
-    fault("overtaking_length", "overtaking", 16),
+    fault("overtaking_length", "overtaking", 17),
     fault("collective_calls", "collective-order", 13, 16),
     fault("collective_roots", "collective-order", 12),
     fault("collective_circle", "collective-order", 16, 19),

@@ -66,6 +66,23 @@ program clean_messages
   call MPI_Waitall(2, pair, statuses, ierr)
   call show('partial', sum(part))
 
+  ! a short message, and behind it one that is as long and fills its receive
+  do step = 1, 3
+    part = -7
+    call MPI_Irecv(part, 20, MPI_INTEGER, left, 15, MPI_COMM_WORLD, requests(1), ierr)
+    call MPI_Irecv(order, 4, MPI_INTEGER, left, 15, MPI_COMM_WORLD, requests(2), ierr)
+    call MPI_Send(whole, 4, MPI_INTEGER, right, 15, MPI_COMM_WORLD, ierr)
+    if (step == 1) call MPI_Wait(requests(1), status, ierr)
+    call MPI_Send(whole(5), 4, MPI_INTEGER, right, 15, MPI_COMM_WORLD, ierr)
+    if (step < 3) then
+      call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE, ierr)
+    else
+      call MPI_Wait(requests(1), status, ierr)
+      call MPI_Wait(requests(2), status, ierr)
+    end if
+    call show('short', sum(part) + sum(order(:4)))
+  end do
+
   ! a data type with gaps: the rest of the grid is used meanwhile
   grid = reshape([(i, i = 1, 30)], [6, 5])
   call MPI_Type_vector(5, 1, 6, MPI_INTEGER, row, ierr)

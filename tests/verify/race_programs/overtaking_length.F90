@@ -11,6 +11,7 @@ program overtaking_length
 
   call MPI_Init(ierr)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
+  call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierr)
   sent = rank
   if (rank == 0) then
     call MPI_Irecv(long, 8, MPI_INTEGER, 1, 5, MPI_COMM_WORLD, requests(1), ierr)
@@ -21,7 +22,7 @@ program overtaking_length
   else if (rank == 1) then
     call MPI_Send(sent, 4, MPI_INTEGER, 0, 5, MPI_COMM_WORLD, ierr)
     call MPI_Recv(sent, 1, MPI_INTEGER, 0, 6, MPI_COMM_WORLD, status, ierr)
-    call MPI_Send(sent, 4, MPI_INTEGER, 0, 5, MPI_COMM_WORLD, ierr)
+    call MPI_Send(sent, 8, MPI_INTEGER, 0, 5, MPI_COMM_WORLD, ierr)
   end if
   call MPI_Finalize(ierr)
 end program overtaking_length
