@@ -87,8 +87,7 @@ def _records(file: Path) -> list[Mapping[str, object]]:
     return [
         line
         for line in lines
-        if line["kind"] not in ("start", "refused", "withdrawn")
-        and line["number"] not in withdrawn
+        if line["kind"] not in ("start", "refused", "withdrawn") and line["number"] not in withdrawn
     ]
 
 

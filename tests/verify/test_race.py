@@ -447,8 +447,8 @@ def test_no_compiler_for_the_library(tmp_path: Path) -> None:
 
 def test_findings_of_several_ranks_are_reported_once(tmp_path: Path) -> None:
     record = {
-        "kind": "send-changed", "rank": 0, "call": "MPI_Isend", "buffer": "0x1", "bytes": 80,
-        "peer": "1", "tag": "3", "communicator": "MPI_COMM_WORLD", "detail": "byte 8 of 80",
+        "kind": "send-changed", "rank": 0, "number": 1, "call": "MPI_Isend", "buffer": "0x1",
+        "bytes": 80, "peer": "1", "tag": "3", "communicator": "MPI_COMM_WORLD", "detail": "byte 8 of 80",
         "at": ["nowhere+0x10"], "during": "MPI_Wait", "seen": ["nowhere+0x20"],
     }  # fmt: skip
     (tmp_path / "rank.0").write_text(
@@ -460,6 +460,21 @@ def test_findings_of_several_ranks_are_reported_once(tmp_path: Path) -> None:
         "the buffer of a pending send is changed: MPI_Isend in nowhere+0x10, seen by MPI_Wait in "
         "nowhere+0x20, ranks 0, 1: byte 8 of 80 (peer 1, tag 3, on MPI_COMM_WORLD, 80 bytes)"
     )
+
+
+def test_a_withdrawn_finding_is_none(tmp_path: Path) -> None:
+    record = {
+        "kind": "overtaking", "rank": 0, "number": 1, "call": "MPI_Irecv", "buffer": "0x1",
+        "bytes": 80, "peer": "1", "tag": "3", "communicator": "MPI_COMM_WORLD", "detail": "short",
+        "at": ["nowhere+0x10"], "during": "MPI_Wait", "seen": ["nowhere+0x20"],
+    }  # fmt: skip
+    (tmp_path / "rank.0").write_text(
+        f"{json.dumps(record)}\n" + '{"kind":"withdrawn","rank":0,"number":1}\n'
+    )
+    assert findings_in(tmp_path) == ()
+    (tmp_path / "rank.1").write_text(json.dumps(record | {"rank": 1}) + "\n")  # its own number
+    (finding,) = findings_in(tmp_path)
+    assert "rank 1: short" in finding.text
 
 
 def test_kin_is_not_new() -> None:
