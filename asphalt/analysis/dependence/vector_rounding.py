@@ -11,12 +11,17 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.effects.argument_accesses import bound_arguments
 from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.effects.procedure_effects import Effects
+from asphalt.analysis.effects.summary import dummies_of
+from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.memory.regions import Region, loop_variable
 from asphalt.analysis.names.constants import is_open
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, names_in, walk
+from asphalt.analysis.symbolic.polynomials import Poly, poly
+from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, Section, names_in, walk
+from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Guarded, What
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 from asphalt.support.word_sets import words
@@ -49,8 +54,8 @@ def why_other_digits(
 
 
 def keeps_a_loop(nodes: Iterable[Node], along: str, region: Region) -> bool:
-    """Whether the body of a loop over ``along`` contains a loop that a compiler neither unrolls
-    completely nor interchanges with it."""
+    """Whether the body of a loop over ``along`` contains a loop, itself or in a called procedure,
+    that a compiler neither unrolls completely nor interchanges with it."""
 
     def value(expr: Expr) -> Value:
         if is_open_value(expr, region.values.scope):
@@ -58,7 +63,101 @@ def keeps_a_loop(nodes: Iterable[Node], along: str, region: Region) -> bool:
         found = region.value(expr, ())
         return None if found is None else found.value
 
-    return any(remains(node, value, 1, along) for node in nodes)
+    body = tuple(nodes)
+    if any(remains(node, value, 1, along) for node in body):
+        return True
+    calls = (leaf.what for node in body for leaf in leaves(node) if isinstance(leaf.what, Call))
+    return any(_keeps_called_loop(call, along, region.values.scope, value) for call in calls)
+
+
+def _keeps_called_loop(
+    call: Call, along: str, scope: Scope, value: Callable[[Expr], Value]
+) -> bool:
+    """Whether the called procedure has a loop that goes along columns of arrays, and a calling loop
+    over ``along`` across them, with more iterations than are unrolled or an unknown number.
+
+    Nothing but where these columns begin may depend on ``along``.  ``value``: of an expression in
+    the calling loop.
+    """
+    found = invoked(call, scope)
+    counter = scope.lookup(along)
+    if found is None or counter is None or counter.origin is not Origin.LOCAL:
+        return False
+    located, call = found
+    inside = scope.scopes.of(located)
+    bound = bound_arguments(call, dummies_of(inside))
+    if bound is None or _may_be_vectorised(inside, along):
+        return False
+    columns: set[str] = set()
+    for dummy, actual in bound.items():
+        if along in names_in(actual):
+            symbol = inside.lookup(dummy)
+            if symbol is None or symbol.dims is None or not _is_column(actual, along):
+                return False
+            columns.add(dummy)
+
+    def inner(expr: Expr) -> Value:
+        symbol = inside.lookup(expr.name) if isinstance(expr, Ref) and expr.args is None else None
+        if symbol is not None and symbol.name in bound and symbol.intent == "in":
+            return value(bound[symbol.name])
+        known = None if is_open_value(expr, inside) else constants_in(expr, inside).value
+        return ANY if known is None else known
+
+    loops = (node for node in located.unit.body if isinstance(node, Do))
+    return any(_goes_along(loop, columns) and remains(loop, inner, 1) for loop in loops)
+
+
+def _may_be_vectorised(inside: Scope, along: str) -> bool:
+    """Whether a procedure has directives to its compiler, or may know the variable of the calling
+    loop as one of its host."""
+    unit = inside.unit
+    for node in (*unit.spec, *unit.body):
+        for leaf in leaves(node):
+            if any(trivia.kind is TriviaKind.DIRECTIVE for trivia in leaf.lead):
+                return True
+    if unit.head is None or any(t.kind is TriviaKind.DIRECTIVE for t in unit.head.lead):
+        return True
+    symbol = inside.lookup(along)
+    return symbol is not None and symbol.origin is Origin.HOST
+
+
+def _is_column(actual: Expr, along: str) -> bool:
+    """Whether an array is passed from an element on that another value of ``along`` moves to
+    another column, or as a section of whole columns."""
+    if not isinstance(actual, Ref | Component) or not actual.args:
+        return False
+    first, *others = (names_in(arg) for arg in actual.args)
+    leading = actual.args[0]
+    whole = not isinstance(leading, Section) or leading.stride is None
+    return whole and along not in first and along in frozenset[str]().union(*others)
+
+
+def _goes_along(loop: Do, columns: set[str]) -> bool:
+    """Whether loops go through the first dimension of an array of ``columns``, element by element,
+    and through none in other steps."""
+    heads = [leaf.what for leaf in leaves(loop) if isinstance(leaf.what, DoHead)]
+    inner = {head.var.name for head in heads if isinstance(head.var, Ref)}
+    along = False
+    for leaf in leaves(loop):
+        if isinstance(leaf.action, Call):
+            return False
+        for expr in evaluated(leaf.what):
+            for part in walk(expr):
+                if not isinstance(part, Ref) or not part.args or part.name not in columns:
+                    continue
+                first, *others = part.args
+                if any(names_in(arg) & inner for arg in others):
+                    return False
+                used = names_in(first) & inner
+                if used and not (isinstance(first, Lit | Ref | Op) and _is_step(first, used)):
+                    return False
+                along = along or bool(used)
+    return along
+
+
+def _is_step(subscript: Expr, used: frozenset[str]) -> bool:
+    """Whether a subscript is one of these loop variables plus a constant."""
+    return any((poly(subscript) - Poly.atom(Ref(name, name))).value is not None for name in used)
 
 
 def inexact(

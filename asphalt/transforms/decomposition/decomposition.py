@@ -209,7 +209,15 @@ def _other_digits(divided: Divided, facts: UnitFacts) -> Obstacle | None:
     for loop in (worker.loop for worker in divided.workers):
         digits = why_other_digits((loop,), loop.body, facts, region_of(loop, facts))
         if digits is not None:
-            message = f"the loop of {facts.at(loop.head)} is innermost and evaluates {digits}"
+            inside = any(
+                isinstance(leaf.what, DoHead | Call) for n in loop.body for leaf in leaves(n)
+            )
+            is_so = (
+                "may be vectorised, once what is in it is inlined and unrolled,"
+                if inside
+                else "is innermost"
+            )
+            message = f"the loop of {facts.at(loop.head)} {is_so} and evaluates {digits}"
             return Obstacle(DIGITS, message, loop.head, BITS.word)
     return None
 
