@@ -292,10 +292,11 @@ class Independence:
     def _conflicting(
         self, first: Node, second: Node, mine: tuple[Access, ...], theirs: tuple[Access, ...]
     ) -> Iterator[Conflict]:
-        changing = frozenset(a.storage for a in (*mine, *theirs) if a.writes)
-        changing |= self._defined_between(first, second)
         start = next(leaves(first))
-        region = Region(self.facts.values, start, changing, None, self.limits.at(start))
+        writes = tuple(a for a in (*mine, *theirs) if a.writes)
+        writes += tuple(_some_of(name, start) for name in self._defined_between(first, second))
+        changing = frozenset(a.storage for a in writes)
+        region = Region(self.facts.values, start, changing, writes, self.limits.at(start))
         to_storage = defaultdict[str, list[Access]](list)
         for b in theirs:
             to_storage[b.storage].append(b)
@@ -319,7 +320,7 @@ class Independence:
         return places[0] is not None and places[1] is not None and places[0] > places[1]
 
     def _defined_between(self, first: Node, second: Node) -> frozenset[str]:
-        """The storages that may be defined between two statements of the unit as it stands: what is
+        """The objects that may be defined between two statements of the unit as it stands: what is
         asked may be whether they commute once those between them have moved, and their subscripts
         have different values then although they have the same names."""
         places = [
@@ -331,11 +332,11 @@ class Independence:
         own = {id(leaf) for node in (first, second) for leaf in leaves(node)}
         between = self._unit_leaves[min(places) : max(places)] if places else self._unit_leaves
         return frozenset(
-            storage for leaf in between if id(leaf) not in own for storage in self._defined_by(leaf)
+            name for leaf in between if id(leaf) not in own for name in self._defined_by(leaf)
         )
 
     def _defined_by(self, leaf: Leaf) -> frozenset[str]:
-        """The storages that one line may define; a completion may define all receive buffers."""
+        """The objects that one line may define; a completion may define all receive buffers."""
         found = self._definitions.get(id(leaf), frozenset())
         if any(stage_of(call) is not Stage.NOTHING for _, call in self.messages.calls(leaf)):
             found |= self._received
@@ -346,12 +347,12 @@ class Independence:
         found: defaultdict[int, set[str]] = defaultdict(set)
         for access in self.facts.values.footprint.accesses:
             if access.writes:
-                found[id(access.leaf)].add(access.storage)
-        return {leaf: frozenset(storages) for leaf, storages in found.items()}
+                found[id(access.leaf)].add(access.object)
+        return {leaf: frozenset(objects) for leaf, objects in found.items()}
 
     @cached_property
     def _received(self) -> frozenset[str]:
-        """The storages that MPI may define after the call that names them: receive buffers of the
+        """The objects that MPI may define after the call that names them: receive buffers of the
         unit, and whatever others may have passed to MPI."""
         accesses = self.facts.reaching.accesses
         storages = {access.storage for access in self.facts.values.footprint.accesses}
@@ -434,6 +435,12 @@ class Independence:
 def _reason(what: str, first: Leaf, second: Leaf) -> str:
     """Why two statements do not commute."""
     return f"lines {line_of(first)} and {line_of(second)}: {what}"
+
+
+def _some_of(name: str, leaf: Leaf) -> Access:
+    """An access that may write some of an object."""
+    storage, *path = name.split("%")
+    return Access(storage, Mode.MAYBE_WRITE, None, leaf, path=tuple(path))
 
 
 def _any_order(problem: AffineProblem, then: Mapping[str, str], later: Mapping[str, str]) -> None:

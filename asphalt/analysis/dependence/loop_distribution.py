@@ -201,12 +201,12 @@ class _Distribution:
     @cached_property
     def _region(self) -> Region:
         head = self.loop.head
-        changing = {a.storage for node in self.loop.body for a in self._accesses(node) or ()
-                    if a.writes}  # fmt: skip
-        changing |= self.facts.footprint(self.loop).written()
-        return Region(
-            self.facts.values, head, frozenset(changing), None, self.order.limits.at(head)
+        accesses = [a for node in self.loop.body for a in self._accesses(node) or ()]
+        writes = tuple(
+            a for a in (*accesses, *self.facts.footprint(self.loop).accesses) if a.writes
         )
+        changing = frozenset(a.storage for a in writes)
+        return Region(self.facts.values, head, changing, writes, self.order.limits.at(head))
 
     def _accesses(self, node: Node) -> tuple[Access, ...] | None:
         """The accesses of a statement of the body in an iteration, buffers of pairs included."""

@@ -27,6 +27,8 @@ from asphalt.ir.expr import Component, Expr, Lit, Op, Ref, walk
 from asphalt.ir.tree import leaves
 
 _SAME = ("allocatable", "target", "volatile", "asynchronous")
+# no pointer reaches the variable through such a dummy (F2018 15.5.2.13)
+_ACTUAL_ALONE = ("allocatable", "target")
 _NUMBERS = ("integer", "real", "double_precision", "complex", "double_complex", "logical")
 
 
@@ -84,7 +86,7 @@ class Passed:
         if outer is not None and "optional" in attrs:
             raise RefusedError(ARGUMENT, f"{outer.spelled}, passed for {dummy}, is optional")
         for attr in _SAME:
-            if attr == "allocatable" and attr not in symbol.attrs:
+            if attr in _ACTUAL_ALONE and attr not in symbol.attrs:
                 continue
             if (attr in symbol.attrs) != (attr in attrs):
                 raise RefusedError(

@@ -17,7 +17,13 @@ from dataclasses import dataclass
 
 from asphalt.analysis.memory.accesses import Access, EffectKind, Footprint, NameSemantics
 from asphalt.analysis.memory.statement_accesses import examine
-from asphalt.analysis.memory.storage import storage_of
+from asphalt.analysis.memory.storage import component_storage, storage_of
+from asphalt.analysis.names.designators import (
+    designator,
+    designator_name,
+    designators_in,
+    symbol_named,
+)
 from asphalt.analysis.names.host_association import is_text_missing, named_inside
 from asphalt.analysis.names.intrinsics import is_inquiry, is_pure_function
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol, constant
@@ -154,11 +160,12 @@ class Values:
 
     def _substitute(self, part: Expr, at: Leaf) -> Expr | None:
         known = _constant(part, self.scope)
-        if known is not None or not isinstance(part, Ref):
+        if known is not None or not isinstance(part, Ref | Component):
             return known
-        if part.args is not None:
+        if isinstance(part, Ref) and part.args is not None:
             return self._merged(part, at)
-        return self._assigned(part.name, at)
+        name = designator_name(part) if part.args is None else None
+        return None if name is None else self._assigned(name, at)
 
     def _merged(self, ref: Ref, at: Leaf) -> Expr | None:
         """The argument that ``merge(a, b, mask)`` returns, where the mask compares known
@@ -182,19 +189,20 @@ class Values:
         return None if one is None or other is None else COMPARISONS[mask.op](one - other)
 
     def _assigned(self, name: str, at: Leaf) -> Expr | None:
-        symbol = self.scope.lookup(name)
-        if symbol is None or not is_plain_integer(symbol) or self._changed_elsewhere(name):
+        symbol = symbol_named(name, self.scope)
+        if symbol is None or not is_plain_integer(symbol):
             return None
-        writes = self._writes.get(storage_of(name, self.scope), [])
-        if len(writes) != 1 or self.backward_jumps:
+        writes = self._writes_of_object(name)
+        if writes is None or len(writes) != 1 or self.backward_jumps:
             return None
         leaf = writes[0].leaf
         what = leaf.what
-        if not isinstance(what, Assign) or what.pointer or not isinstance(what.target, Ref):
+        if not isinstance(what, Assign) or what.pointer or designator_name(what.target) != name:
             return None
         if not is_integer(what.value, self.scope):
             return None
-        if self._is_constant(what.value) and _begins_undefined(symbol):
+        whole = isinstance(what.target, Ref)  # else the type may give an initial value
+        if whole and self._is_constant(what.value) and _begins_undefined(symbol):
             return what.value
         here = self._places[id(leaf)]
         if not self.executed_before(leaf, at) or not self._stays(what.value, here):
@@ -211,7 +219,7 @@ class Values:
                 case Ref(args=None) if symbol is not None and symbol.origin is Origin.PARAMETER:
                     continue
                 case Ref(name=name, args=tuple()) if name in _VALUE_FUNCTIONS:
-                    if _is_function(part, self.scope):
+                    if _is_function(name, self.scope):
                         continue
             return False
         return True
@@ -225,14 +233,13 @@ class Values:
 
     def _stays(self, value: Expr, defined: _Place) -> bool:
         """Whether nothing in ``value`` changes after the place of its assignment."""
-        for part in walk(value):
-            if isinstance(part, Component):
-                return False
-            if not isinstance(part, Ref) or _is_function(part, self.scope):
+        for name in designators_in(value):
+            if _is_function(name, self.scope):
                 continue
-            if self._changed_elsewhere(part.name):
+            writes = self._writes_of_object(name)
+            if writes is None:
                 return False
-            for access in self._writes.get(storage_of(part.name, self.scope), []):
+            for access in writes:
                 place = self._places[id(access.leaf)]
                 same_loop = (
                     defined.outermost_loop is not None
@@ -241,6 +248,16 @@ class Values:
                 if place.position >= defined.position or same_loop:
                     return False
         return True
+
+    def _writes_of_object(self, name: str) -> tuple[Access, ...] | None:
+        """Every access that may write an object of this designator; None: some are not seen."""
+        if self._changed_elsewhere(name.split("%")[0]):
+            return None
+        if "%" not in name:
+            return tuple(self._writes.get(storage_of(name, self.scope), ()))
+        part = designator(name)
+        storage = component_storage(part, self.scope) if isinstance(part, Component) else None
+        return None if storage is None else self.writes_of(storage)
 
     def set_in_iteration(self, name: str, at: Leaf) -> Leaf | None:
         """The statement that gave a scalar the value that it has at ``at``, in the same iteration
@@ -273,11 +290,12 @@ class Values:
         return self._places[id(leaf)].loops
 
     def unchanged_until(self, names: Iterable[str], allocation: Leaf) -> bool:
-        """Whether none of these variables is defined after the statement ``allocation``."""
+        """Whether none of the objects with these designators is defined after the statement
+        ``allocation``."""
         if self.backward_jumps:
             return False
         place = self._places[id(allocation)]
-        return all(self._stays(Ref(name, name), place) for name in names)
+        return all(self._stays(designator(name), place) for name in names)
 
     def writes_of(self, storage: str) -> tuple[Access, ...]:
         """Every access of the unit that may write a storage, or a component of one."""
@@ -318,8 +336,8 @@ def _begins_undefined(symbol: Symbol) -> bool:
     return symbol.initial is None and not symbol.attrs & {"save", "data"}
 
 
-def _is_function(ref: Ref, scope: Scope) -> bool:
-    symbol = scope.lookup(ref.name)
+def _is_function(name: str, scope: Scope) -> bool:
+    symbol = scope.lookup(name)
     return symbol is not None and symbol.origin is Origin.INTRINSIC
 
 
@@ -342,6 +360,9 @@ def is_integer(expr: Arg, scope: Scope) -> bool:
                 return False
             typed = symbol.type is not None and symbol.type.base == "integer"
             return typed and all(is_integer(a, scope) for a in args or ())
+        case Component(args=None):
+            part = symbol_named(designator_name(expr) or "", scope)
+            return part is not None and part.type is not None and part.type.base == "integer"
         case Op(op=op, operands=operands):
             return op in ("()", "+", "-", "*", "/") and all(is_integer(o, scope) for o in operands)
         case Keyword(value=value):

@@ -12,22 +12,26 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.ranks import is_scalar
+from asphalt.analysis.memory.reallocation import NO_SHAPE, may_allocate
 from asphalt.analysis.memory.settled_bounds import stays_from
 from asphalt.analysis.memory.storage import name_kind
-from asphalt.analysis.names.generic_names import all_specifics
-from asphalt.analysis.names.intrinsics import is_intrinsic
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.references import actions, expressions_of, use_renames
-from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol, constant
-from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, Section, argument_value, names_in, walk
+from asphalt.ir.expr import (
+    Arg,
+    Lit,
+    Op,
+    Ref,
+    Section,
+    argument_value,
+    walk,
+)
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import IO, Allocation, Assign, Call, Guarded, Opaque, Raw, UnitHead, What
+from asphalt.ir.stmt import Allocation, Assign, Call, Opaque, Raw, What
 from asphalt.ir.tree import Leaf, leaves
 
-_NO_SHAPE = (NameKind.VARIABLE, NameKind.CONSTANT, NameKind.INQUIRY, NameKind.PURE_FUNCTION)
 _NUMBERS = ("integer", "real", "double_precision", "complex")
 _WORD = re.compile(r"[a-z]\w*")
 
@@ -224,14 +228,14 @@ def _shapes(what: What, name: str, scope: Scope) -> bool:
             if _is_named(target, name) and not is_scalar(value, scope):
                 return True
         case Call(procedure=procedure, args=args):
-            if any(_is_named(arg, name) for arg in args) and _may_allocate(procedure, scope):
+            if any(_is_named(arg, name) for arg in args) and may_allocate(procedure, scope):
                 return True
     return any(
         isinstance(part, Ref)
         and part.args is not None
         and any(_is_named(arg, name) for arg in part.args)
-        and name_kind(part.name, True, scope) not in _NO_SHAPE
-        and _may_allocate(part, scope)
+        and name_kind(part.name, True, scope) not in NO_SHAPE
+        and may_allocate(part, scope)
         for expr in expressions_of(what)
         for part in walk(expr)
     )
@@ -240,53 +244,3 @@ def _shapes(what: What, name: str, scope: Scope) -> bool:
 def _is_named(arg: Arg, name: str) -> bool:
     value = argument_value(arg)
     return isinstance(value, Ref) and value.name == name and value.args is None
-
-
-def may_reallocate(array: str, leaf: Leaf, scope: Scope) -> bool:
-    """Whether a statement that defines a whole allocatable may change its bounds."""
-    what = leaf.what
-    if isinstance(what, Guarded):
-        what = what.action
-    match what:
-        case Assign(value=value) if is_scalar(value, scope):
-            return False
-        case Call(args=args) if not any(_is_whole(arg, array) for arg in args):
-            return False  # an element or a section is not allocatable
-        case Call(procedure=procedure):
-            return _may_allocate(procedure, scope)
-        case IO():
-            return False
-    return True
-
-
-def _may_allocate(procedure: Expr, scope: Scope) -> bool:
-    """Whether a called procedure may have an allocatable dummy; those of MPI have none."""
-    if not isinstance(procedure, Ref):
-        return True
-    symbol = scope.lookup(procedure.name)
-    if symbol is not None and symbol.origin is Origin.MPI:
-        return False
-    if symbol is not None and "generic" in symbol.attrs:
-        named = () if is_intrinsic(procedure.name) else all_specifics(procedure.name, scope)
-    else:
-        one = procedure_named(procedure, scope)
-        named = () if one is None else (one,)
-    return not named or any(_has_allocatable_dummy(located, scope) for located in named)
-
-
-def _has_allocatable_dummy(located: Located, scope: Scope) -> bool:
-    """Whether a procedure may have an allocatable dummy."""
-    head = located.unit.head
-    if head is None or not isinstance(head.what, UnitHead):
-        return True
-    callee = scope.scopes.of(located)
-    dummies = [callee.lookup(dummy) for dummy in head.what.args]
-    return any(d is None or "allocatable" in d.attrs for d in dummies)
-
-
-def _is_whole(arg: Arg, array: str) -> bool:
-    """Whether an argument is, or may be, a whole array."""
-    value = argument_value(arg)
-    if isinstance(value, Ref) and value.name == array:
-        return value.args is None
-    return array in names_in(value) and not isinstance(value, Ref)

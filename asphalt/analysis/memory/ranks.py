@@ -9,10 +9,12 @@ from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Arg, Keyword, Lit, Op, Ref
 from asphalt.ir.stmt import UnitHead
 
-_ELEMENTAL = frozenset(
-    {"abs", "aimag", "ceiling", "cmplx", "cos", "dble", "dim", "epsilon", "exp", "floor", "huge",
-     "int", "max", "min", "mod", "modulo", "nint", "real", "sign", "sin", "size", "sqrt", "tiny"}
+ELEMENTAL = frozenset(
+    {"abs", "aimag", "ceiling", "cmplx", "cos", "dble", "dim", "exp", "floor", "int", "max", "min",
+     "mod", "modulo", "nint", "real", "sign", "sin", "sqrt"}
 )  # fmt: skip
+"""Intrinsic functions that are applied to each element of their arguments."""
+_SCALAR = ELEMENTAL | {"epsilon", "huge", "size", "tiny"}
 _ARRAYS = frozenset({"coshape", "shape", "spread", "transfer"})
 _BOUNDS = frozenset({"lbound", "lcobound", "ubound", "ucobound"})
 
@@ -29,7 +31,7 @@ def is_scalar(expr: Arg, scope: Scope) -> bool:
             if symbol is None or (args is None and symbol.dims is not None):
                 return False
             kind = name_kind(name, args is not None, scope)
-            if kind not in (NameKind.VARIABLE, NameKind.CONSTANT) and name not in _ELEMENTAL:
+            if kind not in (NameKind.VARIABLE, NameKind.CONSTANT) and name not in _SCALAR:
                 return False
             return all(is_scalar(arg, scope) for arg in args or ())
     return False

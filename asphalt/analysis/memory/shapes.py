@@ -8,13 +8,22 @@ from typing import TYPE_CHECKING
 from asphalt.analysis.memory.module_arrays import (
     ModuleAllocation,
     allocations,
-    may_reallocate,
     shaped_here_alone,
+)
+from asphalt.analysis.memory.reallocation import (
+    arrays_of_value,
+    is_never_before,
+    may_reallocate,
 )
 from asphalt.analysis.memory.settled_bounds import stays_from
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.names.constants import is_size
-from asphalt.analysis.names.designators import designator, designator_name, symbol_named
+from asphalt.analysis.names.designators import (
+    designator,
+    designator_name,
+    designators_in,
+    symbol_named,
+)
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol, constant
 from asphalt.analysis.names.symbol import NameLookup
@@ -143,12 +152,20 @@ def _inquiry(function: str, symbol: Symbol, name: str, dimension: int, dim: Dim)
 
 
 def _stated_dims(
-    name: str, symbol: Symbol, scope: Scope, values: Values, at: Leaf
+    name: str,
+    symbol: Symbol,
+    scope: Scope,
+    values: Values,
+    at: Leaf,
+    kept: frozenset[str] = frozenset(),
 ) -> tuple[Dim, ...] | None:
-    """The dimensions that the source states and that still hold at ``at``."""
+    """The dimensions that the source states and that still hold at ``at``.
+
+    ``kept``: allocatables that keep their shape at all assignments before ``at``.
+    """
     assert symbol.dims is not None
     if any(dim.kind == "deferred" for dim in symbol.dims):
-        return _allocated_dims(name, symbol, scope, values, at)
+        return _allocated_dims(name, symbol, scope, values, at, kept)
     if any(dim.kind == "assumed_shape" for dim in symbol.dims):
         return None
     bounds = [b for dim in symbol.dims for b in (dim.lower, dim.upper) if b is not None]
@@ -164,7 +181,8 @@ def _stated_dims(
 
 
 def is_variable(name: str, scope: Scope) -> bool:
-    """Whether the value of a name may change: it is neither a constant nor an intrinsic."""
+    """Whether the value of a name, or a designator, may change: it is neither a constant nor an
+    intrinsic."""
     symbol = scope.lookup(name)
     return symbol is None or symbol.origin not in (Origin.INTRINSIC, Origin.PARAMETER)
 
@@ -216,7 +234,7 @@ def _evaluated(dims: tuple[Dim, ...], home: NameLookup | None) -> tuple[Dim, ...
 
 
 def _allocated_dims(
-    name: str, symbol: Symbol, scope: Scope, values: Values, at: Leaf
+    name: str, symbol: Symbol, scope: Scope, values: Values, at: Leaf, kept: frozenset[str]
 ) -> tuple[Dim, ...] | None:
     """The bounds of the only ALLOCATE of an array, if they still hold.
 
@@ -238,28 +256,63 @@ def _allocated_dims(
     if named_inside(root, scope):
         return None
     writes = values.writes_of(storage)
-    allocations = []
-    for leaf in {id(w.leaf): w.leaf for w in writes}.values():
-        if isinstance(leaf.what, Allocation):
-            if leaf.what.kind == "allocate":
-                allocations.append(leaf)
-        elif any(w.subscripts is None for w in writes if w.leaf is leaf) and (
-            name != root or may_reallocate(name, leaf, scope)
-        ):
+    found = {id(w.leaf): w.leaf for w in writes}.values()
+    changes = [leaf for leaf in found if isinstance(leaf.what, Allocation)]
+    made = [one for one in changes if one.what.kind == "allocate"]  # type: ignore[union-attr]
+    if len(made) != 1 or not values.executed_before(made[0], at):
+        return None
+    (allocation,) = made
+    dims = _dims_of_allocation(name, len(symbol.dims or ()), allocation, scope, values)
+    if dims is None or name in kept:
+        return dims
+    removed = [leaf for leaf in changes if leaf is not allocation]
+    for leaf in found:
+        if leaf in changes or not any(w.subscripts is None for w in writes if w.leaf is leaf):
+            continue
+        if not may_reallocate(name, leaf, scope):
+            continue
+        ordered = values.executed_before(allocation, leaf) and all(
+            is_never_before(one, leaf, values) for one in removed
+        )
+        if not ordered or not _gives_extents(name, leaf, dims, scope, values, kept | {name}):
             return None
-    if len(allocations) != 1:
-        return None
-    allocation = allocations[0]
+    return dims
+
+
+def _gives_extents(
+    name: str, leaf: Leaf, dims: tuple[Dim, ...], scope: Scope, values: Values, kept: frozenset[str]
+) -> bool:
+    """Whether a statement that defines a whole allocatable gives it the extents of ``dims``.
+
+    Of several allocatables that are assigned to each other, none is the first to change its shape
+    if each has the extents of the others when it is allocated: ``kept`` are those of which that is
+    being shown.
+    """
+    arrays = arrays_of_value(name, leaf, scope)
+    if arrays is None:
+        return False
+    own = tuple(_extent(dim, values, leaf) for dim in dims)
+    for other in arrays:
+        symbol = symbol_named(other, scope)
+        assert symbol is not None
+        theirs = _stated_dims(other, symbol, scope, values, leaf, kept)
+        if theirs is None or tuple(_extent(dim, values, leaf) for dim in theirs) != own:
+            return False
+    return None not in own
+
+
+def _dims_of_allocation(
+    name: str, rank: int, allocation: Leaf, scope: Scope, values: Values
+) -> tuple[Dim, ...] | None:
+    """The bounds that an ALLOCATE gives to an array, if they are values that never change later."""
     assert isinstance(allocation.what, Allocation)
-    if not values.executed_before(allocation, at):
-        return None
     for item in allocation.what.objects:
         if not isinstance(item, Ref | Component) or designator_name(item) != name:
             continue
         if item.args is None:
-            return _dims_of_source(len(symbol.dims or ()), allocation, scope, values)
+            return _dims_of_source(rank, allocation, scope, values)
         dims = tuple(_allocated(arg) for arg in item.args)
-        names = {n for arg in item.args for n in names_in(arg)}
+        names = {n for arg in item.args for n in designators_in(arg)}
         variables = [n for n in names if is_variable(n, scope)]
         if values.unchanged_until(variables, allocation):
             return tuple(d for d in dims if d is not None) if None not in dims else None

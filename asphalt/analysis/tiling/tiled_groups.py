@@ -66,8 +66,9 @@ def group_at(position: int, node: Node, call: Leaf | None, *, first: bool) -> Ti
 
 def trips_of(loop: Do, facts: UnitFacts, dummies: ConstantDummies) -> ConstantTrips | None:
     """The iterations of a loop; None: another step, or bounds that change inside."""
-    changing = facts.footprint(loop).written()
-    bounds = loop_bounds(loop, Region(facts.values, loop.head, changing))
+    writes = tuple(a for a in facts.footprint(loop).accesses if a.writes)
+    changing = frozenset(a.storage for a in writes)
+    bounds = loop_bounds(loop, Region(facts.values, loop.head, changing, writes))
     if bounds is None or bounds.direction < 0:
         return None
     return ConstantTrips(dummies.replaced(bounds.first), dummies.replaced(bounds.last))
@@ -111,10 +112,11 @@ class Fusion:
             [] if a is None else [_Phase((a,), a.loops[0])] for a in (received, sent)
         )  # fmt: skip
         phases = [*front, *inner, *behind]
-        changing = frozenset(a.storage for phase in phases for a in phase.accesses if a.writes)
+        writes = tuple(a for phase in phases for a in phase.accesses if a.writes)
+        changing = frozenset(a.storage for a in writes)
         start = next(leaves(groups[0].node))
         limits = (*self.order.limits.at(start), *self.dummies.equal())
-        region = Region(self.facts.values, start, changing, None, limits)
+        region = Region(self.facts.values, start, changing, writes, limits)
         for number, one in enumerate(phases):
             for two in phases[number + 1 :]:
                 for a in one.accesses:

@@ -24,6 +24,7 @@ from asphalt.analysis.memory.affine_guards import extremes
 from asphalt.analysis.memory.regions import Region, loop_variable
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.names.constants import type_bytes
+from asphalt.analysis.names.designators import designators_in, symbol_named
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.tiling.edge_iterations import (
     WIDEST,
@@ -34,7 +35,7 @@ from asphalt.analysis.tiling.edge_iterations import (
 from asphalt.analysis.verdicts.splitting_codes import DIGITS, LONG, ORDER, SHAPE, STATEMENT
 from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.config.assumptions import BITS, Assumption
-from asphalt.ir.expr import Lit, Ref, names_in, walk
+from asphalt.ir.expr import Lit, Ref, walk
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Node, Unit, leaves
 from asphalt.transforms.loops.parts_of_nest import edges, interior, why_not_repeated
@@ -168,13 +169,13 @@ class Nest:
         """The ends of the loops that meet the statements to be passed."""
         mine = self.facts.footprint(self.nest).accesses
         writing = tuple(access for access in mine if access.writes)
-        changed = {access.storage for access in writing}
+        changing = list(writing)
         pairs: list[tuple[Access, Access]] = []
         for node in passed:
             theirs = self.order.accesses(node)
             if theirs is None:
                 return None
-            changed |= {access.storage for access in theirs if access.writes}
+            changing += (access for access in theirs if access.writes)
             pairs += (
                 (one, two)
                 for one in theirs
@@ -184,7 +185,8 @@ class Nest:
             )
         start = next(leaves(self._in_order(passed[0])[0]))
         limits = self.order.limits.at(start)
-        region = Region(self.facts.values, start, frozenset(changed), None, limits)
+        changed = frozenset(access.storage for access in changing)
+        region = Region(self.facts.values, start, changed, tuple(changing), limits)
         variables = tuple(str(loop_variable(loop)) for loop in chain)
         return ends_of(region, pairs, variables, [range_of(loop, region) for loop in chain])
 
@@ -261,10 +263,12 @@ def has_plain_bounds(loop: Do, facts: UnitFacts) -> bool:
         if symbol is not None and symbol.origin is not Origin.INTRINSIC:
             return False
     for bound in (head.var, head.first, head.last):
-        for name in names_in(bound) if bound is not None else ():
-            symbol = facts.scope.lookup(name)
-            if symbol is None or symbol.origin is Origin.INTRINSIC:
+        for name in designators_in(bound) if bound is not None else ():
+            symbol = symbol_named(name, facts.scope)
+            if "%" not in name and (symbol is None or symbol.origin is Origin.INTRINSIC):
                 continue
+            if symbol is None:
+                return False
             if type_bytes(symbol.type, facts.scope) != 4:
                 return False
         if bound is not None and any(isinstance(p, Lit) and "_" in p.text for p in walk(bound)):

@@ -191,3 +191,47 @@ def test_writes_of_a_storage() -> None:
     unit = Analysed(UNIT.format(before="blk = n\nread *, blk", after=""), SIZES)
     assert len(unit.values.writes_of("blk")) == 2
     assert unit.values.writes_of("n") == ()
+
+
+STRUCTURES = """
+module sizes
+  type extents
+    integer :: rows = 2, columns
+    integer, pointer :: layers
+  end type extents
+end module sizes
+subroutine unit(n, given)
+  use sizes
+  integer, intent(in) :: n
+  type(extents) :: own, other, given, many(3)
+  type(extents), target :: seen
+  integer :: a(10)
+  {before}
+  a(1) = 0
+  {after}
+end subroutine unit
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "after", "expected"),
+    [
+        ("own%columns", "own%columns = n*4", "", "4*n"),
+        ("own%columns", "own%columns = own%rows + 1", "", "own%rows + 1"),
+        ("own%columns", "own%columns = n\nown%rows = 3", "own%rows = 4", "n"),
+        # not the only definition, or not certainly executed before
+        ("own%columns", "own%columns = n\nown = other", "", "own%columns"),
+        ("own%columns", "own%columns = n\ncall elsewhere(own)", "", "own%columns"),
+        ("own%columns", "own%columns = n\nread *, own%columns", "", "own%columns"),
+        ("own%columns", "own%columns = own%rows", "own%rows = 3", "own%columns"),
+        ("own%rows", "if (n > 3) own%rows = 7", "", "own%rows"),  # else it is 2
+        # it may have another name, or be one of several
+        ("seen%columns", "seen%columns = n", "", "seen%columns"),
+        ("own%layers", "own%layers = n", "", "own%layers"),
+        ("many(2)%columns", "many(2)%columns = n", "", "many(2)%columns"),
+        ("given%columns", "given%columns = n", "", "given%columns"),  # as dummies of any type
+    ],
+)
+def test_components(text: str, before: str, after: str, expected: str) -> None:
+    unit = Analysed(STRUCTURES.format(before=before, after=after), chain=("unit",))
+    assert unit.values.polynomial(e(text), unit.leaf("a(1)")) == poly(e(expected))

@@ -125,6 +125,119 @@ def test_other_allocations_leave_it_to_the_run(before: str, after: str) -> None:
     assert found.extent[0] == poly(e("size(w, 1)"))
 
 
+_BOTH = "allocate(w(0:n, 4), w2(n+1, 4))\n"
+
+
+@pytest.mark.parametrize(
+    "assignments",
+    [
+        "w = 1.0\nw2 = w",
+        "w2 = w\nw = w2",  # neither is the first to change its shape
+        "w = 2*w2 + abs(w)*n",
+        "if (n > 3) w = w2",
+        "where (w2 > 0) w = w2",
+        "do k = 1, n\nw = w2\nend do\ndeallocate(w, w2)",
+        "w = -max(w2, 0.0)",
+    ],
+)
+def test_an_assignment_of_arrays_with_its_extents_keeps_a_shape(assignments: str) -> None:
+    assert bounds(shape("w", _BOTH + assignments.partition("\nde")[0])) == (
+        polys("0", "1"),
+        polys("n + 1", "4"),
+    )
+    found = shape("w", _BOTH, assignments)
+    assert found is not None
+    assert found.stated
+
+
+@pytest.mark.parametrize(
+    "assignments",
+    [
+        "w = w2",  # before it is allocated: with the bounds of the other one
+        "allocate(w(0:n, 4), w2(n, 4))\nw = w2",
+        "allocate(w2(n+1, 4))\nw = w2\nallocate(w(0:n, 4), stat=k)",
+        f"{_BOTH}deallocate(w)\nw = w2",
+        f"{_BOTH}do k = 1, n\nw = w2\ndeallocate(w)\nend do",
+        f"{_BOTH}w2 = reshape([1.0], [1, 1])\nw = w2",  # of that shape by then
+        f"{_BOTH}w = w2(:, 2:)",
+        f"{_BOTH}w = transpose(w2)",
+        f"{_BOTH}w = merge(w2, w, n > 3)",  # no function that is known to be elementwise
+        f"{_BOTH}w = elsewhere(w2)",
+        f"{_BOTH}w = w2 .with. w",
+        f"{_BOTH}w = b",  # of assumed size
+        f"{_BOTH}call move_alloc(w2, w)",
+        f"{_BOTH}call elsewhere(more(w))",
+        f"{_BOTH}10 w = w2\ndeallocate(w)\nif (n > 3) goto 10",
+    ],
+)
+def test_an_assignment_that_may_give_another_shape(assignments: str) -> None:
+    found = shape("w", assignments)
+    assert found is not None
+    assert not found.stated
+    assert found.extent[0] == poly(e("size(w, 1)"))
+
+
+_STRUCTURES = """
+module fields
+  implicit none
+  type field
+    integer :: rows = 2, columns
+    real, allocatable :: at(:,:)
+  contains
+    procedure :: grow
+  end type field
+contains
+  subroutine grow(this)
+    class(field), intent(inout) :: this
+    this%at = reshape([1.0], [1, 1])
+  end subroutine grow
+  subroutine fill(at)
+    real, intent(inout) :: at(:,:)
+    at = 0
+  end subroutine fill
+end module fields
+subroutine unit(n)
+  use fields
+  integer, intent(in) :: n
+  type(field) :: u, v
+  integer :: k
+  u%columns = n
+  {before}
+  k = 0
+end subroutine unit
+"""
+_PARTS = "allocate(u%at(0:u%columns, 4), v%at(0:u%columns, 4))\n"
+
+
+def component_shape(before: str) -> Shape | None:
+    unit = Analysed(_STRUCTURES.format(before=before), chain=("unit",))
+    return shape_of("u%at", unit.scope, unit.values, unit.leaf("k = 0"))
+
+
+@pytest.mark.parametrize(
+    "after", ["u%at = 1", "v%at = 1\nu%at = v%at + 2", "u%at(1, 1) = 2", "call fill(u%at)"]
+)
+def test_a_component_keeps_its_shape(after: str) -> None:
+    assert bounds(component_shape(_PARTS + after)) == (polys("0", "1"), polys("n + 1", "4"))
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "u = v",
+        "u%at = v%at(:, 2:)",
+        "call u%grow()",
+        "call grow(u)",
+        "call elsewhere(u)",
+        "read *, u",
+        "u%columns = 3",
+    ],
+)
+def test_a_component_that_may_get_another_shape(after: str) -> None:
+    found = component_shape(_PARTS + after)
+    assert found is None or not found.stated
+
+
 def test_strides() -> None:
     found = shape("local")
     assert found is not None

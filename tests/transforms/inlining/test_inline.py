@@ -353,6 +353,14 @@ def test_programs_print_the_same(tmp_path: Path) -> None:
     assert len(after.splitlines()) == 2 * len(CALLERS)
 
 
+def test_a_target_stands_for_a_dummy_that_is_none(tmp_path: Path) -> None:
+    """The other way it would not: ``REFUSED["target"]``."""
+    text = program(own="target :: v")
+    tree = Stepped.of(tmp_path, {"halo.f90": text})
+    assert tree.applied(inline) == 1
+    assert "MPI_Recv(v, 5, MPI_INTEGER," in tree.text("halo.f90")
+
+
 def test_a_variable_and_a_number_stand_for_a_dummy_that_is_only_read(tmp_path: Path) -> None:
     text = program(call="call exchange(v, 5, m + 1)")
     tree = Stepped.of(tmp_path, {"halo.f90": text})

@@ -3,6 +3,7 @@ keep them from the exchange to the nest."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -229,6 +230,79 @@ def test_the_first_plane_is_not_distinguished_where_arrays_get_other_shapes(
     tree.applied(splitting, unit="heat")
     assert INTERIOR not in tree.text("heat.f90")
     assert "do j = 1, m - 1" in tree.text("heat.f90")  # the last one is
+
+
+_GRID = """\
+module grids
+  implicit none
+  type grid
+    integer :: m
+  end type grid
+contains
+  subroutine shrink(g)
+    type(grid), intent(inout) :: g
+    g%m = g%m - 1
+  end subroutine shrink
+end module grids
+"""
+OF_STRUCTURES: dict[str, Parts] = {
+    "changed_as_a_whole": {"sizes": "  m = 4\n  other%m = 3", "between": "    g = other"},
+    "changed_with_the_structure": {"sizes": "  m = 4", "between": "    call shrink(g)"},
+    "changed_by_a_pointer": {
+        "declared": FIXED + "\n  target :: g\n  integer, pointer :: p",
+        "sizes": "  m = 4\n  p => m",
+        "between": "    p = 3",
+    },
+}
+
+
+def of_structure(name: str, parts: Parts) -> str:
+    """The program of a case, its size being a component of a structure."""
+    text = text_of(name, parts).replace("integer :: n, m, it", "integer :: n, it", 1)
+    text = re.sub(r"\bm\b", "g%m", text).replace("  use mpi\n", "  use mpi\n  use grids\n", 1)
+    return _GRID + text.replace(
+        "  integer :: n, it", "  type(grid) :: g, other\n  integer :: n, it"
+    )
+
+
+AS_COMPONENTS = [name for name in SPLIT if name not in ("of_a_module", "allocated_alike")]
+CHANGED = {
+    name: parts
+    for name, parts in {**REFUSED, **OF_STRUCTURES}.items()
+    if name not in ("overlaid", "of_a_module_changed_elsewhere")
+}
+
+
+@pytest.mark.parametrize("name", AS_COMPONENTS)
+def test_components_that_stay_are_as_good_as_constants(name: str, tmp_path: Path) -> None:
+    tree = Stepped.of(tmp_path, {"heat.f90": of_structure(name, SPLIT[name])})
+    tree.applied(single_waits)
+    tree.applied(splitting, unit="heat")
+    assert "do j = 2, g%m - 1" in tree.text("heat.f90")
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_components_that_change_between_keep_the_nest_whole(name: str, tmp_path: Path) -> None:
+    tree = Stepped.of(tmp_path, {"heat.f90": of_structure(name, CHANGED[name])})
+    tree.applied(single_waits)
+    tree.applied(splitting, unit="heat")
+    assert "do j = 2, g%m - 1" not in tree.text("heat.f90")
+
+
+@pytest.mark.parametrize("rows", ["1", "2", "10/nprocs"])
+def test_the_results_are_the_same_with_components(rows: str, tmp_path: Path) -> None:
+    (mpi, *_) = installed(OPENMPI, MPICH)
+    parts = {part: text.replace("10/nprocs", rows) for part, text in SPLIT["allocated"].items()}
+    text = of_structure("allocated", parts)
+    given = Stepped.of(tmp_path / "given", {"heat.f90": text})
+    tree = Stepped.of(tmp_path / "split", {"heat.f90": text})
+    tree.applied(single_waits)
+    assert tree.applied(splitting, code_motion, unit="heat") > 1
+    results = [
+        one.result(mpi, tmp_path / folder, ["heat.f90"], 3)
+        for folder, one in (("one", given), ("two", tree))
+    ]
+    assert results[0] == results[1]
 
 
 RUN = ("computed", "broadcast", "allocated_alike", "smaller_each_time", "named_in_a_procedure",
