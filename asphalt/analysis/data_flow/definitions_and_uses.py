@@ -28,9 +28,10 @@ from asphalt.analysis.memory.accesses import (
     NameKind,
     RefinedNames,
 )
+from asphalt.analysis.memory.rma_windows import access_variables
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.mpi.call import mpi_call
-from asphalt.analysis.mpi.library_effects import Until, library_row
+from asphalt.analysis.mpi.library_effects import Until, accesses_window, library_row
 from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
@@ -292,12 +293,15 @@ class UnitAccesses:
         return frozenset(id(leaf) for leaf, _ in conditional_statements(self.scope.unit))
 
     def _completes(self, point: Point) -> bool:
-        """Whether an MPI call may complete earlier operations, and so access their buffers."""
+        """Whether an MPI call may complete earlier operations, and so access their buffers, or show
+        what other ranks have put into variables."""
         what = point.what
         mpi = mpi_call(what, self.scope) if isinstance(what, Call) else None
         if mpi is None:
             return False
-        return mpi.procedure.timing is Timing.COMPLETING or library_row(mpi.procedure).ends_access
+        if mpi.procedure.timing is Timing.COMPLETING or library_row(mpi.procedure).ends_access:
+            return True
+        return accesses_window(mpi.procedure) and access_variables(self.scope)
 
     def _is_exposed(self, storage: str) -> bool:
         if MARK in storage:

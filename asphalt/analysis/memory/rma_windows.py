@@ -28,12 +28,19 @@ from asphalt.ir.expr import OpaqueExpr, Ref, walk
 from asphalt.ir.program import Program
 from asphalt.ir.stmt import Call, Opaque, Raw, What
 from asphalt.ir.tree import leaves
+from asphalt.support.word_sets import words
 
 _MAKING = frozenset({"mpi_win_create", "mpi_win_attach"})
+_FETCHING = words(
+    """
+    mpi_get mpi_rget mpi_get_accumulate mpi_rget_accumulate mpi_fetch_and_op mpi_compare_and_swap
+    """
+)
 _OWN = (Origin.LOCAL, Origin.RESULT)
 _ANY = None
 _Makers = frozenset[str] | None
 """The names of procedures that may make a window of an argument; None: any may."""
+_MOVED: WeakKeyDictionary[Scopes, bool] = WeakKeyDictionary()
 _KNOWN: WeakKeyDictionary[Scopes, tuple[bool, _Makers]] = WeakKeyDictionary()
 
 
@@ -51,6 +58,19 @@ def may_be_window_memory(storage: str, scope: Scope) -> bool:
     if storage == ALIASED or "::" in storage:
         return True
     return _may_be_made(storage.split("%")[0], scope, makers)
+
+
+def access_variables(scope: Scope) -> bool:
+    """Whether the RMA operations of the program may change other memory than what MPI allocates for
+    windows: they get something into a variable, or a variable is window memory."""
+    scopes = scope.scopes
+    if scopes not in _MOVED:
+        _MOVED[scopes] = not has_windows(scope) or any(
+            (name := _operation(mention.operation)) in _MAKING | _FETCHING
+            or table().get(name) is None
+            for mention in scopes.program.mpi_calls()
+        )
+    return _MOVED[scopes]
 
 
 def _known(scopes: Scopes) -> tuple[bool, _Makers]:

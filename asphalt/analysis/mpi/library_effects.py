@@ -137,6 +137,11 @@ def library_row(procedure: MpiProcedure) -> LibraryRow:
     )
 
 
+def accesses_window(procedure: MpiProcedure) -> bool:
+    """Whether a procedure accesses a window, or opens or closes an epoch of it."""
+    return ACCESSES_WINDOW in procedure.facts
+
+
 def is_ready_mode(procedure: MpiProcedure) -> bool:
     """Whether a send is only right if its receive has been posted before (ready mode)."""
     return READY_MODE in procedure.facts

@@ -14,17 +14,19 @@ from functools import cached_property
 from asphalt.analysis.control_flow.paths import leads_to
 from asphalt.analysis.data_flow.branch_correlation import BranchFacts
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
+from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.mpi_buffers import transfer_buffers
+from asphalt.analysis.memory.rma_windows import access_variables
 from asphalt.analysis.memory.storage import storage_of
-from asphalt.analysis.mpi.call import mpi_constant
-from asphalt.analysis.mpi.library_effects import Quantity
+from asphalt.analysis.mpi.call import mpi_call, mpi_constant
+from asphalt.analysis.mpi.library_effects import Quantity, library_row
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.requests.elements import RequestElements
 from asphalt.analysis.requests.operations import Does, Operation
 from asphalt.ir.expr import Expr, Lit, Op, Ref, root_name
-from asphalt.ir.stmt import Allocation, Assign
+from asphalt.ir.stmt import Allocation, Assign, Call
 from asphalt.ir.tree import Leaf
 
 
@@ -179,13 +181,23 @@ class OwnRequests:
         """The storages of ``changed_by`` if only ``known`` completions have local requests in
         modules."""
         own = self.operations.get(id(leaf))
-        if own is None or own.does is not Does.COMPLETE or own.root is None:
+        if own is None:
+            return self._changed_in_windows(leaf)
+        if own.does is not Does.COMPLETE or own.root is None:
             return None
         if not (self.is_own(leaf) if known is None else self._is_local(own) or id(leaf) in known):
             return None
         if own.root not in self._written:
             self._written[own.root] = self._written_under(own.root)
         return self._written[own.root]
+
+    def _changed_in_windows(self, leaf: Leaf) -> frozenset[str] | None:
+        """The storages that the end of an epoch may change: where RMA operations access nothing but
+        what MPI allocated, pointers alone lead there."""
+        mpi = mpi_call(leaf.what, self.scope) if isinstance(leaf.what, Call) else None
+        if mpi is None or not library_row(mpi.procedure).ends_access:
+            return None
+        return None if access_variables(self.scope) else frozenset({ALIASED})
 
     def _written_under(self, root: str) -> frozenset[str] | None:
         """The storages that the operations with requests in a variable may change; None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from asphalt.analysis.data_flow.unit import line_of
 from asphalt.analysis.messages.messages import Messages
+from asphalt.analysis.requests.matching import Match, Matched, Unknown
 from support.stepping import Stepped
 
 MODULE = """
@@ -191,3 +194,85 @@ def test_a_number_is_no_handle_of_an_operation(tmp_path: Path, text: str, known:
     messages = Messages(facts)
     end = next(leaf for leaf, call in messages.own_calls() if call.operation == "mpi_wait")
     assert (messages.completed_by(end) is not None) == known
+
+
+_EPOCH = """\
+subroutine unit(n, win, ready)
+  use mpi
+  implicit none
+  integer, intent(in) :: n, win
+  integer :: ready
+  integer :: near, r, ierr
+  integer(MPI_ADDRESS_KIND) :: zero
+  common /neighbours/ near
+  real :: b(100)
+  call MPI_Win_lock_all(0, win, ierr)
+{more}
+  if (near /= 0) then
+    b(1) = 1
+  else
+    call MPI_Irecv(b, 1, MPI_REAL, 0, 0, MPI_COMM_WORLD, r, ierr)
+  end if
+  call MPI_Win_sync(win, ierr)
+  call {end}
+  if (near /= 0) then
+    b(2) = 1
+  else
+    call MPI_Wait(r, MPI_STATUS_IGNORE, ierr)
+  end if
+end subroutine unit
+"""
+_EPOCHS = (
+    "MPI_Win_unlock_all(win, ierr)",
+    "MPI_Win_flush(0, win, ierr)",
+    "MPI_Win_fence(0, win, ierr)",
+    "MPI_Win_complete(win, ierr)",
+)
+_PUT = "  call MPI_Put(b(9), 1, MPI_REAL, 0, zero, 1, MPI_REAL, win, ierr)"
+_GET = "  call MPI_Get({}, 1, MPI_INTEGER, 0, zero, 1, MPI_INTEGER, win, ierr)"
+_CREATE = "  call MPI_Win_create({}, zero, 1, MPI_INFO_NULL, MPI_COMM_WORLD, ierr, ierr)"
+_SWAP = "  call MPI_Compare_and_swap(1, 2, {}, MPI_INTEGER, 0, zero, win, ierr)"
+
+
+@pytest.mark.parametrize("end", _EPOCHS)
+@pytest.mark.parametrize("more", ["", _PUT])
+def test_the_end_of_an_epoch_changes_what_mpi_allocated(
+    more: str, end: str, tmp_path: Path
+) -> None:
+    assert isinstance(_of_the_receive(tmp_path, more, end), Matched)
+
+
+@pytest.mark.parametrize("more", [_GET, _CREATE, _SWAP])
+@pytest.mark.parametrize("name", ["near", "ready"])
+@pytest.mark.parametrize("end", _EPOCHS[:2])
+def test_the_end_of_an_epoch_may_change_a_variable(
+    more: str, name: str, end: str, tmp_path: Path
+) -> None:
+    """The program has a window of one, or gets something into one."""
+    assert isinstance(_of_the_receive(tmp_path, more.format(name), end), Unknown)
+
+
+@pytest.mark.parametrize("end", ["MPI_Win_wait(win, ierr)", "MPI_Win_lock(1, 0, 0, win, ierr)"])
+def test_another_rank_changes_a_variable_in_a_window(end: str, tmp_path: Path) -> None:
+    """This rank sees it behind an epoch of others, or of its own."""
+    assert isinstance(_of_the_receive(tmp_path, "", end), Matched)
+    assert isinstance(_of_the_receive(tmp_path, _CREATE.format("near"), end), Unknown)
+
+
+def test_an_epoch_and_what_a_pointer_leads_to(tmp_path: Path) -> None:
+    """It may be the memory that MPI allocated."""
+    found = _of_the_receive(
+        tmp_path, "", _EPOCHS[0], {"integer :: near": "integer, pointer :: near"}
+    )
+    assert isinstance(found, Unknown)
+
+
+def _of_the_receive(
+    tmp_path: Path, more: str, end: str, changes: Mapping[str, str] = MappingProxyType({})
+) -> Match:
+    text = _EPOCH.format(more=more, end=end)
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    (facts,) = Stepped.of(tmp_path, {"unit.f90": text}).facts()
+    (found,) = (m for m in facts.once(Messages).matches if "Irecv" in (m.leaf.body or ""))
+    return found
