@@ -86,7 +86,7 @@ class EmptyWindows:
         self.order = facts.once(Independence.of)
         self.is_called = is_called(facts)
         self.places = {id(leaf): place for leaf, place in statements(facts.unit.body)}
-        self.splits = {id(f.leaf) for f in facts.once(check) if isinstance(f, Split)}
+        self.splits = {id(f.leaf): f for f in facts.once(check) if isinstance(f, Split)}
 
     def of(self, split: Split) -> EmptyWindow:
         """Find what keeps the overlap window of a blocking operation empty."""
@@ -111,15 +111,35 @@ class EmptyWindows:
 
     def _buffers(self, split: Split) -> Iterator[tuple[Access, ...]]:
         """The accesses of each operation that is started: what is received comes first."""
-        found = self.messages.touched(split.leaf, split.call)
-        if found is None:  # the same array twice, of which each side has a part
-            found = tuple(access for side in split.sides for access in self._of_side(split, side))
+        found = self._touched(split)
         received = tuple(access for access in found if access.writes)
         sent = tuple(access for access in found if not access.writes)
         if len(split.sides) == 2:
             yield from (received, sent)
         else:
             yield (*received, *sent)
+
+    def _touched(self, split: Split) -> tuple[Access, ...]:
+        """The accesses to the buffers of a transfer."""
+        found = self.messages.touched(split.leaf, split.call)
+        if found is None:  # the same array twice, of which each side has a part
+            found = tuple(access for side in split.sides for access in self._of_side(split, side))
+        return found
+
+    def _accesses(self, other: Node) -> tuple[Access, ...] | None:
+        """The accesses of a statement to pass; of another transfer, those of its sides."""
+        split = self.splits.get(id(other))
+        if split is None or self.messages.touched(split.leaf, split.call) is not None:
+            return self.order.accesses(other)
+        return (*self._touched(split), *self._beside_buffers(split))
+
+    def _beside_buffers(self, split: Split) -> Iterator[Access]:
+        """What the line of a transfer reads and defines beside its buffers."""
+        found = self.facts.footprint(split.leaf).accesses
+        if self.messages.touched(split.leaf, split.call) is not None:
+            return iter(found)
+        objects = {access.object for access in self._touched(split)}
+        return (access for access in found if access.object not in objects)
 
     def _of_side(self, split: Split, side: Side) -> tuple[Access, ...]:
         """The accesses of one operation to its buffer."""
@@ -176,8 +196,7 @@ class EmptyWindows:
 
     def _arguments(self, split: Split) -> tuple[Access, ...]:
         """What a start reads beside its buffers."""
-        found = self.facts.footprint(split.leaf).accesses
-        return tuple(access for access in found if not access.writes)
+        return tuple(access for access in self._beside_buffers(split) if not access.writes)
 
     def _opened(self, siblings: tuple[Node, ...], position: int, moved: _Moved) -> Stop | None:
         """Why a branch cannot be split, so that nothing leaves it."""
@@ -220,7 +239,7 @@ class EmptyWindows:
         why = self._calls(moved.split.call, other, forwards)
         if why is not None:
             return Stop(other, why)
-        theirs = self.order.accesses(other)
+        theirs = self._accesses(other)
         if theirs is None:
             why = f"the buffers of the wait in line {line_of(_head(other))} are not known"
             return Stop(other, why)

@@ -115,6 +115,45 @@ def test_what_is_received_counts(tmp_path: Path) -> None:
     )
 
 
+_TWO_SIDES = """
+module planes
+  use mpi
+  implicit none
+  integer, parameter :: n = 40
+contains
+  subroutine both(u, left, right)
+    real(8), intent(inout) :: u(n,0:n+1)
+    integer, intent(in) :: left, right
+    integer :: ierr
+    integer, save :: count = 0
+    count = count + 1
+    call MPI_Sendrecv(u(:,1), n, MPI_REAL8, left, 1, u(:,n+1), n, MPI_REAL8, right, 1, &
+      MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+    call MPI_Sendrecv(u(:,n), n, MPI_REAL8, right, 2, u(:,{received}), n, MPI_REAL8, left, 2, &
+      MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+  end subroutine both
+end module planes
+subroutine step(u, left, right)
+  use planes
+  implicit none
+  real(8), intent(inout) :: u(n,0:n+1)
+  integer, intent(in) :: left, right
+  call both(u, left, right)
+end subroutine step
+"""
+
+
+@pytest.mark.parametrize(("received", "above"), [("0", None), ("n+1", "above, line 13 defines u")])
+def test_only_the_parts_that_a_transfer_has_of_an_array_count(
+    received: str, above: str | None, tmp_path: Path
+) -> None:
+    reports = _told(tmp_path, _TWO_SIDES.format(received=received))
+    (second,) = (one for one in reports if one.line == 15)
+    assert "both is not inlined" in second.message
+    assert ("above" in second.message) == (above is not None)
+    assert above is None or above in second.message
+
+
 _HALO = """
 subroutine halo(a, n, left, comm)
   use mpi
