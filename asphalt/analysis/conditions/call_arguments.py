@@ -9,6 +9,7 @@ from asphalt.analysis.call_graph.definitions import is_user_function
 from asphalt.analysis.control_flow.graph import ENTRY
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.forward_substitution import constants_in
+from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant, predefined_type
 from asphalt.analysis.mpi.datatypes import PredefinedType
@@ -249,8 +250,11 @@ def _start(passed: Ref | Component, symbol: Symbol, leaf: Leaf, facts: UnitFacts
         return None
     lower = symbol.dims[0].lower or Lit("integer", "1")
     if passed.args is None:
-        explicit = symbol.dims[0].kind == "explicit"
-        return constants_in(lower, facts.scope) if explicit else None
+        if symbol.dims[0].kind == "explicit":
+            return constants_in(lower, facts.scope)
+        name = designator_name(passed)
+        shape = None if name is None else shape_of(name, facts.scope, facts.values, leaf)
+        return None if shape is None else shape.lower[0]
     (index,) = passed.args
     if not isinstance(index, Ref | Component | Lit | Op):
         return None

@@ -178,7 +178,9 @@ class Passed:
         name = designator_name(actual)
         outer = None if name is None else symbol_named(name, self.context.caller)
         if not isinstance(actual, Ref | Component) or outer is None or outer.dims is None:
-            raise RefusedError(ARGUMENT, f"{dummy} is an array, but no array is passed")
+            variable = isinstance(actual, Ref | Component)
+            but = "no array is passed" if variable else "an expression is passed, not a variable"
+            raise RefusedError(ARGUMENT, f"{dummy} is an array, but {but}")
         key = symbol_key(symbol, self.context.callee)
         if key is None or key != symbol_key(outer, self.context.caller):
             raise RefusedError(ARGUMENT, f"{dummy} does not have the type of {outer.spelled}")

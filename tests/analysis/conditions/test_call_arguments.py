@@ -101,6 +101,8 @@ _OVERLAPPING = (
     sendrecv("u%x(3)", "u%x"),
     sendrecv("u%y(n)", "u%y(n + 1)"),
     f"call MPI_Allgather(u%y(u%n), 4, {_R}, u%y(u%n + 2), 4, {_R}, {_W}, ierr)",
+    "allocate(u%y(9))\nu%y = 0\n" + sendrecv("u%y(2)", "u%y"),
+    "allocate(u%y(0:9))\n" + sendrecv("u%y(3)", "u%y"),
 )
 _APART = (
     gather("a", "b"),
@@ -119,6 +121,10 @@ _APART = (
     sendrecv("u%x", "v%x"),
     sendrecv("u%x", "u%y"),
     sendrecv("u%y(2)", "u%y"),  # its lower bound may be anything
+    "allocate(u%y(-9:9))\n" + sendrecv("u%y(2)", "u%y"),
+    "allocate(u%y(9))\nu%y = a(1:20)\ndeallocate(u%y)\n" + sendrecv("u%y(2)", "u%y"),
+    "allocate(u%y(9))\nu = v\n" + sendrecv("u%y(2)", "u%y"),
+    "allocate(u%y(9))\ncall move_alloc(v%y, u%y)\n" + sendrecv("u%y(2)", "u%y"),
     sendrecv("u%p(2)", "u%p"),
     sendrecv("us(n)%x", "us(n - 1)%x"),
     sendrecv("a(next())", "a(next())"),

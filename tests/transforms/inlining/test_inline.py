@@ -231,6 +231,20 @@ def test_refusals_have_programs_of_each_code() -> None:
     assert {code for code, _ in REFUSED.values()} == {code.id for code in CODES}
 
 
+@pytest.mark.parametrize(
+    ("actual", "passed"),
+    [
+        ("[1, 2, 3, 4, 5]", "an expression is passed, not a variable"),
+        ("v + 1", "an expression is passed, not a variable"),
+        ("m", "no array is passed"),
+    ],
+)
+def test_what_is_passed_for_an_array_is_told(actual: str, passed: str, tmp_path: Path) -> None:
+    tree = found(program(call=f"call exchange({actual}, 5, m)"), tmp_path)
+    (refused,) = tree.refusals(inline)
+    assert refused.message.endswith(f"u is an array, but {passed}")
+
+
 def test_only_procedures_that_communicate(tmp_path: Path) -> None:
     text = program().replace("call MPI_Recv(u", "call MPI_Bcast(u").replace(", above, k", ", k")
     together = text.replace(", MPI_STATUS_IGNORE", "")
