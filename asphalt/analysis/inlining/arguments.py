@@ -110,7 +110,7 @@ class Passed:
         if key is None or key != own:
             raise RefusedError(ARGUMENT, f"{dummy} does not have the type of its actual argument")
         if not is_scalar(actual, self.context.caller):
-            raise RefusedError(ARGUMENT, f"{dummy} is a scalar, but an array is passed")
+            raise RefusedError(ARGUMENT, f"{dummy} is a scalar, but an array may be passed")
         copied = "value" in symbol.attrs
         if isinstance(actual, Component) and is_object(actual, self.context.caller) and not copied:
             self._names[dummy] = Standing(actual)
@@ -122,6 +122,9 @@ class Passed:
             if self.context.stays(actual.args) and (written or self.context.stays((actual,))):
                 self._names[dummy] = Standing(actual)
                 return
+        if written and not copied and isinstance(actual, Component):
+            reason = "passed for it is a component of an element, or of a pointer's target"
+            raise RefusedError(ARGUMENT, f"the procedure changes {dummy}, and what is {reason}")
         if written and not copied:
             raise RefusedError(ARGUMENT, f"the procedure changes {dummy}, but a value is passed")
         value = self._constant(actual)

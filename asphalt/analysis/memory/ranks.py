@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.storage import name_kind
+from asphalt.analysis.names.designators import declarations_on_the_way, way_to
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.ir.expr import Arg, Keyword, Lit, Op, Ref
+from asphalt.ir.expr import Arg, Component, Keyword, Lit, Op, Ref
 from asphalt.ir.stmt import UnitHead
 
 ELEMENTAL = frozenset(
@@ -34,6 +35,16 @@ def is_scalar(expr: Arg, scope: Scope) -> bool:
             if kind not in (NameKind.VARIABLE, NameKind.CONSTANT) and name not in _SCALAR:
                 return False
             return all(is_scalar(arg, scope) for arg in args or ())
+        case Component():
+            root, way = way_to(expr)
+            declared = declarations_on_the_way(expr, scope)
+            if declared is None or not is_scalar(root, scope):
+                return False
+            return all(
+                (one.dims is None) == (part.args is None)
+                and all(is_scalar(arg, scope) for arg in part.args or ())
+                for one, part in zip(declared, way, strict=True)
+            )
     return False
 
 

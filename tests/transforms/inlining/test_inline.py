@@ -367,6 +367,25 @@ def test_programs_print_the_same(tmp_path: Path) -> None:
     assert len(after.splitlines()) == 2 * len(CALLERS)
 
 
+_PART = "type part\ninteger :: tag\nend type part\ntype(part) :: parts(3)"
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("", None),
+        ("k = k + 1", "the procedure changes k, and what is passed for it is a component of an "),
+    ],
+)
+def test_a_component_of_an_element_is_a_scalar(body: str, told: str | None, tmp_path: Path) -> None:
+    text = program(body=body, own=_PART, call="call exchange(v, 5, parts(2)%tag)")
+    tree = Stepped.of(tmp_path, {"halo.f90": text})
+    refusals = tree.refusals(inline)
+    assert len(refusals) == (told is not None)
+    assert all(str(told) in one.message for one in refusals)
+    assert tree.applied(inline) == (told is None)
+
+
 def test_a_target_stands_for_a_dummy_that_is_none(tmp_path: Path) -> None:
     """The other way it would not: ``REFUSED["target"]``."""
     text = program(own="target :: v")
