@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from asphalt.analysis.names.constants import constant, type_bytes
 from asphalt.analysis.names.derived_types import type_definition
-from asphalt.analysis.names.designators import designator_name, symbol_named
+from asphalt.analysis.names.designators import declarations_on_the_way, way_to
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.ir.expr import AltReturn, Arg, Component, Keyword, Lit, Op, Ref, Section
 from asphalt.ir.stmt import TypeSpec
@@ -71,9 +73,16 @@ def expression_key(expr: Arg, scope: Scope) -> TypeKey | None:
             if expr.args is not None and symbol.dims is None:
                 return None
             return symbol_key(symbol, scope)
-        case Component():
-            part = symbol_named(designator_name(expr) or "%", scope)
-            return None if part is None or part.dims is not None else symbol_key(part, scope)
+        case Component(args=args):
+            root, _ = way_to(expr)
+            symbol = scope.lookup(root.name) if isinstance(root, Ref) else None
+            declared = declarations_on_the_way(expr, scope)
+            if symbol is None or declared is None:
+                return None
+            last = declared[-1]
+            if (last.dims is None) != (args is None) or last.entity.length is not None:
+                return None
+            return symbol_key(replace(symbol, type=last.decl.type, home=last.home), scope)
         case Op(op="()" | "+" | "-" | ".not.", operands=(inner,)):
             return expression_key(inner, scope)
         case Op(op="+" | "-" | "*" | "/", operands=operands):
