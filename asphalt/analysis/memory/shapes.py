@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.memory.module_arrays import (
     ModuleAllocation,
     allocations,
@@ -241,7 +242,9 @@ def _allocated_dims(
     The array is local, or belongs to a module and nothing else can change its shape.
     """
     root = name.split("%")[0]
-    storage = name
+    storage = storage_of(name, scope)
+    if storage == ALIASED or root in values.renamed:
+        return None
     if symbol.origin is Origin.MODULE and name == root:
         if values.changed_unseen(name):
             return None
@@ -250,7 +253,6 @@ def _allocated_dims(
             return fixed
         if not shaped_here_alone(symbol, scope):
             return None
-        storage = storage_of(name, scope)
     elif symbol.origin is not Origin.LOCAL or symbol.attrs & {"pointer", "save"}:
         return None
     if named_inside(root, scope):

@@ -18,7 +18,8 @@ subroutine unit(n, m, a, b, c, d)
   real :: a(n, 0:m-1), b(rows, *), c(:, 2:), d(n)
   real :: local(2*rows, -1:1)
   real, allocatable :: w(:,:), w2(:,:)
-  real, pointer :: q(:)
+  real, allocatable, target :: w3(:,:)
+  real, pointer :: q(:), p(:,:)
   {before}
   k = 0
   {after}
@@ -166,6 +167,7 @@ def test_an_assignment_of_arrays_with_its_extents_keeps_a_shape(assignments: str
         f"{_BOTH}w = w2 .with. w",
         f"{_BOTH}w = b",  # of assumed size
         f"{_BOTH}call move_alloc(w2, w)",
+        f"{_BOTH}p => w3\nw3 = reshape([1.0], [1, 1])\nw = w3",
         f"{_BOTH}call elsewhere(more(w))",
         f"{_BOTH}10 w = w2\ndeallocate(w)\nif (n > 3) goto 10",
     ],
@@ -200,7 +202,7 @@ subroutine unit(n)
   use fields
   integer, intent(in) :: n
   type(field) :: u, v
-  integer :: k
+{declared}  integer :: k
   u%columns = n
   {before}
   k = 0
@@ -209,8 +211,9 @@ end subroutine unit
 _PARTS = "allocate(u%at(0:u%columns, 4), v%at(0:u%columns, 4))\n"
 
 
-def component_shape(before: str) -> Shape | None:
-    unit = Analysed(_STRUCTURES.format(before=before), chain=("unit",))
+def component_shape(before: str, declared: str = "") -> Shape | None:
+    text = _STRUCTURES.format(before=before, declared=declared)
+    unit = Analysed(text, chain=("unit",))
     return shape_of("u%at", unit.scope, unit.values, unit.leaf("k = 0"))
 
 
@@ -231,10 +234,18 @@ def test_a_component_keeps_its_shape(after: str) -> None:
         "call elsewhere(u)",
         "read *, u",
         "u%columns = 3",
+        "associate (other => u)\ndeallocate(other%at)\nallocate(other%at(2, 2))\nend associate",
     ],
 )
 def test_a_component_that_may_get_another_shape(after: str) -> None:
     found = component_shape(_PARTS + after)
+    assert found is None or not found.stated
+
+
+def test_a_component_that_a_pointer_may_reach() -> None:
+    before = _PARTS + "p => u\ndeallocate(p%at)\nallocate(p%at(2, 2))"
+    declared = "  type(field), pointer :: p\n  target :: u\n"
+    found = component_shape(before, declared)
     assert found is None or not found.stated
 
 
