@@ -246,6 +246,20 @@ contains
 end module grids
 """
 OF_STRUCTURES: dict[str, Parts] = {
+    "changed_by_another_name_of_the_structure": {
+        "sizes": "  m = 4",
+        "between": "    associate (a => g)\n      call shrink(a)\n    end associate",
+    },
+    "read_with_the_structure": {"sizes": "  m = 4", "between": "    read *, g"},
+    "changed_by_a_pointer_to_the_structure": {
+        "declared": FIXED + "\n  target :: g\n  type(grid), pointer :: p",
+        "sizes": "  m = 4\n  p => g",
+        "between": "    call shrink(p)",
+    },
+    "received_with_the_structure": {
+        "sizes": "  m = 4",
+        "between": "    call MPI_Bcast(g, 4, MPI_BYTE, 0, MPI_COMM_WORLD, ierr)",
+    },
     "changed_as_a_whole": {"sizes": "  m = 4\n  other%m = 3", "between": "    g = other"},
     "changed_with_the_structure": {"sizes": "  m = 4", "between": "    call shrink(g)"},
     "changed_by_a_pointer": {
