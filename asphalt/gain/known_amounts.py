@@ -13,7 +13,7 @@ from asphalt.analysis.names.scopes import Scope
 from asphalt.gain.amounts import Amount
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Allocation
-from asphalt.ir.tree import Node, leaves
+from asphalt.ir.tree import Leaf, Node, Unit, leaves, once
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,25 +22,22 @@ class Known:
 
     ``declared``: the text of the file without the statements of the unit (``text_around``).  All
     else that the program consists of is the same for all texts that share ``amounts``.
+    ``copied``: a blocking send that counts as if it left from a copy of its buffer.
     """
 
     messages: Messages | None = None
     declared: bytes | None = None
     amounts: dict[Hashable, Amount] = field(default_factory=dict)
+    copied: Leaf | None = None
 
     def key(self, node: Node, scope: Scope) -> Hashable | None:
         """What the amount of a statement without calls depends on, but for the values of arguments:
         its text, declarations, names that constructs bind, and shapes that ALLOCATE gives arrays;
         None: it cannot be told."""
-        own = None if self.declared is None else _text(node)
+        own = None if self.declared is None else once(node, _text)
         if own is None:
             return None
-        allocations = tuple(
-            leaf.what
-            for other in scope.unit.body
-            for leaf in leaves(other)
-            if isinstance(leaf.what, Allocation)
-        )
+        allocations = once(scope.unit, _allocations)
         names = tuple(unit.name for unit in scope.located.chain)
         return self.declared, scope.located.path, names, scope.shadowed, allocations, own
 
@@ -58,6 +55,11 @@ def text_around(located: Located, content: bytes) -> bytes | None:
         return None
     lines = content.splitlines(keepends=True)
     return b"".join((*lines[: found[0].span.first - 1], b"\0", *lines[found[-1].span.last :]))
+
+
+def _allocations(unit: Unit) -> tuple[Allocation, ...]:
+    found = (leaf.what for node in unit.body for leaf in leaves(node))
+    return tuple(what for what in found if isinstance(what, Allocation))
 
 
 def _text(node: Node) -> tuple[str, ...] | None:

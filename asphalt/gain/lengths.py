@@ -33,9 +33,12 @@ from asphalt.ir.tree import Do, Leaf, leaves
 _UNKNOWN = Amount.of(1.0, 1)
 
 
-def elements(count: Expr, leaf: Leaf, call: MpiCall, facts: UnitFacts) -> Amount:
-    """The elements that a message of a call is taken to have."""
-    count = with_values(count, leaf, facts)
+def elements(
+    count: Expr, leaf: Leaf, call: MpiCall, facts: UnitFacts, flow: UnitFacts | None = None
+) -> Amount:
+    """The elements that a message of a call is taken to have.  ``flow``: the unit as it was
+    analysed for any sizes, whose counters are known; None: it was not."""
+    count = with_values(count, leaf, flow or facts)
     own = amount(count, facts.scope)
     if not _is_open(count, own):
         return own

@@ -112,7 +112,7 @@ class Model:
         known = known or Known()
         work, facts_of = self._looked_at(tree, known)
         facts = facts_of(located)
-        transfers = Transfers(known.messages)  # of one analysis, for all networks
+        transfers = Transfers(known.messages, known.copied)  # of one analysis, for all networks
         times = (Clock(n, work, facts_of, facts, transfers).run() for n in self.networks)
         return Price(tuple(times))
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.derived_datatypes import type_map
+from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.messages.messages import Envelope, Messages, Stage, Way, stage_of
-from asphalt.analysis.mpi.call import MpiCall
+from asphalt.analysis.mpi.call import MpiCall, predefined_type
 from asphalt.analysis.names.symbol import Origin
 from asphalt.analysis.requests.matching import Matched
 from asphalt.gain.amounts import amount, typical
@@ -56,9 +57,11 @@ class PricedTransfer:
 @dataclass
 class Transfers:
     """The calls of units, each looked at once.  ``matched``: the messages of one of the units, with
-    what is known for any sizes: what each completion completes is not worked out again."""
+    what is known for any sizes: what each completion completes is not worked out again.
+    ``copied``: a blocking send that counts as if it left from a copy of its buffer."""
 
     matched: Messages | None = None
+    copied: Leaf | None = None
     _transfers: dict[int, tuple[Leaf, PricedTransfer | None]] = field(default_factory=dict)
     _blocks: dict[int, tuple[Leaf, BlockCall | None]] = field(default_factory=dict)
 
@@ -68,6 +71,8 @@ class Transfers:
         if found is None:
             call = facts.once(Messages).call(leaf)
             made = None if call is None else _transfer(leaf, call, facts, self.matched)
+            if made is not None and leaf is self.copied:
+                made = replace(made, copied=True)
             found = self._transfers[id(leaf)] = leaf, made
         return found[1]
 
@@ -86,7 +91,10 @@ def bytes_of(count: Expr | None, datatype: Expr | None, leaf: Leaf, facts: UnitF
 
 
 def _bytes(number: float, datatype: Expr | None, leaf: Leaf, facts: UnitFacts) -> float:
-    made = None if datatype is None else type_map(datatype, leaf, facts.scope, facts.values)
+    plain = None if datatype is None else predefined_type(datatype, facts.scope)
+    if datatype is None or plain is not None:
+        return number * (8 if plain is None or plain.bytes is None else plain.bytes)
+    made = type_map(datatype, leaf, facts.scope, facts.values)
     if made is None:
         return number * 8
     bytes_ = 8 if made.element.bytes is None else made.element.bytes
@@ -109,7 +117,7 @@ def _transfer(
     return PricedTransfer(
         id(leaf),
         part,
-        _size(leaf, call, facts),
+        _size(leaf, call, facts, matched),
         tuple(Letter(one.way, _tag(one, facts)) for one in envelopes),
         None if call.queue is None else repr(call.queue).lower(),
         call.binding == "runtime",
@@ -120,17 +128,19 @@ def _transfer(
     )
 
 
-def _size(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> float:
+def _size(leaf: Leaf, call: MpiCall, facts: UnitFacts, matched: Messages | None) -> float:
     counts = [a for p, a in call.bound() if p.is_count and not p.array]
     types = [None if p.array else a for p, a in call.bound() if p.kind == "DATATYPE"]
     if not types:
         return 0.0
-    number = elements(counts[0], leaf, call, facts).value if counts else typical(1)
+    # of the same unit; what was found out for any sizes is known
+    flow = facts if matched is None or matched.facts.unit is not facts.unit else matched.facts
+    number = elements(counts[0], leaf, call, facts, flow).value if counts else typical(1)
     return _bytes(number, types[0], leaf, facts)
 
 
 def _tag(envelope: Envelope, facts: UnitFacts) -> str:
-    value = facts.values.constants(envelope.tag).value
+    value = constants_in(envelope.tag, facts.scope).value
     return str(value) if value is not None else repr(envelope.tag).lower()
 
 

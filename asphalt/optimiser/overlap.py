@@ -142,10 +142,13 @@ class Overlap:
             lost: list[Dropped] = []
             for step in self.shop.departing.check(facts):
                 assert isinstance(step, buffered_sends.Depart)
-                more = self.shop.applied(state, facts, self.shop.departing, step)
-                prices = self.shop.price(state.tree), self.shop.price(more.tree)
-                gains = prices[1].gains(prices[0])
-                if gains or (step.awaited and not prices[1].loses(prices[0])):
+                before = self.shop.price(state.tree)
+                after = self.shop.price_with_copy(state.tree, step.split)
+                if after is None or _departs(step, before, after):
+                    more = self.shop.applied(state, facts, self.shop.departing, step)
+                    after = self.shop.price(more.tree)
+                prices = before, after
+                if _departs(step, before, after):
                     sent = waiting.pop(min(sends.index(id(step.split.leaf)), len(waiting) - 1))
                     state = with_dropped(replace(more, ahead=(*state.ahead, sent)), *lost)
                     break
@@ -436,3 +439,8 @@ def _blocking_sends(facts: UnitFacts) -> list[nonblocking.Split]:
 def _is_as_good(step: Trial, before: Price, after: Price) -> bool:
     """Whether a step that divides statements, which is more to read, is worth that."""
     return not (after.loses(before) if step.starts_receives else after.is_longer(before))
+
+
+def _departs(step: buffered_sends.Depart, before: Price, after: Price) -> bool:
+    """Whether a send leaves from a copy, by the costs of the unit before and with it."""
+    return after.gains(before) or (step.awaited and not after.loses(before))

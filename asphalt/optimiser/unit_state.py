@@ -167,11 +167,23 @@ class Workshop:
         """The cost of the unit as it stands in a tree."""
         content = tree.content(self.path)
         if content not in self._prices:
-            located = self.located(tree)
-            around = text_around(located, content)
-            known = Known(self.facts(tree).once(Messages), around, self._amounts)
-            self._prices[content] = self.model.price(tree, located, known)
+            self._prices[content] = self.model.price(tree, self.located(tree), self._known(tree))
         return self._prices[content]
+
+    def _known(self, tree: Tree) -> Known:
+        """What is known of the unit in a tree before its price is asked for."""
+        around = text_around(self.located(tree), tree.content(self.path))
+        return Known(self.facts(tree).once(Messages), around, self._amounts)
+
+    def price_with_copy(self, tree: Tree, sent: nonblocking.Split) -> Price | None:
+        """The cost of the unit as it stands in a tree, but for a blocking send that leaves from a
+        copy of its buffer; None: that text has more to price."""
+        if not isinstance(self.model, Model) or sent.stored is not None:
+            return None
+        if sent.leaf.call is not sent.leaf.what:  # a one-line IF becomes a construct
+            return None
+        known = replace(self._known(tree), copied=sent.leaf)
+        return self.model.price(tree, self.located(tree), known)
 
     def located(self, tree: Tree) -> Located:
         """The unit in a tree."""

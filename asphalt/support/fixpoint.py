@@ -67,6 +67,11 @@ class Fixpoint(Generic[K, V]):
         return self._so_far[key]
 
     @property
+    def is_running(self) -> bool:
+        """Whether a value is being computed, so that those of others may not be final."""
+        return bool(self._active)
+
+    @property
     def final(self) -> dict[K, V]:
         """The values that are final."""
         return dict(self._known)

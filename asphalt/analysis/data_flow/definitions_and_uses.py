@@ -26,10 +26,12 @@ from asphalt.analysis.memory.accesses import (
     Footprint,
     Mode,
     NameKind,
+    NameSemantics,
     RefinedNames,
+    Statement,
 )
 from asphalt.analysis.memory.rma_windows import access_variables
-from asphalt.analysis.memory.statement_accesses import examine
+from asphalt.analysis.memory.statement_accesses import examine_as
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.mpi.library_effects import Until, accesses_window, library_row
 from asphalt.analysis.mpi.procedures import Timing
@@ -84,7 +86,7 @@ class UnitAccesses:
     def __init__(self, graph: ControlFlow, scope: Scope, effects: Effects) -> None:
         self.graph = graph
         self.scope = _Unshadowed(scope.located, scope.scopes) if scope.shadowed else scope
-        self.names = _NamesInConstructs(effects.names(self.scope))
+        self.names = _NamesInConstructs(effects.names(self.scope), bool(scope.shadowed))
         self._known: dict[int, PointAccesses] = {}
         self._constructs: dict[int, ConstructNames] = {}
         self._exposed: dict[str, bool] = {}
@@ -162,14 +164,9 @@ class UnitAccesses:
         for what in _parts(point):
             assert point.leaf is not None
             seen = with_construct_names(what, bound)
-            if seen is point.leaf.what:
-                found = examine((point.leaf,), self.names)
-                accesses += found.accesses
-                effects += found.effects
-                continue
-            found = examine((replace(point.leaf, what=seen),), self.names)
-            accesses += (replace(a, leaf=point.leaf) for a in found.accesses)
-            effects += (replace(e, leaf=point.leaf) for e in found.effects)
+            found = examine_as(seen, point.leaf, self.names)
+            accesses += found.accesses
+            effects += found.effects
         return Footprint(tuple(accesses), tuple(effects))
 
     def _at(self, point: Point) -> PointAccesses:
@@ -358,6 +355,14 @@ class _Unshadowed(Scope):
 
 class _NamesInConstructs(RefinedNames):
     """The names of a unit, with those that constructs bind as variables of their own."""
+
+    def __init__(self, names: NameSemantics, bound: bool) -> None:
+        super().__init__(names)
+        self._bound = bound
+
+    @property
+    def statements(self) -> dict[int, Statement] | None:
+        return None if self._bound else self.names.statements
 
     def kind(self, name: str, listed: bool) -> NameKind:
         return NameKind.VARIABLE if MARK in name else self.names.kind(name, listed)

@@ -15,7 +15,7 @@ from asphalt.analysis.data_flow.error_code_flow import ErrorCodeFlow
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.effects.error_handlers import may_return, rests_on_fatal, why_errors_return
 from asphalt.analysis.effects.procedure_effects import Effects
-from asphalt.analysis.memory.accesses import NameSemantics, RefinedNames
+from asphalt.analysis.memory.accesses import NameSemantics, RefinedNames, Statement
 from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.expr import AltReturn, argument_value
 from asphalt.ir.stmt import ArmHead, Call, Guarded, Plain, What
@@ -98,6 +98,10 @@ class _ExecutedNames(RefinedNames):
     def __init__(self, names: NameSemantics, instead: Mapping[tuple[int, bool], What]) -> None:
         super().__init__(names)
         self._instead = instead
+
+    @property
+    def statements(self) -> dict[int, Statement] | None:
+        return self.names.statements  # of what they do, which is all that differs
 
     def effective_statement(self, what: What, leaf: Leaf) -> What:
         return self._instead.get((id(leaf), leaf.what is not what), what)

@@ -30,13 +30,23 @@ def is_single(name: str, scope: Scope) -> bool:
     loops = threads_of(scope.unit).loops
     if any(name in one.own | one.listed | one.evaluated for one in loops):
         return False
-    hidden = [t.text.lower() for t in _ahead(scope.unit) if t.kind is TriviaKind.CONDITIONAL]
+    hidden = once(scope.unit, _hidden)
     if hidden and "implicit" in symbol.attrs:
         return False  # another module may give it
     home = symbol.home if isinstance(symbol.home, Scope) else scope
-    return not any(name in _WORD.findall(text) for text in hidden) and not any(
-        is_threading(trivia) for trivia in _ahead(home.unit)
+    return not any(name in _WORD.findall(text) for text in hidden) and not once(
+        home.unit, _is_threaded
     )
+
+
+def _hidden(unit: Unit) -> tuple[str, ...]:
+    """The declarations of a unit that one compilation alone has."""
+    return tuple(t.text.lower() for t in _ahead(unit) if t.kind is TriviaKind.CONDITIONAL)
+
+
+def _is_threaded(unit: Unit) -> bool:
+    """Whether directives among the declarations of a unit may give threads their variables."""
+    return any(is_threading(trivia) for trivia in _ahead(unit))
 
 
 def _is_understood(unit: Unit) -> bool:

@@ -337,10 +337,17 @@ class Independence:
 
     def _defined_by(self, leaf: Leaf) -> frozenset[str]:
         """The objects that one line may define; a completion may define all receive buffers."""
-        found = self._definitions.get(id(leaf), frozenset())
-        if any(stage_of(call) is not Stage.NOTHING for _, call in self.messages.calls(leaf)):
-            found |= self._received
-        return found
+        known = self._defining.get(id(leaf))
+        if known is None:
+            found = self._definitions.get(id(leaf), frozenset())
+            if any(stage_of(call) is not Stage.NOTHING for _, call in self.messages.calls(leaf)):
+                found |= self._received
+            known = self._defining[id(leaf)] = leaf, found
+        return known[1]
+
+    @cached_property
+    def _defining(self) -> dict[int, tuple[Leaf, frozenset[str]]]:
+        return {}
 
     @cached_property
     def _definitions(self) -> dict[int, frozenset[str]]:

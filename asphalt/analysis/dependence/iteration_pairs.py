@@ -20,7 +20,7 @@ from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.symbolic.polynomials import Poly, folded
 from asphalt.ir.expr import Arg, Expr, Ref, Section, names_in
 from asphalt.ir.stmt import ArmHead, Guarded
-from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
+from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves, once
 
 _Heads = tuple[tuple[Leaf, ...], ...]
 
@@ -81,7 +81,7 @@ class _Pairs:
         if not is_local(request.name, self.facts):
             return None
         body = (leaf for node in self.facts.unit.body for leaf in leaves(node))
-        if sum(request.name in _names(leaf) for leaf in body) != 2:
+        if sum(request.name in once(leaf, _names) for leaf in body) != 2:
             return None
         heads = [_heads(self.loop.body, leaf) for leaf in (start, wait)]
         if heads[0] is None or heads[1] is None or _conditions(heads[0]) != _conditions(heads[1]):

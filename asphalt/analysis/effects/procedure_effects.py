@@ -151,7 +151,9 @@ class Effects:
 
     def names(self, scope: Scope) -> NameSemantics:
         """The names of a unit, with the effects of its calls."""
-        return UnitNames(scope, self.call)
+        if self._summaries.is_running or self._flows.is_running:
+            return UnitNames(scope, self.call)
+        return self.once_for(scope, _final_names)
 
     def summary(self, located: Located) -> Summary | None:
         """The summary of a procedure; None: a recursion whose effects could not be bounded."""
@@ -353,6 +355,10 @@ class Effects:
             scope,
             lambda call, position: self.writes_argument(call, position, scope),
         )
+
+
+def _final_names(scope: Scope, effects: Effects) -> NameSemantics:
+    return UnitNames(scope, effects.call, {})
 
 
 def _mpi_effect(call: Call, mpi: MpiCall, scope: Scope) -> CallEffect:

@@ -11,7 +11,7 @@ from asphalt.analysis.call_graph.operators import (
     is_intrinsic_assignment,
     is_intrinsic_operation,
 )
-from asphalt.analysis.memory.accesses import CallEffect, NameKind, NameSemantics
+from asphalt.analysis.memory.accesses import CallEffect, NameKind, NameSemantics, Statement
 from asphalt.analysis.memory.storage import (
     component_storage,
     name_kind,
@@ -30,11 +30,13 @@ from asphalt.ir.tree import Leaf
 class UnitNames(NameSemantics):
     """The names of the unit of ``scope``.
 
-    ``call_effect`` says what a call does in terms of a scope (``Effects.call``).
+    ``call_effect`` says what a call does in terms of a scope (``Effects.call``).  ``statements``:
+    what statements do; None: ``call_effect`` does not say the last word yet.
     """
 
     scope: Scope
     call_effect: Callable[[Call, Scope], CallEffect]
+    statements: dict[int, Statement] | None = None
 
     def kind(self, name: str, listed: bool) -> NameKind:
         return name_kind(name, listed, self.scope)

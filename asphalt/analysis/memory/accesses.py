@@ -78,6 +78,24 @@ class Access:
     resizable: bool = False
     by_others: bool = False
 
+    def at(self, leaf: Leaf, loops: tuple[Do, ...], sure: bool) -> Access:
+        """The access as another statement, which does the same, makes it.  It is not sure where
+        this one is not."""
+        return Access(
+            self.storage,
+            self.mode,
+            self.subscripts,
+            leaf,
+            loops,
+            sure and self.sure,
+            self.path,
+            self.part,
+            self.named,
+            self.inside,
+            self.resizable,
+            self.by_others,
+        )
+
     @property
     def asks_for_a_size(self) -> bool:
         """Whether it is an inquiry whose result depends on an earlier assignment to the whole
@@ -230,12 +248,28 @@ class CallEffect:
     effects: tuple[tuple[EffectKind, str], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a statement does that stands alone: once, in no loop.  ``what``: kept with it, so that
+    no other statement can get its identity."""
+
+    what: What
+    leaf: Leaf
+    accesses: tuple[Access, ...]
+    effects: tuple[Effect, ...]
+
+
 class NameSemantics(Protocol):
     """The meanings of names, operators and calls of one unit, for which ``examine`` asks.
 
     ``effects.unit_names.UnitNames`` answers from the declarations and from the effects of the
     called procedures.
     """
+
+    @property
+    def statements(self) -> dict[int, Statement] | None:
+        """What statements do, by the identity of ``effective_statement``, if all other answers
+        stay as they are; None: they may change."""
 
     def kind(self, name: str, listed: bool) -> NameKind:
         """The meaning of a name.  ``listed``: a parenthesised list follows it, or may follow."""
@@ -288,10 +322,15 @@ class NameSemantics(Protocol):
 
 
 class RefinedNames(NameSemantics):
-    """The answers of ``names``.  Subclasses override some of them."""
+    """The answers of ``names``.  Subclasses override some of them.  What statements do is only
+    remembered by those that say so."""
 
     def __init__(self, names: NameSemantics) -> None:
         self.names = names
+
+    @property
+    def statements(self) -> dict[int, Statement] | None:
+        return None
 
     def kind(self, name: str, listed: bool) -> NameKind:
         return self.names.kind(name, listed)

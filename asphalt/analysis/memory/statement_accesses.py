@@ -18,6 +18,7 @@ from asphalt.analysis.memory.accesses import (
     Footprint,
     Mode,
     NameSemantics,
+    Statement,
     Subscript,
 )
 from asphalt.analysis.memory.place_accesses import Record, RecordingPoint
@@ -77,6 +78,13 @@ def examine(nodes: Iterable[Node], names: NameSemantics) -> Footprint:
     visitor = _Visitor(names)
     for node in nodes:
         visitor.node(node, (), True)
+    return Footprint(tuple(visitor.record.accesses), tuple(visitor.record.effects))
+
+
+def examine_as(what: What, leaf: Leaf, names: NameSemantics) -> Footprint:
+    """The footprint of a statement of a unit as if ``what`` stood there."""
+    visitor = _Visitor(names)
+    visitor.statement(what, leaf, (), True)
     return Footprint(tuple(visitor.record.accesses), tuple(visitor.record.effects))
 
 
@@ -142,8 +150,28 @@ class _Visitor:
         self.record.effects.append(Effect(kind, leaf, detail, loops))
 
     def statement(self, what: What, leaf: Leaf, loops: tuple[Do, ...], sure: bool) -> None:
+        done, known = self.names.effective_statement(what, leaf), self.names.statements
+        # the action of a one-line IF may do less in one statement than in another, and indexes
+        # of constructs are no variables
+        if known is None or isinstance(done, Guarded) or self.record.indexes:
+            self._statement(done, leaf, loops, sure)
+            return
+        found = known.get(id(done))
+        if found is None:
+            own = _Visitor(self.names)
+            own._statement(done, leaf, (), True)
+            accesses, effects = tuple(own.record.accesses), tuple(own.record.effects)
+            found = known[id(done)] = Statement(done, leaf, accesses, effects)
+        if found.leaf is leaf and sure and not loops:
+            self.record.accesses += found.accesses
+            self.record.effects += found.effects
+            return
+        self.record.accesses += [one.at(leaf, loops, sure) for one in found.accesses]
+        self.record.effects += [Effect(e.kind, leaf, e.detail, loops) for e in found.effects]
+
+    def _statement(self, what: What, leaf: Leaf, loops: tuple[Do, ...], sure: bool) -> None:
         at = RecordingPoint(self.record, leaf, loops, sure)
-        match self.names.effective_statement(what, leaf):
+        match what:
             case Assign(target=target, value=value, pointer=pointer) as what:
                 at.read(value)
                 if pointer and isinstance(target, Component):

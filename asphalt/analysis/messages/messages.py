@@ -152,10 +152,17 @@ class Messages:
 
     def calls(self, node: Node) -> Iterator[tuple[Leaf, MpiCall]]:
         """All MPI calls in a statement or construct that may be executed."""
-        for leaf in leaves(node):
-            call = self.call(leaf)
-            if call is not None and not self.facts.executed.never(leaf):
-                yield leaf, call
+        found = self._calls.get(id(node))
+        if found is None:
+            made = ((leaf, self.call(leaf)) for leaf in leaves(node))
+            own = [(leaf, call) for leaf, call in made if call is not None]
+            executed = (one for one in own if not self.facts.executed.never(one[0]))
+            found = self._calls[id(node)] = node, tuple(executed)
+        yield from found[1]
+
+    @cached_property
+    def _calls(self) -> dict[int, tuple[Node, tuple[tuple[Leaf, MpiCall], ...]]]:
+        return {}
 
     def only_starts(self, node: Node, computing: bool = False) -> bool:
         """Whether a statement or construct only starts transfers; ``computing``: it may also set

@@ -34,7 +34,9 @@ def constant(expr: Arg | None, scope: NameLookup) -> int | None:
     In a scope for any sizes, the named constants of the program have no known value, except those
     that the run asks for; kinds of types do (``type_bytes``).
     """
-    if expr is None or any(is_open(part, scope) for part in walk(expr)):
+    if expr is None:
+        return None
+    if scope.any_sizes and any(is_open(part, scope) for part in walk(expr)):
         return None
     return _value(expr, scope, _DEPTH)
 
@@ -64,7 +66,7 @@ def is_open(part: Arg, scope: NameLookup) -> bool:
     if not scope.any_sizes or not isinstance(part, Ref) or not is_size(part, scope):
         return False
     symbol = scope.lookup(part.name)
-    return symbol is None or symbol.text not in scope.asked
+    return symbol is None or not scope.asked or symbol.text not in scope.asked
 
 
 def element_bytes(symbol: Symbol, scope: NameLookup) -> int | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from asphalt.analysis.control_flow.graph import ControlFlow
 from asphalt.analysis.control_flow.paths import closure, path_witness
@@ -354,9 +355,14 @@ class RequestElements:
     def _as_buffers(self, point: int) -> frozenset[str] | None:
         """What a completion at a point may change as buffers of its operations; None: it is none,
         or that is unknown."""
-        ends = (o for o in self.operations if o.point == point and o.does is Does.COMPLETE)
-        end = next(ends, None)
+        end = self._ends.get(point)
         return None if end is None else self.changed_by(end.leaf)
+
+    @cached_property
+    def _ends(self) -> dict[int, Operation]:
+        """The first completion at each point."""
+        ends = [o for o in self.operations if o.does is Does.COMPLETE]
+        return {end.point: end for end in reversed(ends)}
 
     def _reached(self, point: int) -> frozenset[int]:
         if point not in self._ahead:

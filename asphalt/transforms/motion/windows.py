@@ -35,6 +35,21 @@ class OverlapWindow:
 
 def windows_of(siblings: tuple[Node, ...], messages: Messages) -> Iterator[OverlapWindow]:
     """The windows of a list, the last start first."""
+    known = messages.facts.once(_Windows).found
+    found = known.get(id(siblings))
+    if found is None:
+        found = known[id(siblings)] = siblings, tuple(_windows_of(siblings, messages))
+    yield from found[1]
+
+
+class _Windows:
+    """The windows of lists of a unit, by the identity of the list, which is kept with them."""
+
+    def __init__(self, facts: UnitFacts) -> None:
+        self.found: dict[int, tuple[tuple[Node, ...], tuple[OverlapWindow, ...]]] = {}
+
+
+def _windows_of(siblings: tuple[Node, ...], messages: Messages) -> Iterator[OverlapWindow]:
     place = {id(leaf): n for n, node in enumerate(siblings) for leaf in leaves(node)}
     for first in reversed(range(len(siblings))):
         for leaf, call in messages.calls(siblings[first]):

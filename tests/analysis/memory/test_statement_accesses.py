@@ -281,3 +281,34 @@ def test_a_size_is_changed_by_what_may_give_another(
     one, two = (examine((node,), unit.names).accesses for node in unit.body)
     found = any(a.conflicts(b) for a in one for b in two if a.storage != "i")
     assert found == expected
+
+
+def test_a_statement_is_examined_once() -> None:
+    found = Analysed(UNIT.format(body="do i = 1, n\n  b(i) = x\nend do"))
+    alone, again = (examine((found.leaf("b(i)"),), found.names).accesses for _ in range(2))
+    assert all(one is other for one, other in zip(alone, again, strict=True))
+    (loop,) = found.body
+    inside = [a for a in examine((loop,), found.names).accesses if a.leaf is alone[0].leaf]
+    assert [a.loops for a in alone] == [()] * 3
+    assert [a.loops for a in inside] == [(loop,)] * 3
+
+
+@pytest.mark.parametrize("alone_first", [True, False])
+def test_indexes_of_a_construct_are_variables_for_a_statement_alone(alone_first: bool) -> None:
+    """What is known of the statement does not count where an enclosing construct binds a name."""
+    found = Analysed(UNIT.format(body="do concurrent (i = 1:n)\n  b(i) = x\nend do"))
+    nodes = [found.leaf("b(i)"), *found.body]
+    texts = {
+        id(node): [described(access) for access in examine((node,), found.names).accesses]
+        for node in (nodes if alone_first else reversed(nodes))
+    }
+    assert texts[id(nodes[0])] == ["reads x", "writes b(i)", "reads i"]
+    assert texts[id(nodes[1])] == ["reads n ?", "reads x ?", "may write b(:) ?"]
+
+
+def test_a_statement_that_may_be_skipped_is_not_sure_although_it_is_alone() -> None:
+    found = Analysed(UNIT.format(body="x = 1\nif (yes) then\n  b(1) = x\nend if"))
+    alone = examine((found.leaf("b(1)"),), found.names).accesses
+    skipped = examine(found.body, found.names).accesses
+    assert [a.sure for a in alone] == [True, True]
+    assert [a.sure for a in skipped if a.storage == "b"] == [False]
