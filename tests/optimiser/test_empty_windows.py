@@ -57,6 +57,12 @@ _NEEDED = _work("a") + "  print *, a(1), c(1)"
             1,
             "mpi_barrier in line",
         ),
+        (
+            _RECEIVE + "  call MPI_File_read(ierr, c, n, MPI_REAL8, status, ierr)\n"
+            + _work("c") + _NEEDED,
+            1,
+            ", for messages may order how ranks access files",
+        ),
         (_RECEIVE + _NEEDED, 2, "reads a"),
         (_work("b") + _SEND, -2, "defines b"),
         (_work("c") + "  t = MPI_Wtime()\n" + _SEND, -1, "the reading of a clock in line"),
@@ -72,7 +78,7 @@ _NEEDED = _work("a") + "  print *, a(1), c(1)"
             "the PRINT in line",
         ),
     ],
-    ids=["timer", "output", "barrier", "data", "sent-data", "before", "arm", "else"],
+    ids=["timer", "output", "barrier", "file", "data", "sent-data", "before", "arm", "else"],
 )  # fmt: skip
 def test_statements_in_between_are_reported(tmp_path: Path, body: str, line: int, why: str) -> None:
     (report,) = _told(tmp_path, _UNIT.format(body=body))

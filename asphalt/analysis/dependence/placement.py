@@ -28,6 +28,8 @@ from asphalt.analysis.memory.accesses import ALIASED, Effect, EffectKind
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.statement_accesses import CONCURRENT, FORALL, concurrent_indexes
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
+from asphalt.analysis.mpi.call import MpiCall
+from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.names.openmp_sentinels import is_threading
 from asphalt.ir.conditionals import is_conditional
 from asphalt.ir.source import OF_THE_PREPROCESSOR, TriviaKind
@@ -214,11 +216,18 @@ class Placement:
 
     def _unknown_part(self, node: Node) -> str | None:
         """An MPI effect that is not that of a call with a known stage."""
-        known = {id(leaf): stage_of(call) for leaf, call in self.messages.calls(node)}
+        calls = {id(leaf): call for leaf, call in self.messages.calls(node)}
         for effect in self.facts.footprint(node).effects:
-            if effect.kind is EffectKind.MPI and known.get(id(effect.leaf), Stage.OTHER) in (
-                Stage.OTHER,
-                Stage.NOTHING,
-            ):
-                return effect.described
+            if effect.kind is not EffectKind.MPI:
+                continue
+            call = calls.get(id(effect.leaf))
+            if call is None or stage_of(call) in (Stage.OTHER, Stage.NOTHING):
+                return effect.described + ("" if call is None else _with_files(call))
         return None
+
+
+def _with_files(call: MpiCall) -> str:
+    """What keeps the order of a file operation and of messages."""
+    accesses = library_row(call.procedure).accesses
+    shared = any(access.store is Store.FILE for access in accesses)
+    return ", for messages may order how ranks access files" if shared else ""
