@@ -17,7 +17,7 @@ from functools import cached_property, partial
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT, ControlFlow, Point, PointRole
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.data_flow.single_variables import is_single
-from asphalt.analysis.effects.error_handlers import SUCCESS, is_of_file
+from asphalt.analysis.effects.error_handlers import SUCCESS, may_be_of_file
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import Effect, EffectKind, NameKind
 from asphalt.analysis.memory.forward_substitution import COMPARISONS
@@ -385,7 +385,9 @@ class ErrorCodeFlow:
     def is_code_of(self, call: MpiCall) -> bool:
         """Whether a call stores its error code in a variable, and nothing else."""
         error = call.error
-        if not isinstance(error, Ref) or not self.is_code(error) or is_of_file(call.procedure):
+        if not isinstance(error, Ref) or not self.is_code(error):
+            return False
+        if may_be_of_file(call.procedure, self.effects):
             return False
         others = [a for name, a in call.args.items() if name != "ierror"]
         return call.binding not in ("runtime", "unknown") and not any(

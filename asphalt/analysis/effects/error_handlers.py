@@ -5,7 +5,8 @@ another (MPI-4.0 section 9.3).  Then a call that fails does not return, and one 
 stored MPI_SUCCESS, which is 0 (section 9.4).
 
 Files have MPI_ERRORS_RETURN (section 14.7), and the user's callbacks (of an attribute, a
-generalized request) return codes of their own: nothing is known of these codes.
+generalized request) return codes of their own: nothing is known of these codes, nor of those of a
+wait where requests may be those of file operations.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from functools import cache
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.effects.whole_program import why_not_closed_but_for_libraries
 from asphalt.analysis.mpi.call import mpi_call, mpi_constant
-from asphalt.analysis.mpi.procedures import Direction, MpiProcedure, table
+from asphalt.analysis.mpi.procedures import Direction, MpiProcedure, Timing, table
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.references import actions, references
 from asphalt.analysis.names.scopes import Scope
@@ -197,7 +198,6 @@ def _with_other_codes() -> tuple[MpiProcedure, ...]:
         if procedure.name in _OWN_CODES
         or any(p.kind.endswith("FUNCTION") for p in procedure.parameters)
         or any(p.kind == "ERRHANDLER" and p.direction is Direction.IN for p in procedure.parameters)
-        or (is_of_file(procedure) and any(p.kind == "REQUEST" for p in procedure.parameters))
     )
 
 
@@ -206,3 +206,24 @@ def is_of_file(procedure: MpiProcedure) -> bool:
     return procedure.name.startswith("mpi_file_") or any(
         p.kind == "FILE" for p in procedure.parameters
     )
+
+
+def may_be_of_file(procedure: MpiProcedure, effects: Effects) -> bool:
+    """Whether a procedure operates on a file, or may complete an operation on one."""
+    if is_of_file(procedure):
+        return True
+    starts = procedure.timing in (Timing.NONBLOCKING, Timing.PERSISTENT)
+    has_request = any(p.kind == "REQUEST" for p in procedure.parameters)
+    return has_request and not starts and effects.once(_has_file_requests)
+
+
+def _has_file_requests(effects: Effects) -> bool:
+    """Whether a program has non-blocking operations on files."""
+    program = effects.scopes.program
+    names = (
+        name
+        for procedure in table().values()
+        if is_of_file(procedure) and any(p.kind == "REQUEST" for p in procedure.parameters)
+        for name in (procedure.name, f"p{procedure.name}")
+    )
+    return any(program.mentions(name) or program.foreign_files_with(name) for name in names)

@@ -420,10 +420,16 @@ def test_errors_of_files_return(tmp_path: Path) -> None:
     close = "  call MPI_File_close(f, ierr)\n"
     wait = "  call MPI_Wait(f, MPI_STATUS_IGNORE, ierr)\n"
     read = "  call MPI_File_iread(f, f, 1, MPI_INTEGER, f, ierr)\n"
+    profiled = read.replace("MPI_File", "PMPI_File")
+    sums = "  call MPI_Barrier(MPI_COMM_WORLD, ierr)\n"
+    start = "  call MPI_Ibarrier(MPI_COMM_WORLD, f, ierr)\n"
+    test = "  call MPI_Testall(1, [f], yes, MPI_STATUSES_IGNORE, ierr)\n"
     main = "program p\n  use mpi\n  integer :: f, ierr\n  call s(f, ierr)\nend program p\n"
     for name, calls, known in (
         ("blocking", close + wait, [False, True]),
         ("with requests", read + wait, [False, False]),
+        ("profiled", profiled + wait, [False, False]),
+        ("of another operation", read + sums + start + test, [False, True, True, False]),
     ):
         files = {"s.f90": unit.format(calls), "p.f90": main}
         units = Stepped.of(tmp_path / name, files).facts()
