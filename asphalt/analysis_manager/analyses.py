@@ -141,8 +141,10 @@ class Analyses:
         key = (pure, asked if any_sizes else None)
         if key not in self._made:
             scopes = self._scopes_for(key[1])
+            effects = self._effects(key, scopes)
+            effects.why_not_alone = self.configurations.why_not_alone
             self._made[key] = (
-                self._effects(key, scopes),
+                effects,
                 Uniformity(scopes, Assumed(pure, self.fatal)),
             )
         return self._made[key]

@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from asphalt.analysis.mpi.procedures import procedure
 from asphalt.analysis_manager.invalidation import MODULES, Sight
 from asphalt.frontend.lexical.conditionals import Conditional, Expansion, MacroLine
 from asphalt.frontend.lexical.preprocess import PREPROCESSED
@@ -52,7 +53,7 @@ class Configurations:
     def __init__(self, tree: Tree, sight: Sight) -> None:
         self._tree = tree
         self._sight = sight
-        self._found: dict[Position, tuple[MacroTest, ...] | str] = {}
+        self._found: dict[tuple[Position, frozenset[str]], tuple[MacroTest, ...] | str] = {}
         self._integers: dict[tuple[str, frozenset[str]], bool] = {}
 
     @cached_property
@@ -60,25 +61,44 @@ class Configurations:
         """The files that the preprocessor may change."""
         return tuple(entry.path for entry in self._tree.files if entry.cpp)
 
-    def of(self, path: str, chain: tuple[str, ...]) -> tuple[MacroTest, ...] | str:
-        """The tests that decide whether a proof about a unit holds, or why that is not clear;
-        ``chain``: the names of the unit and its hosts, outermost first."""
+    def of(
+        self, path: str, chain: tuple[str, ...], alone: frozenset[str] = frozenset()
+    ) -> tuple[MacroTest, ...] | str:
+        """The tests that decide whether a proof about a unit holds, or why that is not clear.
+
+        ``chain``: the names of the unit and its hosts, outermost first.  ``alone``: MPI procedures
+        of which the program must have no calls but those that are compiled here.
+        """
         if not self._with_conditionals:
             return ()
         position = self._sight.position(path, chain)
         if position is None:
             return "two units have one name"
-        if position not in self._found:
+        key = position, alone
+        if key not in self._found:
             try:
-                self._found[position] = self._tests(position)
+                self._found[key] = self._tests(position, alone)
             except UnclearError as why:
-                self._found[position] = str(why)
-        return self._found[position]
+                self._found[key] = str(why)
+        return self._found[key]
 
-    def _tests(self, position: Position) -> tuple[MacroTest, ...]:
+    def why_not_alone(self, path: str, chain: tuple[str, ...], name: str) -> str | None:
+        """Why no condition at a unit excludes the calls of an MPI procedure that the preprocessor
+        removes; None: one does."""
+        tests = self.of(path, chain, frozenset({name}))
+        return tests if isinstance(tests, str) else None
+
+    def _tests(self, position: Position, alone: frozenset[str]) -> tuple[MacroTest, ...]:
         units = self._relevant(position)
+        removed: dict[str, list[int]] = {}
+        for mention in self._tree.mpi_calls() if alone else ():
+            found = procedure(mention.operation)
+            if mention.removed and found is not None and found.name in alone:
+                removed.setdefault(mention.path, []).append(mention.line)
         placed = [
-            one for path in self._with_conditionals for one in self._placed(path, units, position)
+            one
+            for path in self._with_conditionals
+            for one in self._placed(path, units, position, removed.get(path, ()))
         ]
         tests = tuple(dict.fromkeys(one.test for one in placed))
         if tests:
@@ -135,15 +155,18 @@ class Configurations:
             if not (isinstance(leaf.what, Decl) and leaf.what.kind in ("public", "private"))
         )
 
-    def _placed(self, path: str, units: frozenset[Position], changed: Position) -> Iterator[Placed]:
+    def _placed(
+        self, path: str, units: frozenset[Position], changed: Position, removed: Collection[int]
+    ) -> Iterator[Placed]:
         """The tests of a file that choose among the text of some units, or among what else may
-        name these; ``changed``: the unit whose text changes, hints in it included."""
+        name these; ``changed``: the unit whose text changes, hints in it included; ``removed``:
+        more lines, of which they choose whether they are compiled."""
         outline = self._tree.outline(path).units
         own = [unit for number, unit in enumerate(outline) if Position(path, number) in units]
         names = self._all_names(units)
         here = self._tree.preprocessed.conditionals(path)
         if not here.clear:
-            if own:
+            if own or removed:
                 raise UnclearError(f"it is not known which branches of {_short(path)} are compiled")
             return
         lines = _Lines(
@@ -152,6 +175,9 @@ class Configurations:
         )
         taken: list[Conditional] = []
         for one in here.found:
+            if any(one.first <= line <= one.last for line in removed):
+                taken.append(one)
+                continue
             if one.hints and not (path == changed.path and self._is_in(one, changed)):
                 continue
             if one.code and (lines.meet(one) or names & one.dead):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from asphalt.analysis.mpi.procedures import table
 from asphalt.analysis_manager.configurations import Configurations
 from asphalt.diagnostics.change import Change
 from asphalt.diagnostics.model import ProblemReport
@@ -49,7 +50,7 @@ def confined_changes(
 
 def _confined(tree: Tree, configurations: Configurations, change: Change) -> Change:
     path = str(change.path)
-    own = _Own(tree, configurations, path)
+    own = _Own(tree, configurations, path, _alone(change.after))
     if not own.any():
         return change
     after = without_conditionals(tree.edited({path: change.after}), path)
@@ -64,12 +65,32 @@ def _confined(tree: Tree, configurations: Configurations, change: Change) -> Cha
     return replace(change, after=text.encode("latin-1"))
 
 
-class _Own:
-    """The tests on which changes of the lines of a file rest."""
+def _alone(text: bytes) -> frozenset[str]:
+    """The collective operations that a changed file starts: no rank may be in a blocking call of
+    one (MPI-4.0 section 6.12) that another configuration compiles."""
+    folded = text.lower()
+    return frozenset(
+        name
+        for name, procedure in table().items()
+        if procedure.collective
+        and name.startswith("mpi_")
+        and any(
+            call.format(name.removeprefix("mpi_")).encode() in folded
+            for call in ("asphalt_i{}", "asphalt_{}_blocks")
+        )
+    )
 
-    def __init__(self, tree: Tree, configurations: Configurations, path: str) -> None:
+
+class _Own:
+    """The tests on which changes of the lines of a file rest; ``alone``: see
+    ``Configurations.of``."""
+
+    def __init__(
+        self, tree: Tree, configurations: Configurations, path: str, alone: frozenset[str]
+    ) -> None:
         self._configurations = configurations
         self._path = path
+        self._alone = alone
         self._units = tree.outline(path).units
         self._has_conditionals = any(tree.preprocessed.conditionals(path).paths)
 
@@ -112,4 +133,4 @@ class _Own:
         while at is not None:
             chain.insert(0, self._units[at].name)
             at = self._units[at].host
-        return self._configurations.of(self._path, tuple(chain))
+        return self._configurations.of(self._path, tuple(chain), self._alone)

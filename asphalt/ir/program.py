@@ -42,6 +42,7 @@ class MpiMention:
 
     ``unit`` is '' where the file could not be read as a tree.  ``live``: False for a call that the
     preprocessor removes in the analysed configuration, or that stands in a ``!$`` line.
+    ``removed``: whether the preprocessor removes it, as a line of this file.
     """
 
     path: str
@@ -49,6 +50,7 @@ class MpiMention:
     unit: str
     operation: str
     live: bool = True
+    removed: bool = False
 
 
 class Program(Protocol):

@@ -90,7 +90,8 @@ class Effects:
     first question calls it, and it may ask questions itself between one result and the next.
     ``elsewhere`` returns the effects of another program and a procedure of it with the same
     summary; None: there is none.  ``tracing`` stores summaries for other programs, whose procedures
-    ``locate`` finds in this one.
+    ``locate`` finds in this one.  ``why_not_alone``: why no condition of the preprocessor at a unit
+    (its file, its names) excludes the calls of an MPI procedure that are not compiled here.
     """
 
     def __init__(
@@ -108,6 +109,7 @@ class Effects:
         self._elsewhere = elsewhere
         self._recall = recall
         self.assumed = assumed or Assumed()
+        self.why_not_alone: Callable[[str, tuple[str, ...], str], str | None] | None = None
         self._found: dict[Callable[[Effects], object], object] = {}
         self._of_units: dict[
             tuple[int, Callable[[Scope, Effects], object]], tuple[Scope, object]

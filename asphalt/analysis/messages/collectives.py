@@ -20,7 +20,7 @@ from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.uniformity.uniformity import Level, Uniformity
 from asphalt.config.assumptions import UNIFORM
-from asphalt.ir.program import Program
+from asphalt.ir.program import MpiMention, Program
 from asphalt.ir.tree import Leaf, leaves
 
 
@@ -62,11 +62,10 @@ def together(facts: UnitFacts, call: MpiCall) -> Together:
     if shared is not None:
         return Together(shared)
     mentions = [m for m in program.mpi_calls() if _is(m.operation, call.procedure)]
-    hidden = next((m for m in mentions if not m.live), None)
+    hidden = _not_compiled(facts, call, mentions)
     if hidden is not None:
-        where = f"{hidden.path}:{hidden.line}"
-        spelled = call.procedure.spelled
-        return Together(f"{where} calls {spelled} in text that this configuration does not compile")
+        return Together(hidden)
+    mentions = [m for m in mentions if m.live]
     seen: set[tuple[str, int, int]] = set()  # there may be several in a line
     unproved: Together | None = None
     assumed: set[str] = set()
@@ -106,6 +105,24 @@ def _reached(
     if open_ones:
         return Together(f"all ranks reach {where} only with {', '.join(open_ones)}")
     return Together(None, assumed=judgement.assumptions)
+
+
+def _not_compiled(facts: UnitFacts, call: MpiCall, mentions: list[MpiMention]) -> str | None:
+    """The call of an operation that other configurations compile, if no condition of the
+    preprocessor around what changes here can exclude these."""
+    hidden = [m for m in mentions if not m.live]
+    if not hidden:
+        return None
+    other, why = next((m for m in hidden if not m.removed), None), ""
+    if other is None:
+        chain = tuple(unit.name for unit in facts.located.chain)
+        ask = facts.effects.why_not_alone
+        found = "" if ask is None else ask(facts.located.path, chain, call.procedure.name)
+        if found is None:
+            return None
+        other, why = hidden[0], found and f"; {found}"
+    what = f"calls {call.procedure.spelled} in text that this configuration does not compile"
+    return f"{other.path}:{other.line} {what}{why}"
 
 
 def _is(operation: str, wanted: MpiProcedure) -> bool:

@@ -60,7 +60,8 @@ class MpiCalls:
             if operation := self._operation(path, call.name):
                 around = [u.name for u in outline.units if u.first <= call.line <= u.last]
                 name = around[-1] if around else ""
-                yield MpiMention(path, call.line, name, operation, live)
+                removed = call in outline.dead_calls
+                yield MpiMention(path, call.line, name, operation, live, removed)
 
     def problems(self) -> Iterator[InputProblem]:
         """A note on each INCLUDE line whose file is not found, or whose file holds MPI calls: these
@@ -139,4 +140,4 @@ def _outside_units(outline: Outline) -> Iterator[tuple[NameOccurrence, bool]]:
     """The calls that no unit of the outline contains, and whether they are live.  A binding label
     counts as one: its callers are not known."""
     yield from ((call, True) for call in (*outline.loose_calls, *outline.bound_calls))
-    yield from ((call, False) for call in outline.dead_calls)
+    yield from ((call, False) for call in (*outline.dead_calls, *outline.openmp_calls))

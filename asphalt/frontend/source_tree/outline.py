@@ -61,18 +61,19 @@ class Outline:
 
     ``loose_calls`` stand in statements that belong to no unit; if the file could not be read as a
     tree (``broken``), these are all calls.  ``dead_calls`` stand in lines that the preprocessor
-    removes or that only OpenMP compilers read.  ``loose_includes`` are the INCLUDE lines between
-    program units and behind CONTAINS, which may bring in whole procedures; ``unread_includes``
-    those that only OpenMP compilers read, and all of a broken file.  ``mpi_renames``
-    are (local name, MPI name) of USE statements.  ``bound_calls`` are the MPI procedures that
-    binding labels name: their callers by the Fortran name are not searched for.  ``expanded`` is
-    the live text, in lower case, if the preprocessor changes words.
+    removes, ``openmp_calls`` in those that only OpenMP compilers read.  ``loose_includes`` are the
+    INCLUDE lines between program units and behind CONTAINS, which may bring in whole procedures;
+    ``unread_includes`` those that only OpenMP compilers read, and all of a broken file.
+    ``mpi_renames`` are (local name, MPI name) of USE statements.  ``bound_calls`` are the MPI
+    procedures that binding labels name: their callers by the Fortran name are not searched for.
+    ``expanded`` is the live text, in lower case, if the preprocessor changes words.
     """
 
     cpp: bool
     units: tuple[UnitOutline, ...] = ()
     loose_calls: tuple[NameOccurrence, ...] = ()
     dead_calls: tuple[NameOccurrence, ...] = ()
+    openmp_calls: tuple[NameOccurrence, ...] = ()
     loose_includes: tuple[NameOccurrence, ...] = ()
     unread_includes: tuple[NameOccurrence, ...] = ()
     mpi_renames: tuple[tuple[str, str], ...] = ()
@@ -117,7 +118,8 @@ def outline_of(text: FileText) -> Outline:
     all_lines = (*live, at_the_end(tail))
     partial = Outline(
         cpp,
-        dead_calls=(*_dead_calls(source, facts), *_conditional_calls(all_lines, source.form)),
+        dead_calls=tuple(_dead_calls(source, facts)),
+        openmp_calls=tuple(_conditional_calls(all_lines, source.form)),
         mpi_renames=tuple(_mpi_renames(live)),
         unread_includes=tuple(included_for_openmp(all_lines)),
         bound_calls=tuple(bound_in(live)),
