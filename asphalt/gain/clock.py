@@ -64,7 +64,7 @@ class Clock:
         self._goes_on: dict[Arg, bool] = {}
         self._depth = 0
         self._exploring = False
-        self._talking: dict[int, tuple[Node, bool]] = {}
+        self._talking = self.transfers.talking
         self._parting: set[AtomicCondition] = set()
 
     def run(self) -> float:

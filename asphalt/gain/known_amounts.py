@@ -57,9 +57,9 @@ def text_around(located: Located, content: bytes) -> bytes | None:
     return b"".join((*lines[: found[0].span.first - 1], b"\0", *lines[found[-1].span.last :]))
 
 
-def _allocations(unit: Unit) -> tuple[Allocation, ...]:
+def _allocations(unit: Unit) -> str:
     found = (leaf.what for node in unit.body for leaf in leaves(node))
-    return tuple(what for what in found if isinstance(what, Allocation))
+    return repr([what for what in found if isinstance(what, Allocation)])
 
 
 def _text(node: Node) -> tuple[str, ...] | None:

@@ -15,7 +15,7 @@ from asphalt.gain.amounts import amount, typical
 from asphalt.gain.blocks import BlockCall, block_call
 from asphalt.gain.lengths import elements
 from asphalt.ir.expr import Component, Expr, Ref
-from asphalt.ir.tree import Leaf
+from asphalt.ir.tree import Leaf, Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,12 @@ class PricedTransfer:
 class Transfers:
     """The calls of units, each looked at once.  ``matched``: the messages of one of the units, with
     what is known for any sizes: what each completion completes is not worked out again.
-    ``copied``: a blocking send that counts as if it left from a copy of its buffer."""
+    ``copied``: a blocking send that counts as if it left from a copy of its buffer.
+    ``talking``: whether messages start or end in statements, by the identity of these."""
 
     matched: Messages | None = None
     copied: Leaf | None = None
+    talking: dict[int, tuple[Node, bool]] = field(default_factory=dict)
     _transfers: dict[int, tuple[Leaf, PricedTransfer | None]] = field(default_factory=dict)
     _blocks: dict[int, tuple[Leaf, BlockCall | None]] = field(default_factory=dict)
 

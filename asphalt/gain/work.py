@@ -44,11 +44,18 @@ class Work:
     known: Known = field(default_factory=Known)
     _times: dict[tuple[int, Given], tuple[Node, Amount]] = field(default_factory=dict)
     _bodies: dict[tuple[int, Given], tuple[Located, Amount]] = field(default_factory=dict)
+    _seconds: dict[int, tuple[Node, float]] = field(default_factory=dict)
     _open: set[int] = field(default_factory=set)
 
     def seconds(self, nodes: tuple[Node, ...], scope: Scope) -> float:
         """How long statements take, without any messages in them."""
-        return self._list(nodes, scope, ()).value
+        if len(nodes) != 1:
+            return self._list(nodes, scope, ()).value
+        (node,) = nodes
+        found = self._seconds.get(id(node))
+        if found is None:
+            found = self._seconds[id(node)] = node, self._list(nodes, scope, ()).value
+        return found[1]
 
     def _list(self, nodes: tuple[Node, ...], scope: Scope, given: Given) -> Amount:
         total = Amount()

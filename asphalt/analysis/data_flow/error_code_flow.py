@@ -90,6 +90,7 @@ class ErrorCodeFlow:
         self.entry = entry
         self.reaching = ReachingDefinitions(scope, effects)
         self._procedures = effects.once(_Procedures)
+        self._stores: dict[int, frozenset[str]] = {}
 
     @property
     def graph(self) -> ControlFlow:
@@ -138,7 +139,7 @@ class ErrorCodeFlow:
                 done = self.reaching.accesses.at(point.number)
                 changed |= own if done.everything else own & set(done.defined)
             else:
-                given |= self._given(point, frozenset())
+                given |= self._stored(point)
         met = (given | changed) & asked or given & passed.keys()
         return bool(met) or any(passed[storage] > 1 for storage in changed)
 
@@ -207,6 +208,8 @@ class ErrorCodeFlow:
         point = self.graph.points[number]
         if point.leaf is None or self._does_nothing(point, before):
             return before
+        if not before and not isinstance(point.what, Call) and not self._stored(point):
+            return before
         accesses = self.reaching.accesses
         done = accesses.at(number)
         if done.everything:
@@ -218,8 +221,20 @@ class ErrorCodeFlow:
         }
         return frozenset(kept | self._given(point, before))
 
-    def _given(self, point: Point, before: Codes) -> set[str]:
+    def _given(self, point: Point, before: Codes) -> frozenset[str]:
         """The storages that a point certainly sets to MPI_SUCCESS."""
+        call = point.what
+        if isinstance(call, Call) and not point.masked and mpi_call(call, self.scope) is None:
+            return frozenset(self._given_by(call, before))
+        return self._stored(point)
+
+    def _stored(self, point: Point) -> frozenset[str]:
+        """The storages that a point sets to MPI_SUCCESS without a procedure of the program."""
+        if point.number not in self._stores:
+            self._stores[point.number] = frozenset(self._stored_by(point))
+        return self._stores[point.number]
+
+    def _stored_by(self, point: Point) -> set[str]:
         match point.what:
             case Assign(target=Ref(args=None) as target, value=value, pointer=False):
                 zero = mpi_constant(value, self.scope) == SUCCESS
@@ -227,11 +242,9 @@ class ErrorCodeFlow:
                 return {self._storage(target)} if zero and self.is_code(target) else set()
             case Call() as call if not point.masked:
                 made = mpi_call(call, self.scope)
-                if made is not None:
-                    error = made.error
-                    own = isinstance(error, Ref) and self.is_code_of(made)
-                    return {self._storage(error)} if isinstance(error, Ref) and own else set()
-                return self._given_by(call, before)
+                error = None if made is None else made.error
+                if made is not None and isinstance(error, Ref) and self.is_code_of(made):
+                    return {self._storage(error)}
         return set()
 
     def _given_by(self, call: Call, before: Codes) -> set[str]:

@@ -135,7 +135,9 @@ class Messages:
 
     def receives(self, node: Node) -> bool:
         """Whether a statement or construct starts a receive or a probe, or is one."""
-        return any(receives(call.procedure) for _, call in self.calls(node))
+        made = ((leaf, self.call(leaf)) for leaf in leaves(node))
+        found = (leaf for leaf, call in made if call is not None and receives(call.procedure))
+        return any(not self.facts.executed.never(leaf) for leaf in found)
 
     def own_calls(self) -> Iterator[tuple[Leaf, MpiCall]]:
         """All MPI calls of the unit, without those of procedures that it contains."""

@@ -261,8 +261,8 @@ def poly(expr: Expr, substitute: Substitution = lambda _: None, depth: int = 16)
 
     def _canonical(part: Expr, left: int) -> Expr:
         match part:
-            case Ref(args=tuple(args)):
-                return replace(part, args=tuple(_argument(a, left) for a in args))
+            case Ref(name=name, spelled=spelled, args=tuple(args)):
+                return Ref(name, spelled, tuple([_argument(a, left) for a in args]))
             case Component(args=tuple(args)):
                 return replace(part, args=tuple(_argument(a, left) for a in args))
         return part

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from math import gcd
 
-from asphalt.analysis.symbolic.polynomials import Poly
+from asphalt.analysis.symbolic.polynomials import Monomial, Poly
 from asphalt.ir.expr import Expr
 
 _ONE = Poly.constant(1)
@@ -98,20 +98,19 @@ class Products:
 
 def split(poly: Poly, bound: Mapping[Expr, str]) -> tuple[dict[Expr, Poly], Poly] | None:
     """The coefficients of the atoms in ``bound``, and the rest; None: it is not linear in them."""
-    coefficients: dict[Expr, Poly] = {}
-    rest = Poly()
+    coefficients: dict[Expr, dict[Monomial, int]] = {}
+    rest: dict[Monomial, int] = {}
     for monomial, number in poly.in_order:
         inside = [atom for atom in monomial if atom in bound]
         if len(inside) > 1:
             return None
-        left = list(monomial)
         if not inside:
-            rest = rest + Poly.of({monomial: number})
+            rest[monomial] = number
             continue
+        left = list(monomial)
         left.remove(inside[0])
-        more = Poly.of({tuple(left): number})
-        coefficients[inside[0]] = coefficients.get(inside[0], Poly()) + more
-    return coefficients, rest
+        coefficients.setdefault(inside[0], {})[tuple(left)] = number
+    return {atom: Poly.of(terms) for atom, terms in coefficients.items()}, Poly.of(rest)
 
 
 def primitive(unit: Poly) -> tuple[int, Poly]:
