@@ -113,6 +113,18 @@ _FAMILIES = ("alltoall", "alltoallv")
 _FUNCTIONS_USED = ("kind", "max", "merge", "min", "mod", "modulo", "storage_size")
 
 
+def _unknown_binding(exchange: Exchange) -> str:
+    """Where the name of the called procedure may come from."""
+    name = exchange.call.procedure.spelled
+    for unit in exchange.located.chain:
+        if unit.kind == "submodule":
+            return (
+                f"asphalt does not look into the parent of the submodule {unit.name}, from which "
+                f"{name} may come; write `use mpi` or `use mpi_f08` in the submodule"
+            )
+    return f"{name} comes from a module or an include file that is not given"
+
+
 def check(exchange: Exchange) -> Answer:
     """Whether the call is a blocking MPI_ALLTOALL or MPI_ALLTOALLV of two whole arrays."""
     call, procedure = exchange.call, exchange.call.procedure
@@ -131,8 +143,7 @@ def check(exchange: Exchange) -> Answer:
         )
         return Refused(OPERATION, message, exchange.span)
     if call.binding == "unknown":
-        message = f"{procedure.spelled} comes from a module or an include file that is not given"
-        return Refused(BINDING, message, exchange.span)
+        return Refused(BINDING, _unknown_binding(exchange), exchange.span)
     undeclared = undeclared_constant(call, exchange.scope) if exchange.wrapper is None else None
     if undeclared is not None:
         return Refused(BINDING, undeclared.why, exchange.span, marks=marked(undeclared.mark))

@@ -219,3 +219,25 @@ def test_a_missing_module_is_reported_with_its_consequences(module: str, tmp_pat
     report = site(tmp_path, text).report
     assert report.verdict == "refused"
     assert report.message.endswith(f"module {module} (line 3) is not among the given files")
+
+
+_CHILD = """\
+submodule (parent) child
+{use}  implicit none
+contains
+  module subroutine go(s, r, n)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: s(n,*), r(n,*)
+    integer :: ierr
+    call MPI_Alltoall(s, n, MPI_REAL8, r, n, MPI_REAL8, MPI_COMM_WORLD, ierr)
+  end subroutine go
+end submodule child
+"""
+
+
+def test_the_parent_of_a_submodule_may_have_the_binding(tmp_path: Path) -> None:
+    """Asphalt does not look into it, and says so; a USE statement in the submodule is seen."""
+    without = site(tmp_path, _CHILD.format(use="")).report
+    assert without.code == "ASP007"
+    assert "the parent of the submodule child" in without.message
+    assert site(tmp_path, _CHILD.format(use="  use mpi\n")).report.code == "ASP101"
