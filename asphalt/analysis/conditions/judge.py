@@ -96,7 +96,11 @@ def _judged(exchange: Exchange, uniformity: Uniformity) -> Plan | Refused:
         if isinstance(result, Plan):
             return result
         failures.append(result)
-    return max(failures, key=lambda failure: failure.passed).refused
+    refused = max(failures, key=lambda failure: failure.passed).refused
+    if refused.code is finality.SUBSCRIPTS:
+        # other subscripts would not help a nest that only copies
+        return one_producer.refused_as_copy(exchange, nest) or refused
+    return refused
 
 
 def _refuse_contradictions(exchange: Exchange) -> None:

@@ -238,16 +238,33 @@ def _with_phases(exchange: Exchange, packing: ProducerPhase) -> tuple[Producer, 
     if not fused:
         if obstacle is not None and obstacle.refused is not None:
             return obstacle.refused
-        message = "the nest only copies into the send buffer"
-        if obstacle is not None:
-            message += f"; the computation cannot be tiled with it: {obstacle.text}"
-        else:
-            message += ", and no nest before it computes what is copied"
-        span = packing.nest.head.span
-        if obstacle is None:
-            return Refused(ONLY_COPY, message, span)
-        return Refused(ONLY_COPY, message, span, obstacle.witness, obstacle.marks)
+        return _refused_copy(packing, obstacle)
     return fused
+
+
+def _refused_copy(packing: ProducerPhase, obstacle: TilingObstacle | None) -> Refused:
+    """The refusal of a nest that only copies, with what keeps the computation apart from it."""
+    message, span = "the nest only copies into the send buffer", packing.nest.head.span
+    if obstacle is None:
+        message += ", and no nest before it computes what is copied"
+        return Refused(ONLY_COPY, message, span)
+    message += f"; the computation cannot be tiled with it: {obstacle.text}"
+    return Refused(ONLY_COPY, message, span, obstacle.witness, obstacle.marks)
+
+
+def refused_as_copy(exchange: Exchange, position: int) -> Refused | None:
+    """The refusal of the nest at a position among the siblings of the call if it only copies, and
+    sets scalars for its subscripts; None: it computes, or nests before it can be tiled with it."""
+    nest = exchange.place.siblings[position]
+    if not isinstance(nest, Do) or not is_copy(nest, exchange.names, beside_scalars=True):
+        return None
+    for loops in tilable_loops(nest):
+        packing = ProducerPhase(position, loops)
+        alone = make_producer(exchange, (packing,), ())
+        fused, obstacle = ((), None) if alone is None else _fuse(exchange, alone)
+        if alone is not None and not fused:
+            return _refused_copy(packing, obstacle)
+    return None
 
 
 @dataclass(frozen=True, slots=True)

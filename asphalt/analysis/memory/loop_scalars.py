@@ -181,11 +181,13 @@ def live_after(
     return False
 
 
-def is_copy(loop: Do, names: NameSemantics) -> bool:
+def is_copy(loop: Do, names: NameSemantics, beside_scalars: bool = False) -> bool:
     """Whether a nest only copies: every assignment is ``array(...) = array(...)``, and it calls
-    nothing."""
+    nothing.  ``beside_scalars``: it may set scalars, too, such as those in its subscripts."""
     actions = [leaf.action for leaf in leaves(loop)]
     assigns = [what for what in actions if isinstance(what, Assign)]
+    if beside_scalars:
+        assigns = [a for a in assigns if not isinstance(a.target, Ref) or a.target.args is not None]
     if not assigns or any(isinstance(what, Call) for what in actions):
         return False
     return all(

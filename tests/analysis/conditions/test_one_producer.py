@@ -224,3 +224,34 @@ def test_a_definition_behind_the_nest_is_the_witness(tmp_path: Path) -> None:
     report = site(tmp_path, program(between="s(1,1,1) = 0\n")).report
     assert report.code == "ASP601"
     assert report.witness == "the definitions in lines 11, 16 and 20 reach the call"
+
+
+_RUNNING = """\
+subroutine pack(s, r, w, first, np, n, nz)
+  use mpi
+  implicit none
+  integer, intent(in) :: np, n, nz, first(np)
+  real(8), intent(inout) :: s(n*nz*np), r(n*nz*np)
+  real(8), intent(in) :: w(n*nz*np)
+  integer :: ierr, p, k, i, at
+  at = 0
+  do p = 1, np
+    do k = 1, nz
+      do i = 1, n
+        s(i + (k - 1)*n + (p - 1)*n*nz) = {value}
+      end do
+    end do
+    at = at + first(p)
+  end do
+  call MPI_Alltoall(s(1), n*nz, MPI_REAL8, r(1), n*nz, MPI_REAL8, MPI_COMM_WORLD, ierr)
+end subroutine pack
+"""
+
+
+def test_a_copy_with_scalars_for_its_subscripts_is_told_as_a_copy(tmp_path: Path) -> None:
+    """Subscripts in another form would not help it; they do what computes."""
+    copies = site(tmp_path, _RUNNING.format(value="w(at + i + (k - 1)*nz)")).report
+    assert copies.code == "ASP105"
+    assert copies.message.endswith("no nest before it computes what is copied")
+    computes = site(tmp_path, _RUNNING.format(value="2*w(at + i + (k - 1)*nz)")).report
+    assert computes.code == "ASP402"
