@@ -17,6 +17,7 @@ from asphalt.analysis.inlining.call_context import CallContext
 from asphalt.analysis.inlining.codes import ARGUMENT, TWICE, RefusedError
 from asphalt.analysis.inlining.replacement import Renamed, Replacement, Standing
 from asphalt.analysis.inlining.uses import ArrayUses
+from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.names.compile_time_errors import may_fail
@@ -200,11 +201,14 @@ class Passed:
 
     def _check_twice(self) -> None:
         roots: dict[str, list[str]] = {}
+        objects: dict[object, list[str]] = {}
         for dummy, actual in self.context.bound.items():
             if isinstance(actual, Ref) and self._is_variable(actual):
                 storage = storage_of(actual.name, self.context.caller)
                 roots.setdefault(storage, []).append(dummy)
-        for dummies in roots.values():
+                own = self._declared_apart(actual.name) if storage == ALIASED else None
+                objects.setdefault(own or storage, []).append(dummy)
+        for dummies in objects.values():
             for one, other in _pairs(dummies):
                 changed = {one, other} & set(self.context.summary.written)
                 if changed and not _apart(
@@ -229,6 +233,16 @@ class Passed:
                         name = names_of(self.context.bound[dummy])
                         message = f"{name} is passed as {dummy}, and the procedure also names it"
                         raise RefusedError(TWICE, message)
+
+    def _declared_apart(self, name: str) -> object:
+        """What tells a variable that pointers may reach from all other variables; None: it may be
+        one with another."""
+        symbol = self.context.caller.lookup(name)
+        if symbol is None or symbol.equivalenced or "pointer" in symbol.attrs:
+            return None
+        if name in self.context.caller.shadowed or "cray_pointer" in symbol.attrs:
+            return None
+        return symbol.identity if symbol.origin in (Origin.LOCAL, Origin.MODULE) else None
 
     def _is_own(self, actual: Expr) -> bool:
         symbol = self.context.caller.lookup(actual.name) if isinstance(actual, Ref) else None

@@ -6,17 +6,21 @@ it, and the arguments of the call exclude all of them but one by number, type, k
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from asphalt.analysis.names.derived_types import type_definition
+from asphalt.analysis.names.expression_ranks import rank_of, result_of
 from asphalt.analysis.names.intrinsics import is_intrinsic
 from asphalt.analysis.names.references import bind
 from asphalt.analysis.names.resolve import gives, procedure_named, specific_named
-from asphalt.analysis.names.scopes import Scope, Scopes, Symbol, element_bytes
-from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Ref, Section
+from asphalt.analysis.names.scopes import Scope, Scopes, Symbol
+from asphalt.analysis.names.type_equality import TypeKey, expression_key, symbol_key
+from asphalt.ir.expr import Expr, Lit, Ref
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call, Decl, UnitHead
-from asphalt.ir.tree import Block, Leaf, Unit
+from asphalt.ir.tree import Block, Leaf, Unit, leaves
 
 _WITH_KINDS = frozenset({"integer", "real", "complex", "logical"})
 _DEPTH = 8  # modules that give a name on to each other
@@ -44,9 +48,15 @@ def named(call: Call, scope: Scope) -> Located | None:
     symbol = None if name is None else scope.lookup(name)
     if name is None or symbol is None or "generic" not in symbol.attrs:
         return procedure_named(call.procedure, scope)
-    if is_intrinsic(symbol.name):
+    return specific_of(call, symbol.name, scope)
+
+
+def specific_of(call: Call, generic: str, scope: Scope) -> Located | None:
+    """The specific procedure of a reference by a generic name; None: more than one may be meant,
+    or some are not in the tree."""
+    if is_intrinsic(generic):
         return None
-    candidates = all_specifics(name, scope) or ()
+    candidates = all_specifics(generic, scope) or ()
     possible = [one for one in candidates if could_be(call, scope.scopes.of(one), scope)]
     return possible[0] if len(possible) == 1 else None
 
@@ -170,41 +180,63 @@ def could_be(call: Call, inner: Scope, outer: Scope) -> bool:
 
 
 def _differs(actual: Expr, dummy: str, inner: Scope, outer: Scope) -> bool:
-    """Whether an argument certainly has another type, kind or rank than the dummy."""
-    if isinstance(actual, Lit) and actual.kind in ("integer", "real", "logical", "character"):
-        symbol = inner.lookup(dummy)
-        if symbol is None or symbol.type is None or _takes_any(symbol):
-            return False
-        base = _DOUBLE.get(symbol.type.base, symbol.type.base)
-        elemental = _is_elemental(inner)
-        return base not in (actual.kind, "class") or (bool(symbol.dims) and not elemental)
-    if not isinstance(actual, Ref):
+    """Whether an argument certainly has another type, kind or rank than the dummy.
+
+    The ranks agree where a generic name refers to a procedure that is not elemental (F2018
+    15.5.2.4).
+    """
+    taken = inner.lookup(dummy)
+    if taken is None or taken.type is None or _takes_any(taken):
         return False
-    given, taken = outer.lookup(actual.name), inner.lookup(dummy)
-    if given is None or taken is None or given.type is None or taken.type is None:
-        return False
-    if _takes_any(taken):
-        return False
-    if actual.args is not None and given.dims is None:
-        return False  # a function's result, or a part of a string
-    bases = {
-        _DOUBLE.get(symbol.type.base, symbol.type.base) for symbol in (given, taken) if symbol.type
-    }
-    if len(bases) > 1:
-        return "class" not in bases
-    sizes = {element_bytes(given, outer), element_bytes(taken, inner)}
-    if bases <= _WITH_KINDS and None not in sizes and len(sizes) > 1:
+    if _has_another_type(actual, taken, inner, outer):
         return True
-    if actual.args is not None and any(
-        isinstance(arg, Section | Keyword | AltReturn | Ref) for arg in actual.args
-    ):
-        return False  # a section, maybe by an array of subscripts
-    if taken.dims is not None and any(dim.kind == "assumed_rank" for dim in taken.dims):
+    rank = None if _is_elemental(inner) else rank_of(actual, outer)
+    return rank is not None and rank != len(taken.dims or ())
+
+
+def _has_another_type(actual: Expr, taken: Symbol, inner: Scope, outer: Scope) -> bool:
+    given, own = _type_given(actual, outer), symbol_key(taken, inner)
+    base = _DOUBLE.get(taken.type.base, taken.type.base) if taken.type is not None else None
+    if given is None:
+        known = _base_given(actual, outer)
+        return known is not None and known != base and "class" not in (known, base)
+    if given[0] != base:
+        return base != "class" or given[0] != "type"
+    if base not in _WITH_KINDS and (base != "type" or _may_be_defined_twice(taken, inner)):
         return False
-    if _is_elemental(inner):
-        return False
-    rank = len(given.dims or ()) if actual.args is None else 0
-    return rank != len(taken.dims or ())
+    return own is not None and given != own
+
+
+def _may_be_defined_twice(taken: Symbol, scope: Scope) -> bool:
+    """Whether another definition may be of the same derived type (F2018 7.5.2.4)."""
+    home = taken.home if isinstance(taken.home, Scope) else scope
+    name = taken.type.name if taken.type is not None else None
+    found = type_definition(name.lower(), home) if name is not None else None
+    if found is None:
+        return True
+    lines = [leaf.body or "" for leaf in leaves(found[0])]
+    return any(re.match(r"sequence\b|type\b.*\bbind\b", line.strip().lower()) for line in lines)
+
+
+def _type_given(actual: Expr, scope: Scope) -> TypeKey | None:
+    """The type of an argument; None: not known."""
+    if isinstance(actual, Ref) and actual.args is not None:
+        found = result_of(actual, scope)
+        if found is not None:
+            return symbol_key(*found)
+    return expression_key(actual, scope)
+
+
+def _base_given(actual: Expr, scope: Scope) -> str | None:
+    """The type of a literal or of a variable, of whatever kind; None: not known."""
+    if isinstance(actual, Lit):
+        return actual.kind if actual.kind in (*_WITH_KINDS, "character") else None
+    symbol = scope.lookup(actual.name) if isinstance(actual, Ref) else None
+    if symbol is None or symbol.type is None or not isinstance(actual, Ref):
+        return None
+    if actual.args is not None and symbol.dims is None:
+        return None  # a function's result, or a part of a string
+    return _DOUBLE.get(symbol.type.base, symbol.type.base)
 
 
 def _takes_any(dummy: Symbol) -> bool:

@@ -25,7 +25,10 @@ _INTEGERS = words(
     """
 )
 _LIKE_ARGUMENTS = frozenset({"abs", "dim", "max", "min", "mod", "modulo", "sign"})
+_OF_ITS_ARGUMENT = frozenset({"cos", "exp", "log", "sin", "sqrt", "tan"})
 _TO_INTEGER = frozenset({"ceiling", "floor", "int", "nint"})
+_REAL_KIND = Ref("kind", "kind", (Lit("real", "0.0"),))
+_DOUBLE_KIND = Ref("kind", "kind", (Lit("real", "0d0"),))
 _DEFAULT_KIND = Ref("kind", "kind", (Lit("integer", "0"),))
 _NUMERIC = ("integer", "real", "complex")
 
@@ -80,29 +83,58 @@ def expression_key(expr: Arg, scope: Scope) -> TypeKey | None:
             if symbol is None or declared is None:
                 return None
             last = declared[-1]
-            if (last.dims is None) != (args is None) or last.entity.length is not None:
-                return None
+            if (last.dims is None and args is not None) or last.entity.length is not None:
+                return None  # a function, or a part of a string
             return symbol_key(replace(symbol, type=last.decl.type, home=last.home), scope)
         case Op(op="()" | "+" | "-" | ".not.", operands=(inner,)):
             return expression_key(inner, scope)
-        case Op(op="+" | "-" | "*" | "/", operands=operands):
-            keys = {expression_key(o, scope) for o in operands}
-            (key, *others) = keys
-            return key if not others and key is not None and key[0] in _NUMERIC else None
+        case Op(op="+" | "-" | "*" | "/" | "**", operands=operands):
+            return _converted([expression_key(o, scope) for o in operands])
     return None
 
 
+def _converted(keys: list[TypeKey | None]) -> TypeKey | None:
+    """The type of a numeric operation (F2018 10.1.9.3): that of the operand of higher rank in
+    complex, real, integer, with the greater precision of those that are not integers."""
+    if not all(key is not None and key[0] in _NUMERIC for key in keys):
+        return None
+    found = {key for key in keys if key is not None}
+    bases = {key[0] for key in found}
+    if bases == {"integer"} or len(found) == 1:
+        return found.pop() if len(found) == 1 else None
+    base = "complex" if "complex" in bases else "real"
+    sizes = [int(str(key[1])) // (2 if key[0] == "complex" else 1) for key in found
+             if key[0] != "integer"]  # fmt: skip
+    return (base, max(sizes) * (2 if base == "complex" else 1), 1)
+
+
 def _intrinsic_key(reference: Ref, scope: Scope) -> TypeKey | None:
-    """The type of a reference to an intrinsic function on scalars, as far as it is that of its
-    arguments, or the default one (F2018 16.9)."""
+    """The type of a reference to an intrinsic function, as far as it is that of its arguments, the
+    default one, or of the kind that it asks for (F2018 16.9)."""
     args = reference.args or ()
-    if not args or any(isinstance(arg, Section | Keyword | AltReturn) for arg in args):
+    asked = [a.value for a in args if isinstance(a, Keyword) and a.name == "kind"]
+    plain = [a for a in args if not (isinstance(a, Keyword) and a.name == "kind")]
+    if reference.name in ("real", "int") and len(plain) == 2 and not asked:
+        asked = [a for a in plain[1:] if not isinstance(a, Section | Keyword | AltReturn)]
+        plain = plain[:1]
+    if not plain or any(isinstance(arg, Section | Keyword | AltReturn) for arg in plain):
         return None
-    keys = {expression_key(arg, scope) for arg in args}
-    (key, *others) = keys
-    if key is None or others or key[0] not in _NUMERIC:
+    keys = [expression_key(arg, scope) for arg in plain]
+    key = keys[0]
+    if key is None or key[0] not in _NUMERIC or any(other != key for other in keys):
         return None
+    if asked:
+        size = constant(asked[0], scope)
+        known = reference.name in ("real", "int") and size in (1, 2, 4, 8)
+        return ("integer" if reference.name == "int" else "real", size, 1) if known else None
+    real = key[0] != "complex"
+    if reference.name == "dble":
+        return ("real", constant(_DOUBLE_KIND, scope), 1)
+    if reference.name == "real" and real:
+        return ("real", constant(_REAL_KIND, scope), 1)
     if reference.name in _LIKE_ARGUMENTS:
-        return key if key[0] != "complex" else None
-    integer = reference.name in _TO_INTEGER and len(args) == 1 and key[0] != "complex"
+        return key if real else None
+    if reference.name in _OF_ITS_ARGUMENT and len(plain) == 1:
+        return key if key[0] != "integer" else None
+    integer = reference.name in _TO_INTEGER and len(plain) == 1 and real
     return ("integer", constant(_DEFAULT_KIND, scope), 1) if integer else None

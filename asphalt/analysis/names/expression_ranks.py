@@ -1,0 +1,107 @@
+"""The rank of an expression, as far as declarations tell it (F2018 10.1.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from asphalt.analysis.names.derived_types import ComponentDeclaration
+from asphalt.analysis.names.designators import declarations_on_the_way, way_to
+from asphalt.analysis.names.resolve import procedure_named
+from asphalt.analysis.names.scopes import Origin, Scope, Symbol
+from asphalt.ir.expr import Arg, Component, Keyword, Lit, Op, Ref, Section
+from asphalt.ir.stmt import UnitHead
+
+_ELEMENTAL = frozenset(
+    {"abs", "aimag", "ceiling", "cmplx", "cos", "dble", "dim", "exp", "floor", "int", "log", "max",
+     "min", "mod", "modulo", "nint", "real", "sign", "sin", "sqrt", "tan"}
+)  # fmt: skip
+_INTRINSIC = ("()", "+", "-", "*", "/", "**", "//", "==", "/=", "<", "<=", ">", ">=")
+_LOGICAL = (".and.", ".or.", ".not.", ".eqv.", ".neqv.")
+
+
+def rank_of(expr: Arg, scope: Scope) -> int | None:
+    """The rank of an expression; None: not known.
+
+    An operation of scalars and arrays has the rank of the arrays; operators may be defined for
+    operands of derived types, and for arrays of different ranks.
+    """
+    match expr:
+        case Lit():
+            return 0
+        case Keyword(value=value):
+            return rank_of(value, scope)
+        case Section():
+            return 1
+        case Op(op=op, operands=operands) if op in _INTRINSIC or op in _LOGICAL:
+            return _common(rank_of(operand, scope) for operand in operands)
+        case Ref(args=None):
+            return _rank_of_name(expr, scope)
+        case Ref():
+            return _rank_of_part(expr, scope)
+        case Component():
+            root, way = way_to(expr)
+            declared = declarations_on_the_way(expr, scope)
+            if declared is None:
+                return None
+            parts = map(_rank_of_component, declared, way, (scope for _ in way))
+            return _common((rank_of(root, scope), *parts))
+    return None
+
+
+def result_of(reference: Ref, scope: Scope) -> tuple[Symbol, Scope] | None:
+    """The result variable of a function of the tree, with its scope; None: it is none."""
+    located = procedure_named(Ref(reference.name, reference.spelled), scope)
+    head = None if located is None else located.unit.head
+    if located is None or head is None or not isinstance(head.what, UnitHead):
+        return None
+    inner = scope.scopes.of(located)
+    symbol = inner.lookup(head.what.result or located.unit.name)
+    return None if symbol is None or "elemental" in head.what.prefix else (symbol, inner)
+
+
+def _rank_of_name(ref: Ref, scope: Scope) -> int | None:
+    symbol = scope.lookup(ref.name)
+    if symbol is None or symbol.attrs & {"procedure", "external"} or ref.name in scope.shadowed:
+        return None
+    if not (symbol.origin.is_variable or symbol.origin in (Origin.PARAMETER, Origin.MPI)):
+        return None
+    return _declared(symbol)
+
+
+def _declared(symbol: Symbol) -> int | None:
+    dims = symbol.dims or ()
+    return None if any(dim.kind == "assumed_rank" for dim in dims) else len(dims)
+
+
+def _rank_of_part(ref: Ref, scope: Scope) -> int | None:
+    """Of an element, a section, or the result of a function."""
+    symbol = scope.lookup(ref.name)
+    args = ref.args or ()
+    if symbol is None or ref.name in scope.shadowed:
+        return None
+    if symbol.dims is not None:
+        return _sum(rank_of(arg, scope) for arg in args)
+    if symbol.origin is Origin.INTRINSIC:
+        return _common(rank_of(a, scope) for a in args) if ref.name in _ELEMENTAL else None
+    found = result_of(ref, scope)
+    return None if found is None else _declared(found[0])
+
+
+def _rank_of_component(one: ComponentDeclaration, part: Component, scope: Scope) -> int | None:
+    if part.args is None:
+        return len(one.dims or ())
+    return None if one.dims is None else _sum(rank_of(arg, scope) for arg in part.args)
+
+
+def _sum(ranks: Iterable[int | None]) -> int | None:
+    found = list(ranks)
+    return None if None in found else sum(rank for rank in found if rank is not None)
+
+
+def _common(ranks: Iterable[int | None]) -> int | None:
+    """The rank of what is combined of scalars and arrays of one rank."""
+    found = set(ranks)
+    if None in found:
+        return None
+    arrays = [rank for rank in found if rank]
+    return None if len(arrays) > 1 else (arrays[0] if arrays else 0)
