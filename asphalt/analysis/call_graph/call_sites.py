@@ -208,10 +208,30 @@ class CallSites:
             self._uncalled[context.key] = self._is_uncalled(context)
         return self._uncalled[context.key]
 
+    def is_never_executed(
+        self, context: CallingContext, among: frozenset[UnitKey] = frozenset()
+    ) -> bool:
+        """Whether nothing calls a procedure but procedures that are never executed, or it itself
+        (``among``: those on the way there)."""
+        callers = self.callers(context)
+        if isinstance(callers, str):
+            return self.is_never_called(context)
+        return self._is_seen_whole(context) and all(
+            site.context.key in among | {context.key}
+            or self.is_never_executed(site.context, among | {context.key})
+            for site in callers
+        )
+
     def _is_uncalled(self, context: CallingContext) -> bool:
+        name = context.scope.unit.name
+        return self.callers(context) == _UNCALLED.format(name) and self._is_seen_whole(context)
+
+    def _is_seen_whole(self, context: CallingContext) -> bool:
+        """Whether the tree has one main program, and nothing but the calls that are seen can refer
+        to a procedure."""
         program, unit = self.scopes.program, context.scope.unit
         name, chain = unit.name, context.scope.located.chain
-        if self.callers(context) != _UNCALLED.format(name) or len(program.main_programs()) != 1:
+        if len(program.main_programs()) != 1:
             return False
         if program.foreign_files_with(name) or len(program.defined_in("external", name)) > 1:
             return False

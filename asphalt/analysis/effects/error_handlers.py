@@ -15,6 +15,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.effects.whole_program import why_not_closed_but_for_libraries
 from asphalt.analysis.mpi.call import mpi_call, mpi_constant
@@ -94,7 +95,7 @@ def _named_doubt(effects: Effects) -> Doubt | None:
                     continue
                 if place.chain[0].name not in RUNTIME_MODULES:
                     line = _line_with(name, place, effects.scopes.of(place))
-                    if line is not None:
+                    if line is not None and not _is_never_executed(place, effects):
                         does = f":{line} calls" if line else " names"
                         why = f"{place.path}{does} {procedure.spelled}"
                         return Doubt(why, lifted=False)
@@ -105,6 +106,17 @@ def _named_doubt(effects: Effects) -> Doubt | None:
     if binding is not None:
         return Doubt(f"{binding} defines what is called without its name", lifted=True)
     return None
+
+
+def _is_never_executed(place: Located, effects: Effects) -> bool:
+    if place.is_unread or place.unit.kind not in ("subroutine", "function"):
+        return False
+    sites = effects.once(_call_sites)
+    return sites.is_never_executed(sites.of(place))
+
+
+def _call_sites(effects: Effects) -> CallSites:
+    return CallSites(effects.scopes, effects.assumed)
 
 
 def _line_with(name: str, located: Located, scope: Scope) -> int | None:

@@ -129,7 +129,27 @@ def _given(body: str, two: str = "if (ierr /= 0) return") -> dict[str, str]:
     return {"two": two, "before": "  call give(n, comm, ierr)", "more": give}
 
 
+_QUIET = """\
+module quiet_m
+contains
+  subroutine quiet(c)
+    use mpi
+    integer, intent(in) :: c
+    integer :: e
+    call MPI_Comm_set_errhandler(c, MPI_ERRORS_RETURN, e)
+    call quieter(c)
+  end subroutine quiet
+  recursive subroutine quieter(c)
+    use mpi
+    integer, intent(in) :: c
+    integer :: e
+    if (c > 0) call quieter(c - 1)
+    call MPI_Comm_set_errhandler(c, MPI_ERRORS_RETURN, e)
+  end subroutine quieter
+end module quiet_m
+"""
 FREE = {
+    "what nothing calls lets errors return": {"more": _QUIET},
     "a parallel loop behind": {
         "two": "if (ierr /= 0) return", "before": _BEFORE, "behind": _THREADED,
     },
@@ -208,6 +228,26 @@ def test_they_change_places(name: str, tmp_path: Path) -> None:
 
 _HANDLER = "call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierr)"
 NOT_FATAL = {
+    "what something calls lets errors return": {
+        "more": _QUIET + "subroutine loud(c)\n  use quiet_m\n  call quieter(c)\nend subroutine\n",
+        "main": "call loud(ierr)",
+        "outside": "  external :: loud",
+    },
+    "what is passed on lets errors return": {
+        "more": _QUIET + "subroutine loud\n  use quiet_m\n  external :: apply\n"
+        "  call apply(quiet)\nend subroutine\n",
+    },
+    "what a type is bound to lets errors return": {
+        "more": _QUIET.replace(
+            "contains\n",
+            "type t\n  integer :: n\ncontains\n  procedure, nopass :: quieter\n"
+            "end type t\ncontains\n",
+            1,
+        ),
+    },
+    "what C may call lets errors return": {
+        "more": _QUIET.replace("quieter(c)\n    use", "quieter(c) bind(c)\n    use"),
+    },
     "errors return": {"main": _HANDLER},
     "errors return, as a tool is not told": {"main": _HANDLER.replace("MPI_Comm", "PMPI_Comm")},
     "errors return, by an old name": {
