@@ -39,6 +39,7 @@ from asphalt.driver.blocking_reports import kept_blocking, kept_stores, kept_who
 from asphalt.driver.configurations import confined_changes
 from asphalt.driver.findings import findings
 from asphalt.driver.given_lines import refuse_ambiguous
+from asphalt.driver.included_parts import Places, divided
 from asphalt.driver.included_sites import included_operations
 from asphalt.driver.overlap import DEFAULT_DEPTH as DEFAULT_DEPTH
 from asphalt.driver.overlap import DEFAULT_TILE as DEFAULT_TILE
@@ -50,6 +51,7 @@ from asphalt.driver.program_starts import own_operations
 from asphalt.driver.sites import Site, SiteJudge
 from asphalt.driver.transfers import nonblocking_operations, transfer_operations, transfers
 from asphalt.frontend.lexical.raw_text import called_names
+from asphalt.frontend.source_tree.scan import is_source
 from asphalt.frontend.source_tree.tree import Tree, load_tree
 from asphalt.ir.stmt import Opaque, Use
 from asphalt.ir.tree import Leaf, leaves
@@ -67,8 +69,10 @@ class Project:
         self.roots = tuple(Path(path) for path in paths)
         self._tree: Tree = load_tree(self.roots, self.settings)
         self._for_exchanges: tuple[Directive, ...] = ()
-        analyses = Analyses(self._tree, pure=of_kind(PURE, self.settings.assume))
-        self._analyses = analyses.under(self.settings.assume)
+        self.places = Places(self._tree.inclusions)
+        self._accepted = self.places.assumed(self.settings.assume, self._tree)
+        analyses = Analyses(self._tree, pure=of_kind(PURE, self._accepted))
+        self._analyses = analyses.under(self._accepted)
 
     @property
     def tree(self) -> Tree:
@@ -80,20 +84,33 @@ class Project:
         """The problems of the input, and what has failed so far."""
         found = (*self._tree.problems, *self._tree.notes)
         read = (ProblemReport(p.file, p.line, p.message, p.note) for p in found)
-        return (*read, *self.internal_errors)
+        return (*map(self.places.problem, read), *self.internal_errors)
 
     @property
     def internal_errors(self) -> tuple[ProblemReport, ...]:
         """The units in which asphalt itself has failed so far; they are left as they were."""
-        return self._analyses.errors.reports
+        return tuple(map(self.places.problem, self._analyses.errors.reports))
 
     @property
     def files(self) -> tuple[Path, ...]:
         """All Fortran files, sorted."""
-        return tuple(Path(entry.path) for entry in self._tree.files)
+        own = [Path(entry.path) for entry in self._tree.files]
+        parts = [Path(path) for path in self._tree.inclusions.texts]
+        return tuple(sorted((*own, *(path for path in parts if is_source(path)))))
+
+    @property
+    def parts(self) -> Mapping[Path, Path]:
+        """The files that are compiled, and changed, as a part of another one, with this."""
+        compositions = self._tree.inclusions.compositions
+        return {
+            Path(part.path): Path(path) for path, one in compositions.items() for part in one.parts
+        }
 
     def content(self, file: str) -> bytes | None:
         """The bytes of a file as they were read; None for a file that is not of the project."""
+        given = self._tree.inclusions.compositions.get(self.places.file(file))
+        if given is not None:
+            return given.texts[file]
         try:
             return self._tree.content(file)
         except KeyError:
@@ -101,19 +118,20 @@ class Project:
 
     def units_at(self, file: Path, line: int) -> frozenset[tuple[str, str]]:
         """File and name of the units of a file that have a statement in a line or around it."""
-        paths = [path for path in map(str, self.files) if Path(path).samefile(file)]
+        given = {*map(str, self.files), *self._tree.inclusions.texts}
+        paths = [path for path in sorted(given) if Path(path).samefile(file)]
         return frozenset(
             (path, located.unit.name)
-            for path in paths
+            for path, number in (self.places.composed(path, line) for path in paths)
             for located in self._tree.units_of(path)
-            if next(leaves(located.unit)).line <= line <= _last_line(located.unit.end)
+            if next(leaves(located.unit)).line <= number <= _last_line(located.unit.end)
         )
 
     def missing_modules(self, file: str) -> tuple[str, ...]:
         """The modules that a file uses and that neither project nor compiler has, sorted."""
         return tuple(
             name
-            for name in self._tree.missing_modules(file)
+            for name in self._tree.missing_modules(self.places.file(file))
             if name not in MPI_MODULES and not is_intrinsic_module(name)
         )
 
@@ -122,7 +140,7 @@ class Project:
         return tuple(
             sorted(
                 {
-                    (located.path, leaf.span.first)
+                    self.places.place(located.path, leaf.span.first)
                     for located in self._tree.mentions(module)
                     for unit in located.chain
                     for node in unit.spec
@@ -145,6 +163,12 @@ class Project:
 
     def sites(self) -> tuple[Site, ...]:
         """All exchange sites, in the order of files and lines."""
+        found = (replace(site, report=self.places.site(site.report)) for site in self._sites)
+        return tuple(sorted(found, key=lambda site: (site.report.file, site.report.line)))
+
+    def composed_sites(self) -> tuple[Site, ...]:
+        """All exchange sites, whose reports name places in composed text, as those of all methods
+        below do (see ``places``)."""
         return self._sites
 
     def transfers(self) -> tuple[SiteReport, ...]:
@@ -153,7 +177,8 @@ class Project:
         effects, _ = self._analyses.of()
         found = transfers(self._tree, effects, self._analyses.errors)
         self._analyses.keep()
-        return found
+        included = included_operations(self._tree, transfer_operations())
+        return self.places.sites((*found, *included))
 
     @property
     def has_messages(self) -> bool:
@@ -175,13 +200,13 @@ class Project:
         passes = tuple(name for name in own.passes if name in TRANSFERS)
         found = self.findings if passes else ()
         faulty = {(one.file, one.unit): one.line for one in found}
-        return Options(passes, own.assume, own.clone_limit, faulty)
+        return Options(passes, self._accepted, own.clone_limit, faulty)
 
     def kept_blocking(self) -> tuple[SiteReport, ...]:
         """The blocking operations that ``nonblocking`` is asked for and cannot change."""
         if Pass.NONBLOCKING not in self.settings.passes:
             return ()
-        kept = kept_blocking(self._analyses, self.settings.assume)
+        kept = kept_blocking(self._analyses, self._accepted)
         others = nonblocking_operations() - all_to_all_operations()
         return (*kept, *included_operations(self._tree, others))
 
@@ -207,7 +232,8 @@ class Project:
     def among_readings(self, sites: Iterable[SiteReport]) -> tuple[SiteReport, ...]:
         """The refused ones of some operations around which a clock is read, where the assumption
         ``timers`` is not accepted."""
-        return among_readings(self._analyses, sites, self._options)
+        composed = (replace(site, file=self.places.file(site.file)) for site in sites)
+        return among_readings(self._analyses, composed, self._options)
 
     def kept_stores(self) -> tuple[SiteReport, ...]:
         """The stores in front of receives that ``stores`` is asked for and cannot drop."""
@@ -227,12 +253,12 @@ class Project:
         their messages from being cut into segments."""
         if not self._options.asks_for(Pass.NONBLOCKING, Pass.PIPELINING):
             return tuple(sites)
-        return kept_whole(self._analyses, sites, self.settings.assume)
+        return kept_whole(self._analyses, sites, self._accepted)
 
     def own_operations(self, outcome: Outcome) -> tuple[SiteReport, ...]:
         """The operations that the program starts itself and that overlap with no more work in an
         outcome; (): the settings ask neither to move work nor to cut messages."""
-        sites = (*(site for change in outcome.changes for site in change.sites), *outcome.own)
+        sites = (*(site for change in outcome.composed for site in change.sites), *outcome.own)
         reported = {(site.file, site.line) for site in sites}
         return (*outcome.own, *own_operations(self._analyses, reported, self._options))
 
@@ -242,7 +268,7 @@ class Project:
         modules that are defined more than once, statements that are not understood: notes."""
         used = {
             (directive.file, directive.line)
-            for site in self.sites()
+            for site in self._sites
             for directive in site_directives(site.exchange, site.start).near
         }
         message = (
@@ -254,7 +280,8 @@ class Project:
             for directive in self._for_exchanges
             if (directive.file, directive.line) not in used
         )
-        return (*directives, *_ambiguities(self.sites()), *self._not_understood())
+        found = (*directives, *_ambiguities(self._sites), *self._not_understood())
+        return tuple(map(self.places.problem, found))
 
     def _not_understood(self) -> Iterator[ProblemReport]:
         """A note for each statement that names an exchange and could not be interpreted."""
@@ -271,12 +298,14 @@ class Project:
     @cached_property
     def _sites(self) -> tuple[Site, ...]:
         self._check_input()
-        return SiteJudge(self._tree, self._analyses, self.settings).sites()
+        return SiteJudge(
+            self._tree, self._analyses, replace(self.settings, assume=self._accepted)
+        ).sites()
 
     def _check_input(self) -> None:
         """Raise InputError for directives and headers that make no sense, and UsageError for
         assumptions about a line of several procedures."""
-        refuse_ambiguous(self.settings.assume, self._tree)
+        refuse_ambiguous(self._accepted, self._tree)
         for entry in self._tree.files:
             if SENTINEL.encode() in self._tree.content(entry.path).lower():
                 units = self._tree.units_of(entry.path)
@@ -321,19 +350,34 @@ class Project:
         are optimised, with the number of those done and of all.  ``units``: file and name of the
         units whose transfers are optimised, with their callers; None: all.
         """
-        refuse_ambiguous(self.settings.assume, self._tree)
+        refuse_ambiguous(self._accepted, self._tree)
         passes = self.settings.passes
         asked = AskedFor(tile, depth, self.settings, trial)
         changes: tuple[Change, ...] = ()
         if Pass.PREPUSH in passes:
-            changes = prepushed(self._tree, self.sites(), asked, in_place)
+            changes = prepushed(self._tree, self._sites, asked, in_place)
         values = TileValues(asked.given("tile", tile), asked.given("depth", depth))
         request = OverlapRequest(self._options, values, judges, units)
         if watch is not None:
             request = replace(request, watch=watch)
         found = optimised(self._analyses, changes, request)
         kept, notes = confined_changes(self._tree, self._analyses.configurations, found.changes)
-        return replace(found, changes=kept, notes=(*found.notes, *notes))
+        changes, others = divided(self._tree.inclusions, kept)
+        written = {self.places.file(str(change.path)) for change in changes}
+        reasons = {note.file: note.message for note in (*notes, *others)}
+        unwritten = {
+            (site.file, site.line, site.operation): reasons[str(change.path)]
+            for change in found.changes
+            for site in change.sites
+            if str(change.path) in reasons
+        }
+        return replace(
+            found,
+            changes=tuple(map(self.places.change, changes)),
+            notes=tuple(map(self.places.problem, (*found.notes, *notes, *others))),
+            composed=tuple(change for change in kept if str(change.path) in written),
+            unwritten=unwritten,
+        )
 
 
 def _last_line(leaf: Leaf) -> int:

@@ -106,7 +106,7 @@ def apply(
     sites = tuple(map(not_transformed, reports_after(project, outcome)))
     include_dirs = project.settings.include_dirs
     if output is None:
-        written = write_in_place(paths, changes, force=force)
+        written = write_in_place(paths, changes, force=force, parts=project.parts)
     else:
         written = write_tree(
             paths, changes, output, root=root, force=force, include_dirs=include_dirs
@@ -120,17 +120,18 @@ def apply(
         text = report_of(project, sites, changed, outcome.notes)
         write_atomically(report, text.encode(), 0o644)
     print_report(common, project, sites, changed, outcome.notes)
-    _note_dropped_steps(not_kept(outcome.procedures))
+    procedures = tuple(map(project.places.procedure, outcome.procedures))
+    _note_dropped_steps(not_kept(procedures))
     if common.format == "text":
         _note_readings(project, sites)
     if not changes and common.format == "text":
         advised = not sites and project.has_messages
-        why = why_unchanged(outcome.procedures, project.settings.passes, advised=advised)
+        why = why_unchanged(procedures, project.settings.passes, advised=advised)
         if why is not None:
             note(why)
     _note_written_files(written, len(changes), output)
     if makefile is None:
-        for line in needs_of_a_build(written):
+        for line in needs_of_a_build(written, project.parts):
             note(f"to build: {line}")
     return 0
 

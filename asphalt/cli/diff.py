@@ -72,19 +72,20 @@ def diff(
         warn_of(project.remarks)
         for text in _diffs(changes):
             _print_diff(text)
-        for line in procedure_lines(outcome.procedures):
+        procedures = tuple(map(project.places.procedure, outcome.procedures))
+        for line in procedure_lines(procedures):
             note(line)
         warn_of(outcome.notes)
         if changes:
             note(f"apply would also write {RUNTIME}, the runtime of new code")
         else:
             note("apply would change nothing")
-            why = why_unchanged(outcome.procedures, project.settings.passes)
+            why = why_unchanged(procedures, project.settings.passes)
             if why is not None:
                 note(why)
     else:
         changed = {str(change.path) for change in changes}
-        sites = (*reports_of(project), *project.findings)
+        sites = (*reports_of(project), *project.places.sites(project.findings))
         print_report(common, project, sites, changed, outcome.notes)
     return int(check and bool(changes))
 

@@ -119,8 +119,13 @@ def read_project(paths: Sequence[Path], settings: Settings) -> Project:
 
 def reports_of(project: Project) -> tuple[SiteReport, ...]:
     """The reports of all sites, in the order of files and lines."""
+    return project.places.sites(_reports_of(project))
+
+
+def _reports_of(project: Project) -> tuple[SiteReport, ...]:
+    """The reports of all sites, with places in composed text."""
     with Console(stderr=True).status("analysing the exchanges"):
-        reports = [site.report for site in project.sites()]
+        reports = [site.report for site in project.composed_sites()]
         reports += project.included_exchanges()
     warn_of(project.remarks)
     return tuple(sorted(reports, key=lambda report: (report.file, report.line)))
@@ -136,11 +141,17 @@ def reports_after(
     file and name; transfers of others are left out.  A call that was transformed only where its
     procedure was inlined counts as transformed.
     """
-    changes = outcome.changes
+    return project.places.sites(_reports_after(project, outcome, promise, units))
+
+
+def _reports_after(
+    project: Project, outcome: Outcome, promise: bool, units: Units
+) -> tuple[SiteReport, ...]:
+    changes = outcome.composed
     changed = [site for change in changes for site in change.sites]
     applied = {_key(site): site for site in project.kept_whole(changed)}
     done = {(site.file, site.line, site.operation) for site in applied.values()}
-    sites = [applied.pop(_key(site), site) for site in reports_of(project)]
+    sites = [applied.pop(_key(site), outcome.told(site)) for site in _reports_of(project)]
     found = list(project.findings)
     findings = {(site.file, site.line) for site in found}
     own = project.own_operations(outcome)
@@ -150,7 +161,7 @@ def reports_after(
     if promise:
         blocking = project.with_assumed_outcomes(blocking)
         idle = project.with_fatal_outcomes(project.with_readings_passed(idle))
-    unchanged = (*blocking, *idle, *project.kept_stores())
+    unchanged = (*blocking, *map(outcome.told, idle), *project.kept_stores())
     found += [
         site
         for site in unchanged
@@ -177,7 +188,8 @@ def reports_before(project: Project, units: Units = None) -> tuple[SiteReport, .
     units, by file and name.
     """
     if not set(project.settings.passes) & set(TRANSFERS):
-        return merged_reports(reports_of(project), project.findings, project.settings.passes)
+        found = merged_reports(_reports_of(project), project.findings, project.settings.passes)
+        return project.places.sites(found)
     sites = {(site.file, site.id): site for site in reports_of(project)}
     with watched(OPTIMISING) as watch:
         outcome = project.outcome(watch=watch, units=units)

@@ -15,8 +15,10 @@ from asphalt.analysis_manager.configurations import Configurations
 from asphalt.diagnostics.change import Change
 from asphalt.diagnostics.model import ProblemReport
 from asphalt.frontend.lexical.conditionals import selected
+from asphalt.frontend.source_tree.composition import Composition
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.configuration import MacroTest
+from asphalt.ir.tree import Block, Branch, Do, File, Leaf, Node, Unit, leaves
 from asphalt.unparse.guards import Merging, NotConfinedError, Place
 
 _NOT_WRITTEN = "a change of this file would reach configurations for which it is not proved"
@@ -51,7 +53,8 @@ def confined_changes(
 def _confined(tree: Tree, configurations: Configurations, change: Change) -> Change:
     path = str(change.path)
     own = _Own(tree, configurations, path, _alone(change.after))
-    if not own.any():
+    composition = tree.inclusions.compositions.get(path)
+    if composition is None and not own.any():
         return change
     after = without_conditionals(tree.edited({path: change.after}), path)
     merging = Merging(
@@ -61,8 +64,44 @@ def _confined(tree: Tree, configurations: Configurations, change: Change) -> Cha
         next(entry.form for entry in tree.files if entry.path == path),
         tree.preprocessed.conditionals(path).path,
     )
-    text = merging.text(own.tests(merging.places))
-    return replace(change, after=text.encode("latin-1"))
+    text = merging.text(own.tests(merging.places)).encode("latin-1")
+    if composition is not None:
+        _check_borders(composition, tree.file(path), tree.edited({path: text}).file(path), text)
+    return replace(change, after=text)
+
+
+def _check_borders(composition: Composition, before: File, after: File, text: bytes) -> None:
+    """Check that the same constructs as before begin in one file and end in another one."""
+    given = _crossing(before, [path for path, _ in composition.places])
+    if _crossing(after, composition.owners(text)) != given:
+        raise NotConfinedError("a construct would begin in one file and end in another one")
+
+
+def _crossing(file: File, owners: Sequence[str]) -> list[tuple[str, str, str]]:
+    """The constructs and units that begin in one file and end in another one: how they begin, and
+    the files; ``owners``: the file of each line."""
+    found: list[tuple[str, str, str]] = []
+    nodes: list[Node] = list(file.units)
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, Leaf):
+            continue
+        spans = [leaf.span for leaf in leaves(node) if leaf.span is not None]
+        ends = owners[spans[0].first - 1], owners[spans[-1].last - 1]
+        if ends[0] != ends[1]:
+            first = next(leaves(node))
+            found.append(((first.body or "").strip(), *ends))
+        nodes += _inside(node)
+    return sorted(found)
+
+
+def _inside(node: Do | Branch | Block | Unit) -> tuple[Node, ...]:
+    match node:
+        case Unit():
+            return (*node.spec, *node.body, *node.contained)
+        case Branch(arms=arms):
+            return tuple(inner for arm in arms for inner in arm.body)
+    return node.body
 
 
 def _alone(text: bytes) -> frozenset[str]:

@@ -1,4 +1,5 @@
-"""Reports on operations in whole procedures that INCLUDE lines bring in, at their own lines."""
+"""Reports on operations in text that other files include and that is not edited, at their own
+lines."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ from asphalt.frontend.source_tree.tree import Tree
 
 
 def included_operations(tree: Tree, operations: Collection[str]) -> tuple[SiteReport, ...]:
-    """A report for each call of some MPI procedures in a file that an INCLUDE line names, and that
-    holds more than declarations."""
+    """A report for each call of some MPI procedures in a file that another one includes, that
+    holds more than declarations, and that is not analysed there."""
     exchanges = all_to_all_operations()
     found: dict[tuple[str, int, str], SiteReport] = {}
     for mention in tree.included_calls():
@@ -34,7 +35,12 @@ def included_operations(tree: Tree, operations: Collection[str]) -> tuple[SiteRe
                 call.unit,
                 "refused",
                 TEXT.id if name in exchanges else STAYS.id,
-                f"its file is only a part of another one, in which {place} includes it",
+                _reason(place, mention.why),
             ),
         )
     return tuple(found[key] for key in sorted(found))
+
+
+def _reason(place: str, why: str | None) -> str:
+    part = f"its file is only a part of another one, in which {place} includes it"
+    return part if why is None else f"{part}, and it is not edited there: {why}"

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from asphalt.analysis.conditions.point_to_point import STAYS
+from asphalt.analysis.conditions.site import TEXT
 from asphalt.analysis.data_flow.unit import line_of
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.names.generic_names import generic_names
@@ -42,7 +44,10 @@ class Outcome:
 
     ``own``: the reports on operations that the program starts itself and that overlap with no more
     work.  ``tries``: what the optimiser tried for each unit.  ``notes``: one on each procedure that
-    is not changed because nothing calls it any more.
+    is not changed because nothing calls it any more.  ``composed``: the changes before each
+    included file got its part of them; all other records name places in composed text, too.
+    ``unwritten``: why sites (by file, line and operation) are left as they are although their
+    procedure could be changed.
     """
 
     changes: tuple[Change, ...]
@@ -50,6 +55,16 @@ class Outcome:
     own: tuple[SiteReport, ...] = ()
     tries: Mapping[Key, Tried] = field(default_factory=dict)
     notes: tuple[ProblemReport, ...] = ()
+    composed: tuple[Change, ...] = ()
+    unwritten: Mapping[tuple[str, int, str], str] = field(default_factory=dict)
+
+    def told(self, site: SiteReport) -> SiteReport:
+        """The report on a site; where its change is not written, with the reason."""
+        why = self.unwritten.get((site.file, site.line, site.operation))
+        if why is None or site.verdict not in ("proved", "assumed", "refused"):
+            return site
+        code = STAYS.id if site.verdict == "refused" else TEXT.id
+        return replace(site, verdict="refused", code=code, message=why, ended=None)
 
     def tried(self, site: SiteReport) -> SiteReport:
         """The report on a transfer that is not changed, with what was tried for its procedure."""

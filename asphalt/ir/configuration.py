@@ -9,6 +9,9 @@ from dataclasses import dataclass
 MARK = "!#asphalt "
 """What begins a comment that stands for a line of the preprocessor, or for one that it removes."""
 
+BORDER = f"{MARK}include"
+"""What begins such a comment where text that the file includes begins or ends."""
+
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _PLAIN = re.compile(r"defined\(\w+\)|\w+")
 _WEAK = re.compile(r"&&|\|\||[?,]")

@@ -19,16 +19,24 @@ class Located:
 
     The specification parts of the hosts and the whole of the last unit (without the units that it
     contains) are interpreted: they hold no ``Raw`` statement.
+
+    ``part``: the included file that it stands in, if it is analysed as a part of ``path``.
     """
 
     path: str
     form: Form
     chain: tuple[Unit, ...]
+    part: str | None = None
 
     @property
     def unit(self) -> Unit:
         """The unit itself."""
         return self.chain[-1]
+
+    @property
+    def file(self) -> str:
+        """The file in which it is written."""
+        return self.path if self.part is None else self.part
 
     @property
     def is_unread(self) -> bool:

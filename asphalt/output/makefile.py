@@ -44,7 +44,7 @@ def makefile_fragment(
     parts = {file for source in fortran for file in included_files(source, include_dirs)}
     sources = [path for path in fortran if path not in parts]
     needs: dict[str, list[str]] = defaultdict(list)
-    for source, others in prerequisites(sources).items():
+    for source, others in prerequisites(sources, include_dirs).items():
         needs[object_name(source)] += map(object_name, others)
         for file in included_files(source, include_dirs):
             if file.is_relative_to(top):

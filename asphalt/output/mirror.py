@@ -100,6 +100,11 @@ def plan_mirror(
             if os.path.realpath(destination) == os.path.realpath(file) and entry.link is None:
                 raise UsageError(f"{path}: --output would overwrite it; use --in-place to do so")
             entries.setdefault(destination, entry)
+    for file in changed:  # what single files include
+        outside = not any(path.is_dir() and file.is_relative_to(absolute(path)) for path in paths)
+        if outside and file.is_relative_to(base) and file.is_file():
+            destination = output / file.relative_to(base)
+            entries.setdefault(destination, _entry(file, destination, changed, file))
     targets = tuple(output / directory.relative_to(base) for directory in directories)
     return Mirror(base, output, tuple(entries.values()), targets, tuple(problems))
 

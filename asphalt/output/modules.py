@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+from asphalt.output.included import included_files
+
 _SUFFIX = re.compile(r"\.(f|for|ftn|f77|f90|f95|f03|f08|fpp)", re.IGNORECASE)
 _FLAGS = re.IGNORECASE | re.MULTILINE
 _MODULE = re.compile(
@@ -39,9 +41,15 @@ def _text(source: Path) -> str:
     return source.read_bytes().removeprefix(codecs.BOM_UTF8).decode("latin-1")
 
 
-def prerequisites(sources: Sequence[Path]) -> Mapping[Path, tuple[Path, ...]]:
-    """For each source, the other ones that define a module it uses or extends."""
-    texts = {source: _text(source) for source in sources}
+def prerequisites(
+    sources: Sequence[Path], include_dirs: Sequence[str] = ()
+) -> Mapping[Path, tuple[Path, ...]]:
+    """For each source, the other ones that define a module it uses or extends, itself or in what
+    it includes."""
+    texts = {
+        source: "\n".join(map(_text, (source, *included_files(source, include_dirs))))
+        for source in sources
+    }
     home = {
         name.lower(): source for source, text in texts.items() for name in _MODULE.findall(text)
     }
@@ -53,9 +61,9 @@ def prerequisites(sources: Sequence[Path]) -> Mapping[Path, tuple[Path, ...]]:
     return needs
 
 
-def compile_order(sources: Sequence[Path]) -> tuple[Path, ...]:
+def compile_order(sources: Sequence[Path], include_dirs: Sequence[str] = ()) -> tuple[Path, ...]:
     """The sources, each after those it needs; as given if the uses are circular."""
     try:
-        return tuple(TopologicalSorter(prerequisites(sources)).static_order())
+        return tuple(TopologicalSorter(prerequisites(sources, include_dirs)).static_order())
     except CycleError:
         return tuple(sources)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from asphalt.config.limits import HEADER
 from asphalt.output.write import Written
@@ -11,12 +13,17 @@ from asphalt.output.write import Written
 _NAMED = 3  # files that a sentence names
 
 
-def needs_of_a_build(written: Written) -> Iterator[str]:
-    """A sentence each on the run-time module and the headers, if they were written."""
+def needs_of_a_build(
+    written: Written, parts: Mapping[Path, Path] = MappingProxyType({})
+) -> Iterator[str]:
+    """A sentence each on the run-time module and the headers, if they were written.
+
+    ``parts``: the files that are compiled as a part of another one, with this, as they were given.
+    """
+    compiled = tuple(dict.fromkeys(_compiled(file, parts) for file in written.transformed))
     if written.runtime is not None and written.runtime in written.rewritten:
         yield (
-            f"compile {_here(written.runtime)} before {_listed(written.transformed)}, "
-            "and link its object, too"
+            f"compile {_here(written.runtime)} before {_listed(compiled)}, and link its object, too"
         )
     new = [header for header in written.headers if header in written.rewritten]
     including = [
@@ -30,6 +37,15 @@ def needs_of_a_build(written: Written) -> Iterator[str]:
             f"{_listed(including)} include{'' if many else 's'} {HEADER} (K and D): compile "
             f"{'them' if many else 'it'} again when you edit it"
         )
+
+
+def _compiled(file: Path, parts: Mapping[Path, Path]) -> Path:
+    """The file that is compiled with a written one as a part of it, or this one."""
+    for part, including in parts.items():
+        if file.name == part.name:
+            way = os.path.relpath(including, part.parent)
+            return Path(os.path.normpath(file.parent / way))
+    return file
 
 
 def _here(path: Path) -> Path:

@@ -119,14 +119,20 @@ def write_tree(
 
 
 def write_in_place(
-    paths: Sequence[Path], changes: Sequence[TransformedFile], *, force: bool = False
+    paths: Sequence[Path],
+    changes: Sequence[TransformedFile],
+    *,
+    force: bool = False,
+    parts: Iterable[Path] = (),
 ) -> Written:
     """Write the headers and the runtime, then replace the sources that ``changes`` names.
+
+    ``parts``: files that the named ones include, and that count as named.
 
     If a source is a symbolic link, its target is replaced, provided that the user named the link or
     the target is in a given tree.  Raises the same errors as ``write_tree``.
     """
-    named = {absolute(path) for path in paths}
+    named = {absolute(path) for path in (*paths, *parts)}
     trees = [os.path.realpath(path) for path in paths if path.is_dir()]
     parameters: dict[Path, list[HeaderEntry]] = defaultdict(list)
     entries: list[MirroredFile] = []

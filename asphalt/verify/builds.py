@@ -16,6 +16,7 @@ from pathlib import Path
 from asphalt.config.errors import UsageError
 from asphalt.config.resources import RUNTIME
 from asphalt.diagnostics.change import Change
+from asphalt.output.included import included_files
 from asphalt.output.modules import compile_order, is_fortran, used_modules
 from asphalt.output.write import write_tree
 from asphalt.running.diagnostics import essence
@@ -140,7 +141,7 @@ def build(
     becomes a temporary file.  Raises ``CannotError`` if this MPI lacks a module that is used.
     """
     written = write_tree(paths, changes, directory)
-    sources = [path for path in written.files if is_fortran(path)]
+    sources = _compiled([path for path in written.files if is_fortran(path)])
     runtime = written.runtime
     if runtime is None:  # perhaps of a tree that was transformed before
         runtime = next((path for path in sources if path.name == RUNTIME), None)
@@ -182,6 +183,12 @@ def build(
             return f"the build made {len(programs)} programs ({made_names}); name one with --exe"
         name = f"./{programs[0]}"
     return Built(directory, name, {path: _digest(directory / path) for path in made})
+
+
+def _compiled(sources: Sequence[Path]) -> list[Path]:
+    """The sources without those that others of them include."""
+    parts = {part for path in sources for part in included_files(path, ()) if part != path}
+    return [path for path in sources if path not in parts]
 
 
 def _compilers(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from asphalt.config.settings import Settings
+from asphalt.frontend.source_tree.cache import key_of
 from asphalt.ir.source import Form
 
 
@@ -20,6 +23,14 @@ class FileEntry:
     has_mpi: bool
     cpp: bool
     key: str
+
+
+def entry_key(name: str, content: bytes, form: Form, settings: Settings, headers: bytes) -> str:
+    """The key of a file with some content; ``headers``: a digest of what it includes."""
+    directory = os.path.dirname(os.path.abspath(name))
+    configuration = "\0".join([*settings.defines, "", *settings.include_dirs])
+    width, cpp = str(settings.width), str(settings.cpp)
+    return key_of(name, directory, content, form.value, width, configuration, headers, cpp)
 
 
 def batched(entries: Iterable[FileEntry], size: int) -> Iterator[list[str]]:

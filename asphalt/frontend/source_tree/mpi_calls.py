@@ -15,11 +15,13 @@ from asphalt.ir.program import MpiMention
 
 @dataclass(frozen=True, slots=True)
 class IncludedCall:
-    """An MPI call in a file that an INCLUDE line (of ``including``, in ``line``) names."""
+    """An MPI call in a file that ``including`` includes in ``line``; ``why`` it is not analysed
+    there, as far as that is known."""
 
     including: str
     line: int
     call: MpiMention
+    why: str | None = None
 
 
 class MpiCalls:
@@ -78,15 +80,28 @@ class MpiCalls:
                     yield InputProblem(path, include.line, message, note=True)
 
     def included(self) -> Iterator[IncludedCall]:
-        """The MPI calls in the files that INCLUDE lines name."""
+        """The MPI calls in included files that are not analysed where they are included."""
+        refused = self._reader.inclusions.refused
+        for (path, line), one in refused.items():
+            content = self._reader.headers.content(one.path)
+            given = self._reader.inclusions.composed(path, line)[0]
+            if given in self._reader.entries:
+                for unit, call in self._calls_in_text(given, content):
+                    if operation := self._operation(given, call.name):
+                        mention = MpiMention(one.path, call.line, unit, operation)
+                        yield IncludedCall(path, line, mention, one.why)
         for path in self.paths():
             outline = self._reader.outline(path)
+            composition = self._reader.inclusions.compositions.get(path)
             for include in dict.fromkeys((*outline.includes, *outline.loose_includes)):
-                found = find_include(path, include.name, self._reader.settings.include_dirs)
-                for unit, call in self._calls_in_include(path, include.name) if found else ():
-                    if found and (operation := self._operation(path, call.name)):
+                place = composition.place(include.line) if composition else (path, include.line)
+                found = find_include(place[0], include.name, self._reader.settings.include_dirs)
+                if found is None or place in refused:
+                    continue
+                for unit, call in self._calls_in_include(path, include.name):
+                    if operation := self._operation(path, call.name):
                         mention = MpiMention(found, call.line, unit, operation)
-                        yield IncludedCall(path, include.line, mention)
+                        yield IncludedCall(*place, mention)
 
     def _operation(self, path: str, called: str) -> str | None:
         """The MPI procedure of a call in a file, or None."""
@@ -128,7 +143,9 @@ class MpiCalls:
         """The calls in a file that another one includes, each with the name of its procedure."""
         if is_mpi_header(name):
             return
-        content = self._reader.included_bytes(path, name)
+        yield from self._calls_in_text(path, self._reader.included_bytes(path, name))
+
+    def _calls_in_text(self, path: str, content: bytes) -> Iterator[tuple[str, NameOccurrence]]:
         if b"mpi_" not in content.lower():
             return
         outline = self._reader.outline_of_include(path, content)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from asphalt.config.errors import InputError
@@ -44,3 +45,12 @@ def merged(problems: Iterable[InputProblem]) -> tuple[InputProblem, ...]:
             problem = replace(problem, message=problem.message + more)
         kept.append(problem)
     return tuple(kept)
+
+
+def in_place(problem: InputProblem, included: Collection[str]) -> InputProblem:
+    """A problem of a file that another file's preprocessor brings in is only a note; ``included``:
+    the absolute paths of such files."""
+    if problem.note or os.path.abspath(problem.file) not in included:
+        return problem
+    message = f"read only as a part of the files that include it, by itself: {problem.message}"
+    return replace(problem, message=message, note=True)

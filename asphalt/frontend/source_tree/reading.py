@@ -5,8 +5,7 @@ The steps after the bytes run in worker processes, and their results are cached.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -21,7 +20,7 @@ from asphalt.frontend.lexical.source_text import (
     has_old_line_ends,
 )
 from asphalt.frontend.source_tree.cache import Cache, cache_directory, key_of, unpack
-from asphalt.frontend.source_tree.file_entry import FileEntry, batched
+from asphalt.frontend.source_tree.file_entry import FileEntry, batched, entry_key
 from asphalt.frontend.source_tree.file_text import FileText
 from asphalt.frontend.source_tree.includes import (
     Headers,
@@ -31,6 +30,7 @@ from asphalt.frontend.source_tree.includes import (
     included_names,
     is_mpi_header,
 )
+from asphalt.frontend.source_tree.inclusions import Inclusions, inclusions
 from asphalt.frontend.source_tree.index import FileIndex
 from asphalt.frontend.source_tree.outline import Outline, Request, outline_of, outlines
 from asphalt.frontend.source_tree.parts import (
@@ -62,7 +62,11 @@ class Reader:
     """
 
     def __init__(
-        self, sources: Sequence[Path], settings: Settings, origin: Reader | None = None
+        self,
+        sources: Sequence[Path],
+        settings: Settings,
+        origin: Reader | None = None,
+        roots: Sequence[Path] = (),
     ) -> None:
         self.settings = settings
         self._is_edited = origin is not None
@@ -81,14 +85,20 @@ class Reader:
         self._numbers: dict[int, int] = {}  # of the values of _units, by identity
         self.failed = False  # what some work made of a file is not known: another run may know
         self.included: set[tuple[str, str]] = set()  # INCLUDE lines that were asked for
+        self.inclusions: Inclusions = origin.inclusions if origin else Inclusions()
         self._declared: dict[tuple[str, Form], tuple[tuple[Node, ...], ...]] = {}
         self._included_words: dict[str, frozenset[str]] = {}
         if origin is not None:  # what stands in files that nobody edits
             self._declared = origin._declared
             self._included_words = origin._included_words
             return
-        for path in sources:
-            self._enter(path)
+        given = dict(self._read_from_disk(sources))
+        self.inclusions = inclusions(roots, given, settings)
+        parts = self.inclusions.texts
+        for path, content in given.items():
+            if path not in parts:
+                composed = self.inclusions.compositions.get(path)
+                self._note(path, content if composed is None else composed.content)
         self._cache.prune()
 
     def edited(self, contents: Mapping[str, bytes]) -> Reader:
@@ -163,7 +173,8 @@ class Reader:
 
     def outline_of_include(self, path: str, content: bytes) -> Outline:
         """The outline of text that ``path`` includes."""
-        request = Request(path, content, self.entries[path].form, None, (), ())
+        form, defines = self.entries[path].form, self.settings.defines
+        request = Request(path, content, form, None, defines, ())
         (result,) = self._workers.run(outlines, [[request]], TIME_LIMIT)
         return self._unpacked([path], result)[0]
 
@@ -349,8 +360,7 @@ class Reader:
 
     def included_bytes(self, path: str, name: str) -> bytes:
         """The bytes of a file that ``path`` includes; empty where it is not found."""
-        found = find_include(path, name, self.settings.include_dirs)
-        return self.headers.content(found) if found else b""
+        return self.headers.content(find_include(path, name, self.settings.include_dirs) or "")
 
     def included_words(self, path: str, name: str) -> frozenset[str]:
         """The folded words of a file that ``path`` includes, and of those that this one includes;
@@ -369,12 +379,14 @@ class Reader:
         for inner in included_names(content):
             yield from self._words_below(found, inner, seen)
 
-    def _enter(self, path: Path) -> None:
-        """Notes a file as it stands on the disk."""
-        try:
-            self._note(str(path), path.read_bytes())
-        except OSError as error:
-            self.problems.append(InputProblem(str(path), None, f"cannot be read: {error.strerror}"))
+    def _read_from_disk(self, paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
+        """The files as they stand on the disk; a problem is noted of each other one."""
+        for path in paths:
+            try:
+                yield str(path), path.read_bytes()
+            except OSError as error:
+                message = f"cannot be read: {error.strerror}"
+                self.problems.append(InputProblem(str(path), None, message))
 
     def _note(self, name: str, content: bytes) -> None:
         """Notes a file with a content, or what is wrong with it."""
@@ -394,18 +406,7 @@ class Reader:
         form = self._form(name, text)
         cpp = is_preprocessed(name, text, self.settings.defines, self.settings.cpp)
         headers = self.headers.digest(name, content) if cpp else b""
-        directory = os.path.dirname(os.path.abspath(name))
-        configuration = "\0".join([*self.settings.defines, "", *self.settings.include_dirs])
-        key = key_of(
-            name,
-            directory,
-            content,
-            form.value,
-            str(self.settings.width),
-            configuration,
-            headers,
-            str(self.settings.cpp),
-        )
+        key = entry_key(name, content, form, self.settings, headers)
         has_mpi = has_mpi_name(content, form) or self._brings_mpi(name, content, cpp)
         lines = content.count(b"\n") + (not content.endswith(b"\n") and content != b"")
         self.entries[name] = FileEntry(name, form, len(content), lines, has_mpi, cpp, key)

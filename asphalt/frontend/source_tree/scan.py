@@ -46,6 +46,11 @@ def find_sources(paths: Iterable[Path]) -> tuple[tuple[Path, ...], tuple[InputPr
     return tuple(sorted(found.values())), tuple(problems)
 
 
+def is_source(path: str | Path) -> bool:
+    """Whether a file has a suffix of Fortran."""
+    return os.path.splitext(path)[1].lower() in SUFFIXES
+
+
 def find_foreign(paths: Iterable[Path]) -> tuple[Path, ...]:
     """The C and C++ files at and below ``paths``, sorted: they may call Fortran procedures."""
     found = {path for root in paths for path in _walk(root, FOREIGN, []) if path.is_file()}

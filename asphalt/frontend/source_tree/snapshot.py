@@ -112,6 +112,7 @@ def looked_for(reader: Reader) -> tuple[str, ...]:
         if path is not None:
             content = reader.headers.content(path)
             pending += [(path, other) for other in names_in_included(content)]
+    found.update(reader.inclusions.looked_at)
     return tuple(found)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -19,12 +18,13 @@ from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.cache import key_of
 from asphalt.frontend.source_tree.file_entry import FileEntry
 from asphalt.frontend.source_tree.foreign import ForeignFiles
+from asphalt.frontend.source_tree.inclusions import Inclusions
 from asphalt.frontend.source_tree.index import FileIndex
 from asphalt.frontend.source_tree.mentions import KeptMentions, Mentions, Position
 from asphalt.frontend.source_tree.mpi_calls import IncludedCall, MpiCalls
 from asphalt.frontend.source_tree.outline import Outline
 from asphalt.frontend.source_tree.preprocessed import Preprocessed
-from asphalt.frontend.source_tree.problems import InputProblem, merged
+from asphalt.frontend.source_tree.problems import InputProblem, in_place, merged
 from asphalt.frontend.source_tree.reading import Reader
 from asphalt.frontend.source_tree.scan import find_sources
 from asphalt.frontend.source_tree.snapshot import looked_for
@@ -47,7 +47,9 @@ def load_tree(paths: Iterable[str | Path], settings: Settings | None = None) -> 
     """The tree of the files at and below ``paths``; raises nothing: see ``Tree.problems``."""
     roots = tuple(Path(path) for path in paths)
     sources, problems = find_sources(roots)
-    return Tree(roots, Reader(sources, settings or Settings()), ForeignFiles(roots), problems)
+    return Tree(
+        roots, Reader(sources, settings or Settings(), roots=roots), ForeignFiles(roots), problems
+    )
 
 
 class Tree:
@@ -159,8 +161,8 @@ class Tree:
     def _all_problems(self) -> tuple[InputProblem, ...]:
         named = [str(root) for root in self.roots if str(root) in self._reader.entries]
         self._reader.read_outlines([*self._mpi.paths(), *named])
-        outlines = self._reader.outlines.values()
-        found = (self._in_place(p) for outline in outlines for p in outline.problems)
+        outlines, own = self._reader.outlines.values(), self._reader.headers.found
+        found = (in_place(p, own) for outline in outlines for p in outline.problems)
         return merged((*self._path_problems, *self._reader.problems, *found, *self._mpi.problems()))
 
     def file(self, path: str) -> File:
@@ -189,6 +191,11 @@ class Tree:
     def content(self, path: str) -> bytes:
         """The bytes of a file as they were read."""
         return self._reader.contents[path]
+
+    @property
+    def inclusions(self) -> Inclusions:
+        """What becomes of the files that others include."""
+        return self._reader.inclusions
 
     def reads_as(self, other: Tree, path: str) -> bool:
         """Whether a file is the same in another tree that comes from the same sources."""
@@ -274,7 +281,7 @@ class Tree:
 
     def text(self, path: str) -> str:
         """The text of a file of the tree, in lower case; '' for others."""
-        own = self._reader.contents[path] if path in self._reader.entries else b""
+        own = self._reader.contents.get(path, b"")
         return own.decode("latin-1").lower() or self._foreign.texts().get(path, "")
 
     def contained(self, host: Located, name: str) -> Located | None:
@@ -284,10 +291,10 @@ class Tree:
             return None
         above = self._reader.number_of(host.path, host.unit)
         if above is None:  # of a whole file
-            return Located(host.path, host.form, (*host.chain, found[0]))
+            return self._placed(host.path, (*host.chain, found[0]))
         units = self._reader.outline(host.path).units
         number = next(n for n, u in enumerate(units) if u.host == above and u.name == name)
-        return Located(host.path, host.form, (*host.chain, self._reader.unit(host.path, number)))
+        return self._placed(host.path, (*host.chain, self._reader.unit(host.path, number)))
 
     def include(self, located: Located, name: str) -> tuple[Node, ...] | None:
         """The declarations that an INCLUDE line of the unit inserts."""
@@ -362,8 +369,11 @@ class Tree:
         return os.path.abspath(path) in self._included_alone
 
     def included_calls(self) -> Iterator[IncludedCall]:
-        """The MPI calls in the files that INCLUDE lines name."""
-        return self._mpi.included()
+        """The MPI calls in included files that are not analysed where they are included."""
+        for call in self._mpi.included():
+            path, line = self.inclusions.composed(call.including, call.line)
+            if self.preprocessed.conditionals(path).path(line) is not None:
+                yield call
 
     def extent(self) -> int:
         """The bytes of all source files."""
@@ -378,13 +388,6 @@ class Tree:
     def close(self) -> None:
         """Ends the worker processes; they start again when they are needed."""
         self._reader.close()
-
-    def _in_place(self, problem: InputProblem) -> InputProblem:
-        """A problem of a file that another file's preprocessor brings in is only a note."""
-        if problem.note or os.path.abspath(problem.file) not in self._reader.headers.found:
-            return problem
-        message = f"read only as a part of the files that include it, by itself: {problem.message}"
-        return replace(problem, message=message, note=True)
 
     def _definitions(self) -> dict[tuple[str, str], list[Position]]:
         if self._defined is None:
@@ -430,11 +433,16 @@ class Tree:
             while (host := units[numbers[0]].host) is not None:
                 numbers.insert(0, host)
             chain = tuple(self._reader.unit(path, number) for number in numbers)
-        return Located(path, self._reader.entries[path].form, chain)
+        return self._placed(path, chain)
+
+    def _placed(self, path: str, chain: tuple[Unit, ...]) -> Located:
+        reader = self._reader
+        part = reader.inclusions.part_of(path, reader.contents[path], chain[-1])
+        return Located(path, reader.entries[path].form, chain, part)
 
     def _unread(self, path: str, name: str) -> Located:
         """A file that holds ``name`` in statements of no unit, or in C, as one unit."""
-        statement = Leaf(Opaque("", "the file could not be read", frozenset({name})))
-        unit = Unit("subroutine", "", None, (), (statement,), None, (), Leaf(Plain("end")))
+        what = Opaque("", "the file could not be read", frozenset({name}))
+        unit = Unit("subroutine", "", None, (), (Leaf(what),), None, (), Leaf(Plain("end")))
         entry = self._reader.entries.get(path)
         return Located(path, entry.form if entry else Form.FREE, (unit,))

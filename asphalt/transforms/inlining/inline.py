@@ -201,12 +201,12 @@ def inlined(facts: UnitFacts, plan: Inlining) -> Inline | Refused:
 
 
 def _origin(plan: Inlining) -> str:
-    return PurePath(plan.callee.path).name
+    return PurePath(plan.callee.file).name
 
 
 def stands_in(content: bytes, callee: Located) -> bool:
     """Whether a comment in a file says that a procedure was inlined there."""
-    name, file = (text.encode("latin-1") for text in (callee.unit.name, PurePath(callee.path).name))
+    name, file = (text.encode("latin-1") for text in (callee.unit.name, PurePath(callee.file).name))
     return (b"asphalt: %s of %s stands here" % (name, file)) in content
 
 

@@ -1,0 +1,105 @@
+"""Whether a file that another one includes may also be compiled by itself.
+
+It may if it has a suffix of Fortran and is a whole program unit, if a condition decides whether it
+is included, or if what it has is called where no module makes it known.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from asphalt.config.errors import InputError
+from asphalt.config.settings import Settings
+from asphalt.frontend.lexical.conditionals import conditionals
+from asphalt.frontend.lexical.preprocess import has_cpp_lines
+from asphalt.frontend.lexical.source_text import SourceText, form_by_content, source_text
+from asphalt.frontend.lexical.split import split
+from asphalt.frontend.source_tree.include_lines import IncludeLine, IncludeLines
+from asphalt.frontend.source_tree.scan import FOREIGN, SUFFIXES, words_in
+from asphalt.frontend.structure.nesting import build
+
+_MODULE = re.compile(rb"^[ \t]*module[ \t]+(?!procedure\b)(\w+)", re.I | re.M)
+_USE = re.compile(rb"^[ \t]*use\b(?:[^\n:!]*::)?[ \t]*(\w+)", re.I | re.M)
+_WHOLE = frozenset({"program", "module", "submodule", "block_data"})
+
+
+@dataclass
+class CompiledAlone:
+    """The files that a tree includes; ``given``: the Fortran files of the tree by path."""
+
+    given: Mapping[str, bytes]
+    settings: Settings
+    lines: IncludeLines
+    _words: dict[str, frozenset[bytes]] = field(default_factory=dict)
+
+    def why(self, line: IncludeLine, path: str, content: bytes) -> str | None:
+        """Why a file that a line includes may be compiled by itself, too."""
+        if os.path.splitext(path)[1].lower() not in SUFFIXES:
+            return None
+        if self._is_conditional(line):
+            return "a condition decides whether it is included; it may be compiled by itself, too"
+        source = self._source(path)
+        try:
+            units = build(source, *split(source)).units
+        except InputError:
+            return None
+        if any(unit.kind in _WHOLE and unit.head is not None for unit in units):
+            return "it is a whole program unit, which may also be compiled by itself"
+        names = {unit.name.encode() for unit in units if unit.head is not None}
+        where = self._called_without_module(line, path, names)
+        if where is None:
+            return None
+        return f"it may also be compiled by itself: {os.path.basename(where)} may call what it has"
+
+    def _is_conditional(self, line: IncludeLine) -> bool:
+        """Whether the preprocessor decides if a file is included."""
+        source = self._source(line.including)
+        own = self.settings
+        if not has_cpp_lines(source.text):
+            return False
+        found = conditionals(source, own.defines, own.include_dirs)
+        return not found.clear or found.path(line.line) != ()
+
+    def _source(self, path: str) -> SourceText:
+        content, own = self.lines.contents[path], self.settings
+        form = own.form_of(path) or form_by_content(path, content.decode("latin-1"))
+        return source_text(path, content, form, own.width, own.cpp)
+
+    def _called_without_module(self, line: IncludeLine, path: str, names: set[bytes]) -> str | None:
+        """A file that names a procedure and uses no module that has it."""
+        own = {line.including, path}
+        modules = {name.lower() for name in _MODULE.findall(self.lines.contents[line.including])}
+        used = {
+            other: {name.lower() for name in _USE.findall(content)}
+            for other, content in self.given.items()
+        }
+        more = True
+        while more:
+            seen = {other for other, uses in used.items() if uses & modules}
+            of_these = {m.lower() for other in seen for m in _MODULE.findall(self.given[other])}
+            more = not of_these <= modules
+            modules |= of_these
+        for other, content in self.given.items():
+            if other in own or used[other] & modules or self._is_below(other, own):
+                continue
+            if names & self._words_of(other, content):
+                return other
+        for other, content in self.lines.contents.items():
+            if os.path.splitext(other)[1].lower() in FOREIGN and other not in self.given:
+                lowered = content.lower()
+                if any(re.search(rb"(?<!\w)" + name + rb"__?(?!\w)", lowered) for name in names):
+                    return other
+        return None
+
+    def _is_below(self, path: str, own: set[str]) -> bool:
+        """Whether a file is included by one of some."""
+        return any(one.including in own for one in self.lines.meaning(path))
+
+    def _words_of(self, path: str, content: bytes) -> frozenset[bytes]:
+        if path not in self._words:
+            code = re.sub(rb"![^\n]*", b"", content.lower())
+            self._words[path] = frozenset(word.encode("latin-1") for word in words_in(code))
+        return self._words[path]
