@@ -16,10 +16,11 @@ from asphalt.diagnostics.change import Change
 from asphalt.diagnostics.model import ProblemReport
 from asphalt.frontend.lexical.conditionals import selected
 from asphalt.frontend.source_tree.composition import Composition
+from asphalt.frontend.source_tree.scan import is_source
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.configuration import MacroTest
 from asphalt.ir.tree import Block, Branch, Do, File, Leaf, Node, Unit, leaves
-from asphalt.unparse.guards import Merging, NotConfinedError, Place
+from asphalt.unparse.guards import Merging, NotConfinedError, Paths, Place
 
 _NOT_WRITTEN = "a change of this file would reach configurations for which it is not proved"
 _PROCEDURES = frozenset({"program", "subroutine", "function", "module_procedure"})
@@ -62,12 +63,30 @@ def _confined(tree: Tree, configurations: Configurations, change: Change) -> Cha
         without_conditionals(tree, path).decode("latin-1"),
         after.decode("latin-1"),
         next(entry.form for entry in tree.files if entry.path == path),
-        tree.preprocessed.conditionals(path).path,
+        _paths(tree, path, composition),
     )
     text = merging.text(own.tests(merging.places)).encode("latin-1")
     if composition is not None:
         _check_borders(composition, tree.file(path), tree.edited({path: text}).file(path), text)
     return replace(change, after=text)
+
+
+def _paths(tree: Tree, path: str, composition: Composition | None) -> Paths:
+    """The tests that led to a line; in an included file that may be compiled by itself elsewhere,
+    as its suffix says, only those that this file makes."""
+    known = tree.preprocessed.conditionals(path).path
+    if composition is None:
+        return known
+    outer = composition.begins(is_source)
+
+    def own(line: int) -> Sequence[MacroTest] | None:
+        found = known(line)
+        begin = outer.get(line)
+        if found is None or begin is None:
+            return found
+        return found[len(known(begin) or ()) :]
+
+    return own
 
 
 def _check_borders(composition: Composition, before: File, after: File, text: bytes) -> None:

@@ -176,20 +176,22 @@ class Places:
             return accepted
 
         def lines(unit: str, line: int) -> Iterator[tuple[str, int]]:
-            places = [
-                (path, one, name) for path, one in self._compositions.items() for name in one.texts
-            ]
-            found = {one.line(name, line) for _, one, name in places}
-            numbers = {number for number in found if number is not None}
-            held = {
-                n
-                for n in numbers
-                if any(h.path in self._compositions for h in holders(tree, unit, n))
+            numbers = {
+                one.line(name, line) for one in self._compositions.values() for name in one.texts
             }
-            if any(h.path not in self._compositions for h in holders(tree, unit, line)):
-                held.add(line)
-            if len(held) == 1:  # else it is not known which of them is meant
-                yield unit, held.pop()
+            found = {
+                (held.path, number)
+                for number in numbers - {None}
+                for held in holders(tree, unit, number or 0)
+                if held.path in self._compositions and _calls(tree, held.path, number or 0)
+            }
+            found |= {
+                (held.path, line)
+                for held in holders(tree, unit, line)
+                if held.path not in self._compositions
+            }
+            if len(found) == 1:  # else it is not known which of them is meant
+                yield unit, found.pop()[1]
 
         return with_lines(accepted, lambda unit, line: tuple(lines(unit, line)))
 
@@ -252,3 +254,8 @@ def _lines(text: str, composition: Composition, own: str) -> str:
         return text if files == {own} else f"{text} of {os.path.basename(files.pop())}"
     places = [f"line {line} of {os.path.basename(path)}" for path, line in found]
     return " and ".join((", ".join(places[:-1]), places[-1])) if len(places) > 1 else places[0]
+
+
+def _calls(tree: Tree, path: str, line: int) -> bool:
+    """Whether a statement in a line calls a procedure."""
+    return any(call.line == line for unit in tree.outline(path).units for call in unit.calls)

@@ -7,14 +7,16 @@ line of its own at the beginning of each branch.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from asphalt.config.errors import InputError
 from asphalt.frontend.lexical.preprocess import is_preprocessed, preprocess
 from asphalt.frontend.lexical.source_text import SourceText
+from asphalt.frontend.lexical.trivia import trivia_kind
 from asphalt.ir.configuration import MARK, MacroTest
+from asphalt.ir.source import Form, TriviaKind
 
 _DIRECTIVE = re.compile(r"#[ \t]*(\w+)[ \t]*(.*)", re.S)
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -152,13 +154,7 @@ def conditionals(
     taken = {line for line, mark in places.items() if mark not in of_marks.dead}
     reading = _Reading(lines, facts.dead, taken, _once(found, numbers))
     reading.all(found)
-    expansions = (
-        Expansion(
-            numbers[line - 1],
-            frozenset(_NAME.findall(lines[line - 1])) - set(_NAME.findall(now)),
-        )
-        for line, now in sorted(facts.changed.items())
-    )
+    expansions = _expansions(source.form, lines, numbers, facts.changed)
     paths = dict(zip(reversed(numbers), reversed(reading.paths), strict=True))
     return Conditionals(
         tuple(
@@ -172,6 +168,31 @@ def conditionals(
     )
 
 
+def _expansions(
+    form: Form, lines: Sequence[str], numbers: Sequence[int], changed: Mapping[int, str]
+) -> Iterator[Expansion]:
+    """The lines whose code macros change; what they change in comments has no meaning."""
+    for line, now in sorted(changed.items()):
+        before = lines[line - 1]
+        goes_on = line > 1 and lines[line - 2].rstrip().endswith("&")
+        was, is_now = (_code(text, form, goes_on) for text in (before, now))
+        if was != is_now:
+            words = frozenset(_NAME.findall(was)) - set(_NAME.findall(is_now))
+            yield Expansion(numbers[line - 1], words)
+
+
+def _code(line: str, form: Form, goes_on: bool) -> str:
+    """A line without its comment; ``goes_on``: a character constant may go on in it."""
+    kind = trivia_kind(line, form)
+    if kind is TriviaKind.COMMENT:
+        return ""
+    if kind is not None or goes_on or form is Form.FIXED:
+        return line
+    match = _BEFORE_COMMENT.match(line)
+    return line if match is None else match[1]
+
+
+_BEFORE_COMMENT = re.compile(r"""((?:[^'"!]++|'[^']*+'|"[^"]*+")*+)!""")
 _DEEPEST = 20  # of files that include each other
 
 

@@ -1,7 +1,7 @@
 """Whether a file that another one includes may also be compiled by itself.
 
-It may if it has a suffix of Fortran and is a whole program unit, if a condition decides whether it
-is included, or if what it has is called where no module makes it known.
+It may if it has a suffix of Fortran and is a whole program unit, if nothing includes it in this
+configuration, or if what it has is called where no module makes it known.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class CompiledAlone:
         """Why a file that a line includes may be compiled by itself, too."""
         if os.path.splitext(path)[1].lower() not in SUFFIXES:
             return None
-        if self._is_conditional(line):
-            return "a condition decides whether it is included; it may be compiled by itself, too"
+        if self._is_left_out(line):
+            return "the preprocessor leaves it out here, so that it may be compiled by itself"
         source = self._source(path)
         try:
             units = build(source, *split(source)).units
@@ -54,14 +54,14 @@ class CompiledAlone:
             return None
         return f"it may also be compiled by itself: {os.path.basename(where)} may call what it has"
 
-    def _is_conditional(self, line: IncludeLine) -> bool:
-        """Whether the preprocessor decides if a file is included."""
+    def _is_left_out(self, line: IncludeLine) -> bool:
+        """Whether the preprocessor may remove a line that includes a file."""
         source = self._source(line.including)
         own = self.settings
         if not has_cpp_lines(source.text):
             return False
         found = conditionals(source, own.defines, own.include_dirs)
-        return not found.clear or found.path(line.line) != ()
+        return not found.clear or found.path(line.line) is None
 
     def _source(self, path: str) -> SourceText:
         content, own = self.lines.contents[path], self.settings

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from asphalt.ir.configuration import BORDER
@@ -71,6 +71,23 @@ class Composition:
             return self.places.index((path, line)) + 1
         except ValueError:
             return None
+
+    def begins(self, of: Callable[[str], bool]) -> dict[int, int]:
+        """For each line of some parts, by path, the border at which the outermost of them
+        begins."""
+        found: dict[int, int] = {}
+        open_parts: list[tuple[int, bool]] = []
+        for number, line in enumerate(_lines(self.content), 1):
+            match = _BORDER.fullmatch(line)
+            if match is not None and match[2] == b"begin":
+                open_parts.append((number, of(self.parts[int(match[1]) - 1].path)))
+                continue
+            if match is not None:
+                open_parts.pop()
+            begin = next((at for at, wanted in open_parts if wanted), None)
+            if begin is not None:
+                found[number] = begin
+        return found
 
     def owners(self, content: bytes) -> list[str]:
         """The file of each line of changed text."""

@@ -107,7 +107,7 @@ def inclusions(roots: Sequence[Path], given: Mapping[str, bytes], settings: Sett
     alone = CompiledAlone(given, settings, lines)
     composing = _Composing(roots, given, settings, lines, found, files, alone)
     for path, content in given.items():
-        including = [one for one in lines.meaning(path) if one.including != path]
+        including = [one for one in lines.meaning(path) if one.including != path and one.name]
         if including:
             found.included[path] = including[0].place
         elif any(one.found for one in lines.lines[path]):
@@ -145,7 +145,7 @@ class _Composing:
     found: Inclusions
     files: IncludeFiles
     alone: CompiledAlone
-    _why: dict[str, str | None] = field(default_factory=dict)
+    _why: dict[IncludeLine, str | None] = field(default_factory=dict)
 
     def compose(self, path: str, content: bytes) -> None:
         """Compose a file, if what comes out can be read."""
@@ -184,9 +184,9 @@ class _Composing:
     def _composable(self, line: IncludeLine) -> str | None:
         """Why the text of an included file does not stand in place of the line."""
         assert line.found is not None
-        if line.found not in self._why:
-            self._why[line.found] = self._why_not(line, line.found)
-        return self._why[line.found]
+        if line not in self._why:
+            self._why[line] = self._why_not(line, line.found)
+        return self._why[line]
 
     def _why_not(self, line: IncludeLine, path: str) -> str | None:
         others = [one for one in self.lines.meaning(path) if one != line]
