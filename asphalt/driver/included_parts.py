@@ -176,14 +176,14 @@ class Places:
             return accepted
 
         def lines(unit: str, line: int) -> Iterator[tuple[str, int]]:
-            numbers = {
-                one.line(name, line) for one in self._compositions.values() for name in one.texts
-            }
+            composed = self._compositions.values()
+            known = (one.line(name, line) for one in composed for name in one.texts)
             found = {
                 (held.path, number)
-                for number in numbers - {None}
-                for held in holders(tree, unit, number or 0)
-                if held.path in self._compositions and _calls(tree, held.path, number or 0)
+                for number in known
+                if number is not None
+                for held in holders(tree, unit, number)
+                if held.path in self._compositions and _calls(tree, held.path, number)
             }
             found |= {
                 (held.path, line)
