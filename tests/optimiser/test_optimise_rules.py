@@ -167,7 +167,7 @@ def _refused(found: Optimised) -> list[str]:
 
 def test_declarations_do_not_follow_an_include_file_with_statements(tmp_path: Path) -> None:
     body = "  include 'first.inc'\n" + _receive("a") + _loop("c(i) = i")
-    assert _refused(_optimised(tmp_path, body, first__inc="c = 0\n")) == ["ASP023"]
+    assert _refused(_optimised(tmp_path, body, first__inc="! do not edit\nc = 0\n")) == ["ASP023"]
     assert _optimised(tmp_path, body, first__inc="real(8) :: extra\n").content
 
 

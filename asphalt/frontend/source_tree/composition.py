@@ -90,18 +90,17 @@ class Composition:
         return found
 
     def owners(self, content: bytes) -> list[str]:
-        """The file of each line of changed text."""
+        """The file of each line of changed text; borders that have lost each other count for
+        nothing."""
         found: list[str] = []
-        open_paths = [self.path]
+        open_parts: list[int] = []
         for line in _lines(content):
             match = _BORDER.fullmatch(line)
+            if match is not None and match[2] == b"end" and int(match[1]) in open_parts:
+                del open_parts[open_parts.index(int(match[1])) :]
+            found.append(self.parts[open_parts[-1] - 1].path if open_parts else self.path)
             if match is not None and match[2] == b"begin":
-                found.append(open_paths[-1])
-                open_paths.append(self.parts[int(match[1]) - 1].path)
-                continue
-            if match is not None:
-                open_paths.pop()
-            found.append(open_paths[-1])
+                open_parts.append(int(match[1]))
         return found
 
     def divided(self, content: bytes) -> dict[str, bytes]:

@@ -36,6 +36,12 @@ def test_each_line_has_its_place() -> None:
     assert one.owners(one.content)[2:4] == ["src/a.inc", "src/a.inc"]
 
 
+def test_borders_that_have_lost_each_other_count_for_nothing() -> None:
+    one = composed(b"call a\n")
+    end = border(1, "end", b"\n")
+    assert one.owners(end + b"call b\n" + end) == ["src/m.f90"] * 3
+
+
 def test_changed_text_is_divided_at_the_borders() -> None:
     one = composed(b"call a\ncall b\n")
     after = one.content.replace(b"call b\n", b"call c\ncall d\n").replace(
