@@ -163,6 +163,10 @@ class Project:
 
     def sites(self) -> tuple[Site, ...]:
         """All exchange sites, in the order of files and lines."""
+        return self._placed_sites
+
+    @cached_property
+    def _placed_sites(self) -> tuple[Site, ...]:
         found = (replace(site, report=self.places.site(site.report)) for site in self._sites)
         return tuple(sorted(found, key=lambda site: (site.report.file, site.report.line)))
 

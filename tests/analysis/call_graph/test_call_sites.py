@@ -17,7 +17,8 @@ from asphalt.ir.program import Located
 _HELPER = "subroutine helper(x, y)\nreal :: x(4), y(4)\ny = x\nend subroutine\n"
 _MAIN = "program main\nreal :: u(4), v(4)\ncall helper(u, v)\nend program\n"
 _HOST = "module host\nreal :: a\ncontains\ninclude 'p.inc'\nsubroutine b\nend\nend module\n"
-_CALLS = "subroutine inner\nreal :: w(4)\ncall helper(w, w)\nend subroutine\n"
+_MADE = "! do not edit\n"  # so that included text is not analysed
+_CALLS = f"{_MADE}subroutine inner\nreal :: w(4)\ncall helper(w, w)\nend subroutine\n"
 
 
 def tree_of(folder: Path, files: dict[str, str]) -> Tree:
@@ -53,7 +54,11 @@ def test_callers(tmp_path: Path) -> None:
     ],
 )
 def test_callers_in_text_that_is_not_analysed(host: str, tmp_path: Path) -> None:
-    files = {"a.f90": _HELPER + _MAIN + host, "p.inc": _CALLS, "call.inc": "call helper(q, q)\n"}
+    files = {
+        "a.f90": _HELPER + _MAIN + host,
+        "p.inc": _CALLS,
+        "call.inc": f"{_MADE}call helper(q, q)\n",
+    }
     found = callers(tree_of(tmp_path, files), "helper")
     assert isinstance(found, str)
     assert "helper" in found
@@ -69,7 +74,7 @@ def test_included_text_without_the_name_calls_nothing(tmp_path: Path) -> None:
     assert callers(tree_of(tmp_path, files), "helper") == ["main"]
 
 
-_INNER = "subroutine helper(x, y)\nreal :: x, y\nn = 3\nend subroutine\n"
+_INNER = f"{_MADE}subroutine helper(x, y)\nreal :: x, y\nn = 3\nend subroutine\n"
 
 
 @pytest.mark.parametrize("included", [True, False])

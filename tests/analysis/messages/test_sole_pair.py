@@ -34,7 +34,7 @@ _CALLS = "subroutine caller\n  call other\nend subroutine caller\n"
 
 def why_not(folder: Path, more: str = "", contains: str = "", **included: str) -> str | None:
     """Why a message with tag 5 may match statements other than the sends of the main program."""
-    files = {f"{name}.inc": text for name, text in included.items()}
+    files = {f"{name}.inc": f"! do not edit\n{text}" for name, text in included.items()}
     files["a.f90"] = _MAIN.format(contains=contains) + more
     (facts, *_) = Stepped.of(folder, files).facts()
     own = [leaf for leaf, _ in Messages(facts).own_calls()]

@@ -40,7 +40,7 @@ def test_receives(source: str, tag: str, any_source: bool, any_tag: bool, tmp_pa
 def test_a_receive_that_is_not_analysed_may_take_any_message(source: str, tmp_path: Path) -> None:
     main = _MAIN.format(statement="", contains="contains\ninclude 'p.inc'\n")
     receive = _RECEIVE.format(source=source, tag=7)
-    files = {"a.f90": main, "p.inc": f"subroutine r\n{receive}end subroutine\n"}
+    files = {"a.f90": main, "p.inc": f"! do not edit\nsubroutine r\n{receive}end subroutine\n"}
     tree = tree_of(tmp_path, files)
     assert takes_any_source(tree)
     assert takes_any_tag(tree)
