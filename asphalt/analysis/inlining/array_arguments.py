@@ -94,10 +94,16 @@ class ArrayArgument:
         if dim.kind in ("assumed_shape", "deferred"):
             return True
         own = self._extent(dim)
-        same = own is not None and extent is not None and own == self.context.known(extent)
+        other = None if extent is None else self.context.known(extent)
+        same = own is not None and own == other
         if not last and not (same and begins):
-            message = f"dimension {number + 1} of {self.dummy} does not have the extent of that of "
-            raise RefusedError(ARGUMENT, message + self.context.spelled(self.actual))
+            differ = own is not None and other is not None and (own - other).value is not None
+            has = "does not have" if differ and not same else "is not known to have"
+            name = self.context.spelled(self.actual)
+            message = (
+                f"dimension {number + 1} of the dummy {self.dummy} {has} the extent of that of"
+            )
+            raise RefusedError(ARGUMENT, f"{message} the array {name}")
         return same and begins
 
     def _extent(self, dim: Dim) -> Poly | None:

@@ -245,6 +245,17 @@ def test_what_is_passed_for_an_array_is_told(actual: str, passed: str, tmp_path:
     assert refused.message.endswith(f"u is an array, but {passed}")
 
 
+@pytest.mark.parametrize(("extent", "has"), [("n", "does not have"), ("k", "is not known to have")])
+def test_extents_that_differ_are_told_from_unknown_ones(
+    extent: str, has: str, tmp_path: Path
+) -> None:
+    declare = f"integer :: n, k, u({extent}, 2), ierr"
+    tree = found(program(declare=declare, call="call exchange(w, 3, m)"), tmp_path)
+    (refused,) = tree.refusals(inline)
+    told = f"dimension 1 of the dummy u {has} the extent of that of the array w"
+    assert refused.message.endswith(told)
+
+
 def test_only_procedures_that_communicate(tmp_path: Path) -> None:
     text = program().replace("call MPI_Recv(u", "call MPI_Bcast(u").replace(", above, k", ", k")
     together = text.replace(", MPI_STATUS_IGNORE", "")
