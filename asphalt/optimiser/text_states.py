@@ -17,7 +17,7 @@ class EditedTrees:
     """The trees in which one file of ``tree`` has other contents, with the facts of the last
     ``kept`` of them."""
 
-    def __init__(self, tree: Tree, path: str, kept: int = 64) -> None:
+    def __init__(self, tree: Tree, path: str, kept: int = 24) -> None:
         self._tree = tree
         self._path = path
         self._kept = kept
