@@ -81,7 +81,7 @@ def reference_contiguity(expr: Expr, scope: Scope, depth: int = _CALLERS_DEEP) -
         case Ref() | Component():
             name = designator_name(expr)
             if name is None:
-                return unknown("is a part of a structure with subscripts")
+                return _of_an_element(expr, scope)
             symbol = symbol_named(name, scope)
             if symbol is None or (symbol.dims is None and expr.args is not None):
                 return unknown("is not known to be a variable")
@@ -90,6 +90,26 @@ def reference_contiguity(expr: Expr, scope: Scope, depth: int = _CALLERS_DEEP) -
         case OpaqueExpr():
             return unknown("is not understood")
     return yes("is an expression")
+
+
+def _of_an_element(expr: Expr, scope: Scope) -> MayMustAnswer:
+    """Whether a component of an element of an array of structures is (``tiles(t)%field``).
+
+    Of an array section it is not: its elements lie in several structures.
+    """
+    declared = declarations_on_the_way(expr, scope) if isinstance(expr, Component) else None
+    if declared is None or not isinstance(expr, Component):
+        return unknown("is a part of a structure that is not known")
+    root, way = way_to(expr)
+    if any("pointer" in one.decl.attrs for one in declared):
+        return unknown("is a pointer, or lies behind one")
+    if not _is_variable(root, scope) or not all(is_scalar(a, scope) for a in (root, *way[:-1])):
+        return unknown("is a part of several structures")
+    dims = declared[-1].dims
+    if dims is None:
+        return unknown("is not known to be an array")
+    gaps = _section_contiguity(expr.args or (), scope)
+    return yes("is an array with storage of its own") if gaps.yes else gaps
 
 
 def _section_contiguity(args: tuple[Arg, ...], scope: Scope) -> MayMustAnswer:
@@ -111,6 +131,12 @@ def _section_contiguity(args: tuple[Arg, ...], scope: Scope) -> MayMustAnswer:
             case _:
                 ended = True
     return yes("has no gaps")
+
+
+def _is_variable(root: Arg, scope: Scope) -> bool:
+    if not isinstance(root, Ref):
+        return False
+    return name_kind(root.name, root.args is not None, scope) is NameKind.VARIABLE
 
 
 def may_be_array(expr: Arg, scope: Scope) -> bool:
@@ -139,9 +165,7 @@ def _may_be_array_component(component: Component, scope: Scope) -> bool:
     """A component is an array if any part of its designator is one without subscripts."""
     root, way = way_to(component)
     declared = declarations_on_the_way(component, scope)
-    if not isinstance(root, Ref) or declared is None or may_be_array(root, scope):
-        return True
-    if name_kind(root.name, root.args is not None, scope) is not NameKind.VARIABLE:
+    if not _is_variable(root, scope) or declared is None or may_be_array(root, scope):
         return True
     for part, declaration in zip(way, declared, strict=True):
         if (declaration.dims is None) != (part.args is None):

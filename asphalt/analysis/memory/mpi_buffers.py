@@ -11,7 +11,12 @@ from asphalt.analysis.memory.contiguity import reference_contiguity
 from asphalt.analysis.memory.derived_datatypes import TypeMap, type_map
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.shapes import Shape, shape_of
-from asphalt.analysis.memory.storage import evaluated_designators, part_storage, storage_of
+from asphalt.analysis.memory.storage import (
+    evaluated_designators,
+    evaluated_storages,
+    part_storage,
+    storage_of,
+)
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant, predefined_type
 from asphalt.analysis.mpi.library_effects import BufferEffect, library_row
 from asphalt.analysis.mpi.procedures import Parameter
@@ -35,7 +40,6 @@ from asphalt.ir.expr import (
     Ref,
     Section,
     names_in,
-    root_name,
     walk,
 )
 from asphalt.ir.tree import Leaf
@@ -143,12 +147,15 @@ class _Buffers:
         """The storage of a component of some element, or of all of it that may follow in memory, as
         far as only one argument has to do with the variable; None: it is none."""
         part = part_storage(actual, self.scope) if isinstance(actual, Component) else None
-        root = None if actual is None else root_name(actual)
-        if part is None or root is None or self._is_twice(root, call):
+        if part is None:
             return None
         assert isinstance(actual, Component)
         alone = "allocatable" in (declarations_on_the_way(actual, self.scope) or ())[-1].decl.attrs
-        return part if alone else part.split("%")[0]
+        storage = part if alone else part.split("%")[0]
+        mine = storage.split("%")
+        named = [o for _, given in call.bound() for o in evaluated_storages(given, self.scope)]
+        met = [o for o in named if o is None or all(map(eq, mine, o.split("%")))]
+        return storage if len(met) == 1 else None
 
     def _read_later(self, leaf: Leaf, call: MpiCall) -> Iterator[Access]:
         """The arrays of counts, displacements and types that an operation may read until it is

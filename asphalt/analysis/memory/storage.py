@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from asphalt.analysis.memory.accesses import ALIASED, NameKind
 from asphalt.analysis.memory.aliasing import second_name
 from asphalt.analysis.mpi.call import is_runtime_function, mpi_function
@@ -16,7 +18,16 @@ from asphalt.analysis.names.designators import (
 from asphalt.analysis.names.intrinsics import is_inquiry, is_intrinsic, is_pure_function
 from asphalt.analysis.names.known_library_names import RUNTIME_OF_THREADS
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.ir.expr import Arg, Component, Expr, Lit, Ref, argument_value
+from asphalt.ir.expr import (
+    Arg,
+    Component,
+    Expr,
+    Lit,
+    OpaqueExpr,
+    Ref,
+    argument_value,
+    children,
+)
 from asphalt.ir.mapped import mapped
 
 
@@ -164,3 +175,36 @@ def part_storage(component: Component, scope: Scope) -> str | None:
         return None
     storage = storage_of(root.name, scope)
     return None if storage == ALIASED else "%".join((storage, *(part.name for part in way)))
+
+
+def evaluated_storages(expr: Arg, scope: Scope) -> Iterator[str | None]:
+    """The storage of each variable, or component of some element (``part_storage``), that an
+    expression evaluates; None: it may be another one.
+
+    Of the argument of an inquiry, only the subscripts are evaluated.
+    """
+    match expr:
+        case Component():
+            yield part_storage(expr, scope)
+            root, way = way_to(expr)
+            inside = [arg for part in way for arg in part.args or ()]
+            if isinstance(root, Ref):
+                inside += root.args or ()
+            for arg in inside:
+                yield from evaluated_storages(arg, scope)
+        case Ref(name=name, args=args):
+            kind = name_kind(name, args is not None, scope)
+            if kind is NameKind.VARIABLE:
+                yield storage_of(name, scope)
+            elif kind is NameKind.UNKNOWN:
+                yield None
+            for arg in args or ():
+                found = evaluated_storages(arg, scope)
+                if kind is NameKind.INQUIRY and isinstance(argument_value(arg), Ref | Component):
+                    next(found, None)
+                yield from found
+        case OpaqueExpr(names=names):
+            yield from (storage_of(name, scope) for name in sorted(names))
+        case _:
+            for part in children(expr):
+                yield from evaluated_storages(part, scope)

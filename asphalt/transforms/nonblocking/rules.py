@@ -297,11 +297,14 @@ def _unclear_include(facts: UnitFacts) -> str | None:
 
 def _is_one_variable(buffer: Expr, facts: UnitFacts) -> str | None:
     """Why a buffer is passed without a copy; None: it may be one."""
-    name = designator_name(buffer)
-    if not isinstance(buffer, Ref | Component) or name is None:
+    if not isinstance(buffer, Ref | Component):
         return None
     if mpi_constant(buffer, facts.scope) is not None:
         return None
+    name = designator_name(buffer)
+    if name is None:
+        answer = reference_contiguity(buffer, facts.scope)
+        return f"{spelled_designator(buffer)} {answer.reason}" if answer.yes else None
     symbol = symbol_named(name, facts.scope)
     if symbol is None or symbol.origin in (Origin.PROCEDURE, Origin.PARAMETER, Origin.INTRINSIC):
         return None

@@ -173,7 +173,11 @@ def test_variables_that_certainly_are_two(one: str, two: str, apart: bool) -> No
         ("d%own", Reply.YES),
         ("d%there", Reply.UNKNOWN),
         ("ds%fixed(1,1)", Reply.UNKNOWN),
-        ("ds(1)%own", Reply.UNKNOWN),
+        ("ds(1)%own", Reply.YES),
+        ("ds(1)%fixed(:,2)", Reply.YES),
+        ("ds(1)%fixed(1,:)", Reply.UNKNOWN),
+        ("ds(1)%there", Reply.UNKNOWN),
+        ("ds(:)%fixed(1,1)", Reply.UNKNOWN),
     ],
 )
 def test_contiguous_references(reference: str, reply: Reply) -> None:
