@@ -273,12 +273,20 @@ def _allocated_dims(
             continue
         if not may_reallocate(name, leaf, scope):
             continue
+        if is_never_before(allocation, leaf, values) and not _may_fail(allocation):
+            continue
         ordered = values.executed_before(allocation, leaf) and all(
             is_never_before(one, leaf, values) for one in removed
         )
         if not ordered or not _gives_extents(name, leaf, dims, scope, values, kept | {name}):
             return None
     return dims
+
+
+def _may_fail(allocation: Leaf) -> bool:
+    """Whether the program goes on where an array is allocated already."""
+    assert isinstance(allocation.what, Allocation)
+    return any(option.name == "stat" for option in allocation.what.options)
 
 
 def _gives_extents(

@@ -203,7 +203,7 @@ subroutine unit(n)
   integer, intent(in) :: n
   type(field) :: u, v
 {declared}  integer :: k
-  u%columns = n
+  {columns}
   {before}
   k = 0
 end subroutine unit
@@ -212,7 +212,8 @@ _PARTS = "allocate(u%at(0:u%columns, 4), v%at(0:u%columns, 4))\n"
 
 
 def component_shape(before: str, declared: str = "") -> Shape | None:
-    text = _STRUCTURES.format(before=before, declared=declared)
+    columns = "" if "u%columns = n" in before else "u%columns = n"
+    text = _STRUCTURES.format(before=before, declared=declared, columns=columns)
     unit = Analysed(text, chain=("unit",))
     return shape_of("u%at", unit.scope, unit.values, unit.leaf("k = 0"))
 
@@ -240,6 +241,20 @@ def test_a_component_keeps_its_shape(after: str) -> None:
 def test_a_component_that_may_get_another_shape(after: str) -> None:
     found = component_shape(_PARTS + after)
     assert found is None or not found.stated
+
+
+@pytest.mark.parametrize(
+    ("before", "stated"),
+    [
+        (f"call elsewhere(u)\nu%columns = n\n{_PARTS}", True),
+        (f"u%at = v%at(:, 2:)\ndeallocate(u%at)\n{_PARTS}", True),
+        (f"u%at = v%at(:, 2:)\n{_PARTS[:-2]}, stat=k)\n", False),  # it may fail and go on
+        (f"do k = 1, n\nif (k > 1) call elsewhere(u)\n{_PARTS}end do\n", False),
+    ],
+)
+def test_what_comes_only_before_the_allocation(before: str, stated: bool) -> None:
+    found = component_shape(before)
+    assert (found is not None and found.stated) is stated
 
 
 def test_a_component_that_a_pointer_may_reach() -> None:
