@@ -213,6 +213,8 @@ def calls_that_stay(
     for caller in (caller for one in names for caller in analyses.tree.mentions(one)):
         if caller.unit is located.unit or caller.unit.kind == "module":
             continue
+        if caller.is_unread:
+            return (f"{caller.path} names {name} in text that is not analysed",)
         for refused in inline.refusals(_facts(analyses, caller, accepted), located):
             where = "" if refused.span is None else f"{refused.span.file}:{refused.span.first}: "
             return (f"{where}{refused.message}",)

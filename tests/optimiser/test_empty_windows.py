@@ -182,6 +182,12 @@ def test_why_a_procedure_stays_at_its_call(tmp_path: Path) -> None:
     assert f"step.f90:{_FIRST}: halo is not inlined: " in report.message
 
 
+def test_a_caller_in_another_language_is_told(tmp_path: Path) -> None:
+    (tmp_path / "caller.c").write_text("void f() { halo_(); }\n")
+    (report,) = _told(tmp_path, _HALO)
+    assert "caller.c names halo in text that is not analysed" in report.message
+
+
 _STAYS = """
 subroutine halo(a, n, left, comm)
   use mpi
