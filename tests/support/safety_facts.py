@@ -423,7 +423,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
                 procedures=_HELP.format("#ifdef CLEAR\n    b(1) = 0\n#endif\n"),
                 behind="    call help\n",
             ),
-            without=Mutant(Configurations, "of", lambda self, path, chain: ()),
+            without=Mutant(Configurations, "of", lambda self, path, chain, alone=None: ()),
             suffix=".F90",
             step=_EVERYWHERE,
         ),
