@@ -264,7 +264,8 @@ class Project:
         outcome; (): the settings ask neither to move work nor to cut messages."""
         sites = (*(site for change in outcome.composed for site in change.sites), *outcome.own)
         reported = {(site.file, site.line) for site in sites}
-        return (*outcome.own, *own_operations(self._analyses, reported, self._options))
+        others = own_operations(self._analyses, reported, self._options, outcome.tries)
+        return (*outcome.own, *others)
 
     @cached_property
     def remarks(self) -> tuple[ProblemReport, ...]:

@@ -10,7 +10,7 @@ from asphalt.analysis.conditions.available import VALUE
 from asphalt.analysis.conditions.judge import judge
 from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.effects.procedure_effects import Effects, Known, ProcedureKey
-from asphalt.analysis.effects.summary_provenance import Traces, Tracing
+from asphalt.analysis.effects.summary_provenance import Evaluations, Traces, Tracing
 from asphalt.analysis.exchange.named_sizes import NamedSizes, sizes_of
 from asphalt.analysis.exchange.open_coded_groups import message_operations
 from asphalt.analysis.exchange.open_coded_sites import open_coded_exchanges
@@ -25,6 +25,7 @@ from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.analysis_manager.configurations import Configurations
 from asphalt.analysis_manager.internal_errors import InternalErrors
 from asphalt.analysis_manager.invalidation import Sight, Unaffected, UsedNames, says_the_same
+from asphalt.analysis_manager.same_summaries import SameSummaries
 from asphalt.analysis_manager.summary_store import Remembered
 from asphalt.analysis_manager.user_units import user_units
 from asphalt.config.assumptions import FATAL
@@ -64,9 +65,11 @@ class Analyses:
         self.errors: InternalErrors = InternalErrors() if before is None else before.errors
         self._used: UsedNames = UsedNames() if before is None else before._used
         self._given: dict[_Key, Known] = {}
+        self._evaluations: dict[_Key, Evaluations] = {}
         self._traces: dict[_Key, Traces] = {}
         self._scopes: dict[Asked, Scopes] = {}
         self._made: dict[_Key, tuple[Effects, Uniformity]] = {}
+        self._same: dict[_Key, SameSummaries] = {}
         self._kept: list[Remembered] = []
         self._found: dict[tuple[Pure, Asked], dict[int, Exchange]] = {}
 
@@ -99,6 +102,11 @@ class Analyses:
                 if unaffected.place(*_names(procedure)) is not None
             }
             found._given[key] = Known(same, {})
+            found._evaluations[key] = {
+                procedure: made
+                for procedure in same
+                if (made := effects.evaluations(procedure)) is not None
+            }
         texts = _edited_bodies(self, unaffected, tree)
         if texts is not None:
             found._traces = {key: made.without(texts) for key, made in self._traces.items()}
@@ -178,10 +186,12 @@ class Analyses:
         tracing = Tracing(traces, self._may_use_traces)
         if self._before is not None:
             elsewhere = partial(self._elsewhere, key)
-            return Effects(scopes, assumed, tuple, elsewhere, tracing, self._locate)
+            same = partial(self._with_same_summary, key)
+            return Effects(scopes, assumed, tuple, elsewhere, tracing, self._locate, same)
         if self.tree.origin is not None:
             given = self._given.pop(key, None)
             recall = partial(tuple, () if given is None else (given,))
+            tracing.recall(self._evaluations.pop(key, {}))
             return Effects(scopes, assumed, recall, tracing=tracing, locate=self._locate)
         remembered = Remembered(
             self.tree, scopes, key[0], traces, self._locate, self.fatal, self._bodies_since
@@ -199,6 +209,20 @@ class Analyses:
         pure, asked = key
         effects, _ = self._before.of(pure, asked is not None, asked or frozenset())
         return effects, self._before.tree.unit_at(place)
+
+    def _with_same_summary(
+        self, key: _Key, procedure: ProcedureKey
+    ) -> tuple[Effects, Located] | None:
+        """Where to take the summary of a procedure from although it may call edited ones."""
+        if self._before is None or not self._bodies:
+            return None
+        if key not in self._same:
+            pure, asked = key
+            effects, _ = self._before.of(pure, asked is not None, asked or frozenset())
+            self._same[key] = SameSummaries(
+                effects, self._scopes_for(asked), self._bodies, self._before._locate, self._locate
+            )
+        return self._same[key].find(procedure)
 
     def keep(self) -> None:
         """Stores what is known of procedures for the next run."""

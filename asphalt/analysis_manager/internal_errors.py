@@ -16,6 +16,7 @@ from asphalt.diagnostics.model import ProblemReport
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 
+_LONGEST = 200  # characters of what an error says
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -69,6 +70,7 @@ def _message(error: Exception, unit: str) -> str:
         if file.is_relative_to(_PACKAGE):
             where = f" in {file.relative_to(_PACKAGE.parent)}:{frame.lineno}"
     what = " ".join(f"{type(error).__name__} {error}".split())
+    what = what if len(what) <= _LONGEST else f"{what[:_LONGEST]}..."
     return (
         f"an internal error of asphalt ({what}{where}); {unit or 'the main program'} is left as it "
         "was; please report this with the procedure"

@@ -214,7 +214,11 @@ def _changed_in(before: Tree, after: Tree, path: str) -> set[Position] | None:
     for number in changed:
         if outlines[0].units[number].name.startswith(("mpi_", "pmpi_")):
             return None  # calls of MPI are asked whether they mean it
-        if _interfaces(texts[number]) != _interfaces(others[number]):
+        names = [tuple(i.name for i in outline.units[number].includes) for outline in outlines]
+        brought = [after.included_words(path, name) for name in set(names[0]) ^ set(names[1])]
+        if _interfaces(texts[number]) != _interfaces(others[number]) or any(
+            "interface" in words for words in brought
+        ):
             return None  # calls by generic names are asked who else has one of that name
     return {Position(path, number) for number in changed}
 
@@ -230,9 +234,7 @@ def _interfaces(text: bytes) -> list[bytes]:
 
 def _frame(outline: Outline) -> object:
     """What a file has beside the texts of its units."""
-    units = tuple(
-        (u.kind, u.name, u.host, tuple(i.name for i in u.includes)) for u in outline.units
-    )
+    units = tuple((u.kind, u.name, u.host) for u in outline.units)
     bound = tuple(place.name for place in outline.bound_calls)
     return outline.broken, units, outline.mpi_renames, bound
 

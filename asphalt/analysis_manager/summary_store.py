@@ -130,6 +130,8 @@ class Remembered:
             if key in edited:
                 continue
             self._tracing.inputs[key] = used
+            if key not in kept.follows:
+                self._tracing.mixed.add(key)
             value = summaries[key]
             if key in kept.follows and value is not None:
                 asked = tuple((one, summaries[one]) for one in used)

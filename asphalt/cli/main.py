@@ -98,6 +98,11 @@ def _interrupted() -> int:
     return EXIT_INTERRUPTED
 
 
+_DEEPEST = 3000
+"""Calls within calls: what a program does is followed along its chains of calls."""
+
+
 def run() -> None:
     """The entry point of the installed command."""
+    sys.setrecursionlimit(max(_DEEPEST, sys.getrecursionlimit()))
     raise SystemExit(main())

@@ -20,6 +20,7 @@ from asphalt.driver.blocking_reports import not_overlapped
 from asphalt.driver.overlap import Outcome, OverlapRequest, optimised, units_asked_about
 from asphalt.optimiser.blocking import reads_codes
 from asphalt.optimiser.options import Options
+from asphalt.optimiser.outcome import Tried
 from asphalt.transforms.nonblocking.rules import COULD
 
 
@@ -36,7 +37,8 @@ def with_assumed_outcomes(
         return tuple(blocking)
     assumed = options.accepted.union(*(site.assumptions for site in lifted))
     outcome, request = _assuming(analyses, lifted, options, assumed)
-    idle = not_overlapped(analyses, outcome.changes, request)
+    doubts = {key: Tried(doubt=one.doubt) for key, one in outcome.tries.items()}
+    idle = not_overlapped(analyses, outcome.changes, request, doubts)
     would = _applied(outcome)
     would |= {_place(site): outcome.tried(site) for site in idle}
     found: list[SiteReport] = []

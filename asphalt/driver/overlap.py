@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -166,20 +166,17 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
     by_path = {str(change.path): change for change in changes}
     left: dict[Key, ProblemReport] = {}
     first, tree = analyses, analyses.tree
-    now = tree
-    if by_path:
-        now = tree.edited({path: change.after for path, change in by_path.items()})
-        analyses = analyses.followed_by(now)
+    now = tree.edited({path: change.after for path, change in by_path.items()}) if by_path else tree
     done: set[Key] = set()
     options = request.options
     places = _places(now, request)
+    now = _without_conditionals(now, dict.fromkeys(path for path, _ in places))
+    if now is not tree:
+        analyses = analyses.followed_by(now)
     for number, (path, chain) in enumerate(places):
         request.watch(f"{path}: {chain[-1] or 'main'}", number, len(places))
         if not any(key_of(one)[1] == chain for one in now.units_of(path)):
             continue
-        if (text := without_conditionals(now, path)) != now.content(path):
-            now = now.edited({path: text})
-            analyses = analyses.followed_by(now)
         located = next(one for one in now.units_of(path) if key_of(one)[1] == chain)
         if (why := left_behind(located, first, analyses, left)) is not None:
             left[path, chain] = ProblemReport(path, _lines(tree, path, chain)[0], why, note=True)
@@ -199,7 +196,7 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
         if found is None:
             continue
         procedures.append(procedure_report(found, _lines(tree, path, chain)))
-        tries[path, chain] = Tried(found.dropped, found.whole)
+        tries[path, chain] = Tried(found.dropped, found.whole, found.doubt)
         for one in found.staying:
             own.setdefault((one.place.path, one.place.line, one.operation), own_report(one, tree))
         if found.content is None:
@@ -219,6 +216,13 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
     changed = tuple(by_path[path] for path in sorted(by_path))
     notes = tuple(left.values())
     return Outcome(changed, tuple(procedures), tuple(own.values()), tries, notes)
+
+
+def _without_conditionals(tree: Tree, paths: Iterable[str]) -> Tree:
+    """The tree with these files as the preprocessor leaves them."""
+    texts = {path: without_conditionals(tree, path) for path in paths}
+    other = {path: text for path, text in texts.items() if text != tree.content(path)}
+    return tree.edited(other) if other else tree
 
 
 def _called(pure: Collection[str], tree: Tree) -> tuple[str, ...]:

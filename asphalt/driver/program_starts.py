@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.analysis_manager.user_units import user_units
 from asphalt.diagnostics.model import MarkReport, SiteReport
 from asphalt.driver.transfers import marks_at, transfer_operations
 from asphalt.frontend.source_tree.tree import Tree
-from asphalt.optimiser.acceptance import unit_at
+from asphalt.optimiser.acceptance import Key, key_of, unit_at
 from asphalt.optimiser.options import Options
-from asphalt.optimiser.outcome import Staying
+from asphalt.optimiser.outcome import Staying, Tried
 from asphalt.optimiser.program_starts import staying_in
+
+_NOTHING = Tried()
 
 
 def own_report(one: Staying, given: Tree) -> SiteReport:
@@ -39,14 +41,18 @@ def own_report(one: Staying, given: Tree) -> SiteReport:
 
 
 def own_operations(
-    analyses: Analyses, reported: Collection[tuple[str, int]], options: Options
+    analyses: Analyses,
+    reported: Collection[tuple[str, int]],
+    options: Options,
+    tries: Mapping[Key, Tried],
 ) -> Iterator[SiteReport]:
     """A report on each operation of a tree that the optimiser left alone and that is not
-    ``reported`` yet, by its file and line."""
+    ``reported`` yet, by its file and line.  ``tries``: of units."""
     for located in user_units(analyses.tree, transfer_operations()):
         found: list[SiteReport] = []
         with analyses.errors.caught(located):
-            for one in staying_in(analyses, located, options):
+            tried = tries.get(key_of(located), _NOTHING)
+            for one in staying_in(analyses, located, options, tried):
                 if (one.place.path, one.place.line) not in reported:
                     found.append(own_report(one, analyses.tree))
         yield from found

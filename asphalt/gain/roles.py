@@ -129,5 +129,7 @@ def _still(
 ) -> tuple[MessageInFlight, ...]:
     """The messages that were in progress before some arms and are so behind all of them, and those
     that any arm has started."""
-    kept = [one for one in before if all(one in messages for messages in after)]
-    return (*kept, *(one for messages in after for one in messages if one not in before))
+    in_all = frozenset(before).intersection(*after)
+    known = frozenset(before)
+    kept = [one for one in before if one in in_all]
+    return (*kept, *(one for messages in after for one in messages if one not in known))

@@ -23,7 +23,7 @@ from asphalt.optimiser.empty_windows import EmptyWindow, EmptyWindows, is_beside
 from asphalt.optimiser.options import Options
 from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import Tried
-from asphalt.optimiser.unchanged_units import why_unchanged
+from asphalt.optimiser.unchanged_units import why_doubted, why_unchanged
 from asphalt.transforms.buffers import receive_queues, redundant_stores
 from asphalt.transforms.decomposition import decomposition
 from asphalt.transforms.inlining import inline
@@ -85,13 +85,11 @@ def not_overlapped(
     ]
     if not idle:
         return ()
-    unchanged = options.fault_in(located)
+    unchanged = options.fault_in(located) or tried.doubt
     unchanged = unchanged or why_unchanged(analyses, *key_of(located), facts.scope)
     if unchanged is not None:
-        message = f"its procedure is not transformed: {unchanged}"
         return tuple(
-            (Refused(NOTHING_BESIDE, message, found.leaf.span), spelled, found.assumed)
-            for found, spelled in idle
+            (_not_transformed(found, unchanged), spelled, found.assumed) for found, spelled in idle
         )
     stay: list[Refused] = []
     if options.asks_for(Pass.PIPELINING):
@@ -109,9 +107,18 @@ def not_overlapped(
 
     def refusal(found: nonblocking.Split) -> Refused:
         window = windows.of(found)
+        if window.free is not None:
+            doubt = why_doubted(analyses.tree, *key_of(located))
+            if doubt is not None:
+                return _not_transformed(found, doubt)
         return _idle(found, window, more.get(found.leaf.span), calls, options, tried)
 
     return tuple((refusal(found), spelled, found.assumed) for found, spelled in idle)
+
+
+def _not_transformed(found: nonblocking.Split, why: str) -> Refused:
+    message = f"its procedure is not transformed: {why}"
+    return Refused(NOTHING_BESIDE, message, found.leaf.span)
 
 
 def reads_codes(analyses: Analyses, located: Located) -> bool:

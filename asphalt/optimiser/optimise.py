@@ -61,7 +61,7 @@ from asphalt.optimiser.outcome import Optimised, Transfer
 from asphalt.optimiser.phases import MOST_STEPS
 from asphalt.optimiser.preparation import Search
 from asphalt.optimiser.program_starts import staying
-from asphalt.optimiser.unchanged_units import why_no_names, why_not_read
+from asphalt.optimiser.unchanged_units import why_doubted, why_no_names, why_not_read
 from asphalt.optimiser.unit_state import Workshop
 from asphalt.support.garbage_collection import rare_collections
 
@@ -78,7 +78,7 @@ def optimised(shop: Workshop) -> Optimised:
         if again.why_unchanged() is not None:
             return found
         more = again.shop.tidied(again.best())
-        if more.content in (None, found.content):
+        if more.content in (None, found.content) or again.why_doubted() is not None:
             return found  # what was tried in vain with new statements is nothing to tell
         if more.content in seen:
             return replace(found, ended=REPEATED)
@@ -135,12 +135,14 @@ def optimise(
         return Optimised(located.path, located.unit.name, None, (), (), (), unchanged)
     with rare_collections():
         found = optimised(shop)
+        doubt = why_doubted(tree, shop.path, shop.chain) if found.content is not None else None
+        if doubt is not None:
+            return Optimised(located.path, located.unit.name, None, (), (), (), doubt, doubt=doubt)
         return replace(found, staying=staying(shop, found), whole=shop.whole)
 
 
 def _why_unchanged(shop: Workshop) -> str | None:
-    """Why a unit stays as it is; None: the search has to find out.  Where the search has nothing to
-    begin with, no second parser is asked for its opinion on each statement."""
+    """Why a unit stays as it is; None: the search has to find out."""
     not_read = why_not_read(shop.tree, shop.path, shop.chain)
     if not_read is None and not has_first_step(shop):
         return why_no_names(shop.facts(shop.tree).scope) or FIXPOINT

@@ -62,10 +62,12 @@ class Dropped:
 @dataclass(frozen=True, slots=True)
 class Tried:
     """The steps that were tried for a unit and not kept, and ``whole``: what kept nests from
-    being divided, by their place in the user's source."""
+    being divided, by their place in the user's source.  ``doubt``: why what was found for it is
+    not done: it is not clear what the unit means."""
 
     dropped: tuple[Dropped, ...] = ()
     whole: Mapping[SourceLine, Refused] = field(default_factory=dict)
+    doubt: str | None = None
 
     @property
     def ending(self) -> Dropped | None:
@@ -153,6 +155,7 @@ class Optimised:
     gains of steps may be asked for; then the last one.  ``dropped``: the steps that were tried and
     not kept.  ``staying``: the operations that the program starts itself and that overlap with no
     more work.  ``whole``: what kept nests from being divided, by their place in the user's source.
+    ``doubt``: why what was found is not done: it is not clear what the unit means.
     """
 
     path: str
@@ -168,3 +171,4 @@ class Optimised:
     dropped: tuple[Dropped, ...] = ()
     staying: tuple[Staying, ...] = ()
     whole: Mapping[SourceLine, Refused] = field(default_factory=dict)
+    doubt: str | None = None

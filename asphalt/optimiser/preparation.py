@@ -31,7 +31,7 @@ from asphalt.optimiser.outcome import Done, Dropped, Optimised, Tiled, Transfer
 from asphalt.optimiser.overlap import Overlap
 from asphalt.optimiser.phases import MOST_STEPS, PHASES
 from asphalt.optimiser.segmenting import Segmenting
-from asphalt.optimiser.unchanged_units import why_unchanged
+from asphalt.optimiser.unchanged_units import why_doubted, why_unchanged
 from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.transforms.buffers.array_expansion import ExpandBuffers
 from asphalt.transforms.inlining import inline, opening
@@ -89,6 +89,10 @@ class Search:
         shop = self.shop
         analyses, scope = shop.analyses.edited(shop.tree), shop.facts(shop.tree).scope
         return why_unchanged(analyses, shop.path, shop.chain, scope)
+
+    def why_doubted(self) -> str | None:
+        """Why it is not clear what the unit means; None: it is."""
+        return why_doubted(self.shop.tree, self.shop.path, self.shop.chain)
 
     def best(self) -> Optimised:
         """The unit with all transfers non-blocking whose windows get some work.
@@ -222,8 +226,9 @@ class Search:
         for path, chain in chains:
             driver = Search(self.shop.for_unit(tree, path, chain))
             found = driver.best() if driver.why_unchanged() is None else None
-            if found is not None and found.content is not None:
-                tree = tree.edited({path: found.content})
+            if found is None or found.content is None or driver.why_doubted() is not None:
+                continue
+            tree = tree.edited({path: found.content})
         if tree is self.shop.tree:
             return tuple(0.0 for _ in self.shop.model.names)
         price = self.shop.model.price(tree, self.shop.located(tree))

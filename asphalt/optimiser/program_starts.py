@@ -23,7 +23,7 @@ from asphalt.optimiser.options import Options
 from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import Optimised, Staying, Tried
 from asphalt.optimiser.program_windows import OwnStart, OwnWindows, own_starts
-from asphalt.optimiser.unchanged_units import why_unchanged
+from asphalt.optimiser.unchanged_units import why_doubted, why_unchanged
 from asphalt.optimiser.unit_state import Workshop
 from asphalt.transforms.tiling import segmentation
 
@@ -48,7 +48,11 @@ def staying(shop: Workshop, found: Optimised) -> tuple[Staying, ...]:
         located = shop.located(shop.first)
         return calls_that_stay(shop.analyses, located, shop.options.accepted)
 
-    asked = _Asked(shop.facts(tree), shop.passes, place, calls, Tried(found.dropped))
+    def doubt() -> str | None:
+        known = found.content is not None
+        return None if known else why_doubted(shop.first, shop.path, shop.chain)
+
+    asked = _Asked(shop.facts(tree), shop.passes, place, calls, Tried(found.dropped), doubt=doubt)
     return tuple(
         one
         for one in asked.staying()
@@ -56,8 +60,11 @@ def staying(shop: Workshop, found: Optimised) -> tuple[Staying, ...]:
     )
 
 
-def staying_in(analyses: Analyses, located: Located, options: Options) -> Iterator[Staying]:
-    """All operations that a unit of a tree starts itself, as if the optimiser left the unit alone.
+def staying_in(
+    analyses: Analyses, located: Located, options: Options, tried: Tried = _NOTHING
+) -> Iterator[Staying]:
+    """All operations that a unit of a tree starts itself, as if the optimiser left the unit alone,
+    or did so because of a doubt that it has ``tried``.
 
     With ``motion``, each comes with what stops its wait and its start; otherwise with what keeps
     its message from being cut, if ``pipelining`` asks for that.
@@ -75,10 +82,14 @@ def staying_in(analyses: Analyses, located: Located, options: Options) -> Iterat
     def calls() -> tuple[str, ...]:
         return calls_that_stay(analyses, located, options.accepted)
 
-    unchanged = options.fault_in(located)
+    def doubt() -> str | None:
+        return why_doubted(analyses.tree, *key_of(located))
+
+    unchanged = options.fault_in(located) or tried.doubt
     unchanged = unchanged or why_unchanged(analyses, *key_of(located), facts.scope)
     if moves:
-        yield from _Asked(facts, options.passes, place, calls, unchanged=unchanged).staying()
+        asked = _Asked(facts, options.passes, place, calls, unchanged=unchanged, doubt=doubt)
+        yield from asked.staying()
     elif unchanged is None:
         yield from _whole_messages(facts, place)
 
@@ -110,7 +121,8 @@ class _Asked:
 
     ``place``: where a statement stands in the user's source.  ``calls``: why the procedure is not
     inlined at its calls.  ``tried``: what was tried in vain.  ``unchanged``: why the unit is not
-    changed.
+    changed.  ``doubt``: why it is not clear what the unit means; asked where that is what stands in
+    the way.
     """
 
     facts: UnitFacts
@@ -119,14 +131,18 @@ class _Asked:
     calls: Callable[[], tuple[str, ...]]
     tried: Tried = _NOTHING
     unchanged: str | None = None
+    doubt: Callable[[], str | None] = lambda: None
 
     def staying(self) -> Iterator[Staying]:
         """All that the unit starts itself, each as if nothing overlapped with it."""
         windows = OwnWindows(self.facts, self.passes)
         for one in own_starts(self.facts, windows):
             message = _NO_MORE if one.overlaps else _NO_WORK
-            if self.unchanged is not None:
-                message = f"its procedure is not transformed: {self.unchanged}"
+            unchanged = self.unchanged
+            if unchanged is None and one.could is not None:
+                unchanged = self.doubt()
+            if unchanged is not None:
+                message = f"its procedure is not transformed: {unchanged}"
             elif reasons := list(self._reasons(one, windows)):
                 message += f": {'; '.join(reasons)}"
             marks: list[tuple[SourceLine, Role, str]] = [

@@ -1,4 +1,8 @@
-"""Units that are not changed at all: asphalt may read them wrongly, or they have errors."""
+"""Units that are not changed at all: asphalt may read them wrongly, or they have errors.
+
+Other parsers are slow: they are asked for their opinion where a unit could be changed
+(``why_doubted``).
+"""
 
 from __future__ import annotations
 
@@ -16,30 +20,34 @@ from asphalt.ir.tree import leaves
 def why_unchanged(
     analyses: Analyses, path: str, chain: tuple[str, ...], scope: Scope
 ) -> str | None:
-    """Why a unit is not changed: two units have one name, two parsers read it differently, it has
-    names that asphalt needs, it is not clear for which configurations of the preprocessor proofs
-    about it hold, or it takes no declarations.
+    """Why a unit is not changed, whatever could become of it: two units have one name, it has names
+    that asphalt needs, it is not clear for which configurations of the preprocessor proofs about it
+    hold, or it takes no declarations.
 
     ``chain``: the names of the unit and its hosts, from the outermost one; ``scope``: the unit's.
     """
-    tree = analyses.tree
-    found = why_not_read(tree, path, chain) or why_no_configuration(analyses, path, chain)
-    if found is None:
-        (located,) = _named(tree, path, chain)
-        found = _disagreement(tree, located)
-    return found or why_no_names(scope)
+    found = why_not_read(analyses.tree, path, chain)
+    return found or why_no_configuration(analyses, path, chain) or why_no_names(scope)
 
 
 def why_not_read(tree: Tree, path: str, chain: tuple[str, ...]) -> str | None:
-    """Why it is not clear which statements are those of a unit, or where their text is."""
+    """Why it is not clear which statements are those of a unit, or where their text is, as far as
+    asphalt's own parser says."""
     same = _named(tree, path, chain)
     if len(same) != 1:
         return "two units have one name"
     included = _included_by(tree, same[0])
-    if included is not None:
-        return f"its text comes from another file: {included}"
-    other = differs(tree.index(path), same[0].chain)
-    return None if other is None else f"two parsers read it differently: {other}"
+    return None if included is None else f"its text comes from another file: {included}"
+
+
+def why_doubted(tree: Tree, path: str, chain: tuple[str, ...]) -> str | None:
+    """Why it is not clear what a unit, the only one of its name, means: other parsers find other
+    lines, dummy arguments or statements."""
+    (located,) = _named(tree, path, chain)
+    other = differs(tree.index(path), located.chain)
+    if other is not None:
+        return f"two parsers read it differently: {other}"
+    return _disagreement(tree, located)
 
 
 def why_no_configuration(analyses: Analyses, path: str, chain: tuple[str, ...]) -> str | None:

@@ -30,7 +30,7 @@ from asphalt.analysis.effects.known_libraries import library_procedure
 from asphalt.analysis.effects.shared_storage import SharedVariable, is_exact, storages_in
 from asphalt.analysis.effects.summary import Summary, least_summary, summarise
 from asphalt.analysis.effects.summary_provenance import ProcedureKey as ProcedureKey
-from asphalt.analysis.effects.summary_provenance import Traces, Tracing
+from asphalt.analysis.effects.summary_provenance import Trace, Traces, Tracing
 from asphalt.analysis.effects.unit_names import UnitNames
 from asphalt.analysis.memory.accesses import (
     ALIASED,
@@ -88,10 +88,11 @@ class Effects:
 
     ``recall`` gives earlier results under the same assumptions that hold for this program; the
     first question calls it, and it may ask questions itself between one result and the next.
-    ``elsewhere`` returns the effects of another program and a procedure of it with the same
-    summary; None: there is none.  ``tracing`` stores summaries for other programs, whose procedures
-    ``locate`` finds in this one.  ``why_not_alone``: why no condition of the preprocessor at a unit
-    (its file, its names) excludes the calls of an MPI procedure that are not compiled here.
+    ``elsewhere`` returns the effects of another program and a procedure of it that does the same,
+    and so do all that it calls; ``with_same_summary`` one that has the same summary; None: there is
+    none.  ``tracing`` stores summaries for other programs, whose procedures ``locate`` finds in
+    this one.  ``why_not_alone``: why no condition of the preprocessor at a unit (its file, its
+    names) excludes the calls of an MPI procedure that are not compiled here.
     """
 
     def __init__(
@@ -102,11 +103,15 @@ class Effects:
         elsewhere: Callable[[ProcedureKey], tuple[Effects, Located] | None] = lambda key: None,
         tracing: Tracing | None = None,
         locate: Callable[[ProcedureKey], Located | None] = lambda key: None,
+        with_same_summary: Callable[[ProcedureKey], tuple[Effects, Located] | None] = lambda key: (
+            None
+        ),
     ) -> None:
         self.scopes = scopes
         self._tracing = tracing or Tracing(Traces(), lambda key: False)
         self._locate = locate
         self._elsewhere = elsewhere
+        self._with_same_summary = with_same_summary
         self._recall = recall
         self.assumed = assumed or Assumed()
         self.why_not_alone: Callable[[str, tuple[str, ...], str], str | None] | None = None
@@ -160,9 +165,9 @@ class Effects:
     def summary(self, located: Located) -> Summary | None:
         """The summary of a procedure; None: a recursion whose effects could not be bounded."""
         self._recall_known()
-        key = self._key(located)
+        key = self.key(located)
         if not self._summaries.knows(key):
-            found = self._elsewhere(key)
+            found = self._elsewhere(key) or self._with_same_summary(key)
             if found is not None:
                 effects, same = found
                 self._summaries.recall({key: effects.summary(same)})
@@ -170,10 +175,25 @@ class Effects:
         self._tracing.answered(key, value)
         return value
 
+    def summary_from_others(self, located: Located) -> Summary:
+        """The summary that follows for a procedure from those of the procedures that it calls."""
+        self._recall_known()
+        return self._summarise(self.key(located))
+
+    def inputs(self, key: ProcedureKey) -> tuple[ProcedureKey, ...] | None:
+        """The procedures from whose summaries that of a procedure was made; None: it depends on
+        more than these, or on what is not known."""
+        return None if key in self._tracing.mixed else self._tracing.inputs.get(key)
+
+    def evaluations(self, key: ProcedureKey) -> tuple[Trace, ...] | None:
+        """All summaries that a procedure had on the way to its final one; None: they depend on more
+        than others, or are not known."""
+        return None if key in self._tracing.mixed else self._tracing.evaluations.get(key)
+
     def same_elsewhere(self, located: Located) -> tuple[Effects, Located] | None:
         """The effects of another program, and a procedure of it that does the same as this one,
         and so do all that it calls; None: there is none."""
-        return self._elsewhere(self._key(located))
+        return self._elsewhere(self.key(located))
 
     def _summary_of(self, key: ProcedureKey) -> Summary | None:
         if self._summaries.knows(key):
@@ -186,7 +206,7 @@ class Effects:
         procedure, in terms of values on entry."""
         self._recall_known()
         self._tracing.untraced()
-        return self._flows((self._key(located), storage))
+        return self._flows((self.key(located), storage))
 
     @property
     def known(self) -> Known:
@@ -199,7 +219,8 @@ class Effects:
             self._summaries.recall(known.summaries)
             self._flows.recall(known.flows)
 
-    def _key(self, located: Located) -> ProcedureKey:
+    def key(self, located: Located) -> ProcedureKey:
+        """The key of a procedure."""
         key = (located.path, "/".join(unit.name for unit in located.chain))
         self._located.setdefault(key, located)
         return key

@@ -14,7 +14,10 @@ from asphalt.analysis.effects.summary import Summary
 
 ProcedureKey = tuple[str, str]  # path and names of a unit and its hosts
 Ask = Callable[[ProcedureKey], Summary | None]
-_Trace = tuple[tuple[tuple[ProcedureKey, Summary | None], ...], Summary]
+Trace = tuple[tuple[tuple[ProcedureKey, Summary | None], ...], Summary]
+"""The summaries that were asked for, and the one that follows from them."""
+Evaluations = dict[ProcedureKey, tuple[Trace, ...]]
+"""All summaries that procedures had on the way to their final ones, which are the last."""
 _MOST = 12
 """The last summaries of a procedure that are known: a few for each edit that changes one."""
 
@@ -23,9 +26,9 @@ _MOST = 12
 class Traces:
     """The inputs of summaries, by procedure."""
 
-    _made: dict[ProcedureKey, list[_Trace]] = field(default_factory=dict)
+    _made: dict[ProcedureKey, list[Trace]] = field(default_factory=dict)
 
-    def recall(self, key: ProcedureKey, ask: Ask) -> _Trace | None:
+    def recall(self, key: ProcedureKey, ask: Ask) -> Trace | None:
         """The stored summary of a procedure whose inputs are the present ones, with these; None:
         there is none."""
         for trace in reversed(self._made.get(key, ())):
@@ -41,7 +44,7 @@ class Traces:
             for asked, value in self._made.get(key, ())[-1:]
         )
 
-    def note(self, key: ProcedureKey, trace: _Trace) -> None:
+    def note(self, key: ProcedureKey, trace: Trace) -> None:
         """Store a summary with its inputs."""
         made = self._made.setdefault(key, [])
         made.append(trace)
@@ -73,6 +76,10 @@ class Tracing:
     may_use: Callable[[ProcedureKey], bool]
     inputs: dict[ProcedureKey, tuple[ProcedureKey, ...]] = field(default_factory=dict)
     """The procedures whose summaries were asked for when that of a procedure was made."""
+    evaluations: Evaluations = field(default_factory=dict)
+    """Of procedures whose summaries depend on nothing else."""
+    mixed: set[ProcedureKey] = field(default_factory=set)
+    """The procedures whose summaries depend on more than other summaries."""
     _open: list[_Inputs] = field(default_factory=list)
 
     def summary(self, key: ProcedureKey, ask: Ask, make: Callable[[], Summary]) -> Summary:
@@ -85,17 +92,31 @@ class Tracing:
             finally:
                 self._open.pop()
             if found is not None:
-                self.inputs[key] = tuple(other for other, _ in found[0])
+                self._note(key, found)
                 return found[1]
         self._open.append(_Inputs())
         try:
             value = make()
         finally:
             inputs = self._open.pop()
-        self.inputs[key] = tuple(inputs.asked)
-        if usable and inputs.are_all:
-            self.traces.note(key, (tuple(inputs.asked.items()), value))
+        trace = tuple(inputs.asked.items()), value
+        self._note(key, trace)
+        if not inputs.are_all:
+            self.mixed.add(key)
+            del self.evaluations[key]
+        elif usable:
+            self.traces.note(key, trace)
         return value
+
+    def _note(self, key: ProcedureKey, trace: Trace) -> None:
+        self.inputs[key] = tuple(other for other, _ in trace[0])
+        self.evaluations[key] = (*self.evaluations.get(key, ()), trace)
+
+    def recall(self, evaluations: Evaluations) -> None:
+        """Take how the summaries of procedures were made that are the same in another program."""
+        self.evaluations |= evaluations
+        for key, made in evaluations.items():
+            self.inputs[key] = tuple(other for other, _ in made[-1][0])
 
     def answered(self, key: ProcedureKey, value: Summary | None) -> None:
         """Note an input of the summary that is being computed."""

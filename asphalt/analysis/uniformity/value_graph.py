@@ -101,14 +101,15 @@ class ValueGraph(ABC):
         """Find the level of ``start``, and of the nodes on which it depends as far as they matter.
 
         Nodes with dependences in other units come last, and not at all once nothing can be proved;
-        nodes that then remain are discarded before the next question.
+        nodes that then remain are discarded before the next question, and so are all that were
+        begun if an error ends this one.
         """
         for node in self._provisional:
             self.facts.pop(node, None)
-        self._provisional = []
         near: deque[Node] = deque()
         far: deque[Node] = deque()
         added: list[Node] = []
+        self._provisional, all_known = added, True
 
         def follow(facts: Facts) -> None:
             for node in facts.depends:
@@ -131,10 +132,10 @@ class ValueGraph(ABC):
             units |= {node.context.key} if distant else set()
             if len(self.facts) > _MANY_NODES or (distant and worst > Level.UNIFORM):
                 facts.level = Level.UNKNOWN
-                self._provisional = added
+                all_known = False
             elif len(followed) > _MANY_FAR or len(units) > _MANY_UNITS:
                 facts.note(Level.UNKNOWN, "it depends on too many units")
-                self._provisional = added
+                all_known = False
             else:
                 self._build(node, facts)
                 facts.level = min(facts.cap, facts.level)
@@ -143,6 +144,8 @@ class ValueGraph(ABC):
             worst = max([worst, facts.level, *known])
         self._settle(added)
         self._raise(start)
+        if all_known:
+            self._provisional = []
 
     def _settle(self, added: list[Node]) -> None:
         users: dict[Node, list[Node]] = {}
