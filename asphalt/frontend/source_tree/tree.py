@@ -357,12 +357,17 @@ class Tree:
 
     @cached_property
     def _all_mpi_calls(self) -> tuple[MpiMention, ...]:
-        return tuple(
+        found = tuple(
             mention
             for path in self._mpi.paths()
             for mention in sorted(self._mpi.of_file(path), key=lambda m: m.line)
             if mention.unit or not self._is_part(path)
         )
+        if self.origin is None:
+            return found
+        # what the preprocessor removes stays in the files, also where these are read without it
+        removed = (mention for mention in self.origin.mpi_calls() if mention.removed)
+        return (*(mention for mention in found if not mention.removed), *removed)
 
     def _is_part(self, path: str) -> bool:
         """Whether a file is only compiled as a part of others."""

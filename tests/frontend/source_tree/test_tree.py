@@ -539,3 +539,19 @@ def test_files_that_others_include_are_not_read_alone(tmp_path: Path) -> None:
     assert read(tmp_path) == {"all", "third", "fourth"}
     assert read(tmp_path, defines=("MORE",)) == {"all", "fourth"}
     assert read(tmp_path, tmp_path / "first.F90") == {"all", "first", "third", "fourth"}
+
+
+def test_removed_calls_of_mpi_stay_where_a_file_is_read_without_them(tmp_path: Path) -> None:
+    source = tmp_path / "a.F90"
+    source.write_text(
+        "subroutine a(n)\n  integer :: n\n  call mpi_barrier(n, n)\n"
+        "#ifdef MORE\n  call mpi_bcast(n, 1, n, 0, n, n)\n#endif\nend subroutine a\n"
+    )
+    tree = load_tree([tmp_path], Settings(jobs=1, cache=False))
+    text = source.read_bytes()
+    without = text[: text.index(b"#ifdef")] + b"\n\n  n = 1\nend subroutine a\n"
+    found = tree.edited({str(source): without}).mpi_calls()
+    assert sorted((m.operation, m.line, m.live, m.removed) for m in found) == [
+        ("mpi_barrier", 3, True, False),
+        ("mpi_bcast", 5, False, True),
+    ]
