@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from asphalt.frontend.lexical.raw_text import NameOccurrence
@@ -151,6 +151,14 @@ class MpiCalls:
         outline = self._reader.outline_of_include(path, content)
         yield from (("", call) for call in (*outline.loose_calls, *outline.bound_calls))
         yield from ((unit.name, call) for unit in outline.units for call in unit.calls)
+
+
+def with_removed(
+    found: Iterable[MpiMention], before: Iterable[MpiMention]
+) -> tuple[MpiMention, ...]:
+    """The calls in a tree of which some files are read without what the preprocessor removes, where
+    it stays; ``before``: those in the tree as it was."""
+    return (*(m for m in found if not m.removed), *(m for m in before if m.removed))
 
 
 def _outside_units(outline: Outline) -> Iterator[tuple[NameOccurrence, bool]]:

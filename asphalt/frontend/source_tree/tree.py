@@ -21,7 +21,7 @@ from asphalt.frontend.source_tree.foreign import ForeignFiles
 from asphalt.frontend.source_tree.inclusions import Inclusions
 from asphalt.frontend.source_tree.index import FileIndex
 from asphalt.frontend.source_tree.mentions import KeptMentions, Mentions, Position
-from asphalt.frontend.source_tree.mpi_calls import IncludedCall, MpiCalls
+from asphalt.frontend.source_tree.mpi_calls import IncludedCall, MpiCalls, with_removed
 from asphalt.frontend.source_tree.outline import Outline
 from asphalt.frontend.source_tree.preprocessed import Preprocessed
 from asphalt.frontend.source_tree.problems import InputProblem, in_place, merged
@@ -363,11 +363,7 @@ class Tree:
             for mention in sorted(self._mpi.of_file(path), key=lambda m: m.line)
             if mention.unit or not self._is_part(path)
         )
-        if self.origin is None:
-            return found
-        # what the preprocessor removes stays in the files, also where these are read without it
-        removed = (mention for mention in self.origin.mpi_calls() if mention.removed)
-        return (*(mention for mention in found if not mention.removed), *removed)
+        return found if self.origin is None else with_removed(found, self.origin.mpi_calls())
 
     def _is_part(self, path: str) -> bool:
         """Whether a file is only compiled as a part of others."""
