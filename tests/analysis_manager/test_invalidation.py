@@ -321,3 +321,42 @@ def test_lines_of_the_preprocessor_are_about_all_that_follows(tmp_path: Path) ->
     for old, new, same in (("n = 2", "n = 4", True), ("#define X 1", "#define X 2", False)):
         place = Unaffected(sight, _edited(tree, "a.F90", old, new)).place(str(source), ("b",))
         assert (place is not None) is same
+
+
+@pytest.mark.parametrize(
+    ("included", "same"),
+    [("  integer :: more\n", True), ("  interface low\n  end interface\n", False)],
+)
+def test_an_include_line_is_about_the_unit_that_it_stands_in(
+    tmp_path: Path, included: str, same: bool
+) -> None:
+    """Unless it brings an interface, of whose generic name the calls of others may be."""
+    (tmp_path / "more.inc").write_text(included)
+    source = tmp_path / "a.f90"
+    units = "subroutine {0}(n)\n  integer :: n\n  n = 2\nend subroutine {0}\n"
+    source.write_text(units.format("a") + units.format("b"))
+    tree = load_tree([tmp_path], SETTINGS)
+    sight = Sight(tree, UsedNames())
+    after = _edited(tree, "a.f90", "  n = 2\n", "  include 'more.inc'\n  n = 2\n")
+    assert Unaffected(sight, after).place(str(source), ("a",)) is None
+    assert (Unaffected(sight, after).place(str(source), ("b",)) is not None) is same
+    alone = _by_unit(after, Analyses(after))
+    assert _by_unit(after, Analyses(tree).edited(after)) == alone
+
+
+def test_an_edit_within_a_circle_costs_looks_at_the_edited_procedure_alone(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it was found from another procedure of the circle than it is asked for now."""
+    analyses = Analyses(tree)
+    effects, _ = analyses.of()
+    ping = next(u for u in tree.units_of(_path(tree, "users.f90")) if u.unit.name == "ping")
+    effects.summary(ping)
+    more = "  n = n - 1\n  call quiet(n)\n"
+    after = _edited(tree, "users.f90", "  n = n - 1\n", more)
+    alone = _by_unit(after, Analyses(after))
+    made = _examined(monkeypatch)
+    now, _ = analyses.edited(after).of()
+    pong = next(u for u in after.units_of(_path(tree, "users.f90")) if u.unit.name == "pong")
+    assert now.summary(pong) == alone["pong"]
+    assert set(made) == {"pong"}
