@@ -67,7 +67,7 @@ def _confined(tree: Tree, configurations: Configurations, change: Change) -> Cha
     )
     text = merging.text(own.tests(merging.places)).encode("latin-1")
     if composition is not None:
-        _check_borders(composition, tree.file(path), tree.edited({path: text}).file(path), text)
+        check_borders(composition, tree.file(path), tree.edited({path: text}).file(path), text)
     return replace(change, after=text)
 
 
@@ -89,7 +89,7 @@ def _paths(tree: Tree, path: str, composition: Composition | None) -> Paths:
     return own
 
 
-def _check_borders(composition: Composition, before: File, after: File, text: bytes) -> None:
+def check_borders(composition: Composition, before: File, after: File, text: bytes) -> None:
     """Check that the same constructs as before begin in one file and end in another one."""
     given = _crossing(before, [path for path, _ in composition.places])
     if _crossing(after, composition.owners(text)) != given:

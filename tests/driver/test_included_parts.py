@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 
 from asphalt.cli.main import main
+from asphalt.config.settings import Settings
+from asphalt.driver.configurations import check_borders
+from asphalt.frontend.source_tree.tree import load_tree
+from asphalt.unparse.guards import NotConfinedError
 from support.mpi_run import MPICH, OPENMPI, RUNTIME, Mpi, build, installed, run
 
 _HEAD = """\
@@ -262,3 +266,36 @@ def test_a_file_that_others_include_is_not_changed_for_itself(tmp_path: Path) ->
     flags = ["--passes", "nonblocking,motion", "--assume", "fatal", *_NEVER]
     assert main(["apply", *paths, "-o", str(output), *flags]) == 0
     assert (output / "step.f90").read_text() == _PROCEDURE
+
+
+def test_text_in_two_files_becomes_what_it_becomes_in_one(tmp_path: Path) -> None:
+    """Whichever lines of a program stand in an included file."""
+    text = f"{_HEAD}{_CALL}  do k = 1, 2\n    b(k) = k\n  end do\n{_WORK}{_USED}{_TAIL}"
+    whole = applied(files(tmp_path / "whole", main_f90=text))["main.f90"]
+    lines = text.splitlines(keepends=True)
+    for first, last in ((2, 6), (8, 12), (12, 13), (12, 16), (13, 19), (16, 18), (19, 20)):
+        source = files(
+            tmp_path / f"cut{first}",
+            main_f90="".join((*lines[:first], _INCLUDE, *lines[last:])),
+            step_inc="".join(lines[first:last]),
+        )
+        applied(source)
+        output = tmp_path / f"cut{first}-out"
+        step = (output / "step.inc").read_bytes()
+        assert (output / "main.f90").read_bytes().replace(_INCLUDE.encode(), step) == whole
+
+
+def test_no_construct_gets_its_end_in_another_file(tmp_path: Path) -> None:
+    source = files(
+        tmp_path / "src", main_f90=f"{_HEAD}{_INCLUDE}{_TAIL}", step_inc=f"{_WORK}{_CALL}{_USED}"
+    )
+    tree = load_tree([source], Settings(cache=False, jobs=1))
+    ((path, composition),) = tree.inclusions.compositions.items()
+    before = tree.file(path)
+    begin = b"!#asphalt include 1 begin\n"
+    moved = composition.content.replace(begin, b"")
+    moved = moved.replace(b"    b(i) = sqrt", begin + b"    b(i) = sqrt")
+    assert moved != composition.content
+    check_borders(composition, before, before, composition.content)
+    with pytest.raises(NotConfinedError, match="begin in one file"):
+        check_borders(composition, before, tree.edited({path: moved}).file(path), moved)
