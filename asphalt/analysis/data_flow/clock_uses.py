@@ -56,10 +56,14 @@ class ObservedReadingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A value reaches the variable ``name``, of the unit itself or a dummy of ``callee``."""
+    """A value reaches the variable ``name``, of the unit itself or a dummy of ``callee``.
+
+    ``only_decided``: the line in which a reading only decides whether the variable gets it.
+    """
 
     name: str | None
     callee: Located | None = None
+    only_decided: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +171,8 @@ def _of_leaf(leaf: Leaf, tainted: Tainted, decided: bool) -> Iterator[Flow]:
                     raise ObservedReadingError(f"a pointer in line {leaf.line} has it")
                 if not is_plain_assignment(what, tainted.scope):
                     raise ObservedReadingError(f"line {leaf.line} may call a procedure with it")
-                yield Flow(root_name(target))
+                only = leaf.line if not tainted.any_in(value) else None
+                yield Flow(root_name(target), only_decided=only)
         case IO(kind=kind, reads=reads, writes=writes):
             if decided or tainted.any_in(*reads):
                 back = why_read_back(what, tainted.scope) if kind == "write" else None

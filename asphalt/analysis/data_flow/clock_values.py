@@ -4,7 +4,8 @@ What a program measures may change (the assumption ``timers``); what it does may
 readings of one unit their values are followed through assignments, arguments, results of functions
 and collective operations, whatever the order of execution.  An array, a variable of a derived type
 and a COMMON block count as one variable each.  A condition may depend on a reading if all that it
-decides is what is assigned or written: then the assigned variables depend on it, too.
+decides is what is written, and what is assigned to variables that depend on readings themselves
+(the longest time of several).
 """
 
 from __future__ import annotations
@@ -67,30 +68,44 @@ class ClockValues:
         units = [one for one in places.values() if (one.unit.name or "main") == unit]
         if not units:
             return f"where {unit} reads a clock is not seen"
-        trace = _Trace(self._scopes.of(units[0]), self._sites)
         try:
-            for located in units:
-                trace.start(self._scopes.of(located))
-            trace.follow()
+            trace = self._traced(units, values_only=False)
+            measured = self._traced(units, values_only=True) if trace.decided else None
         except ObservedReadingError as observed:
             return str(observed)
-        return None
+        lines = [
+            line
+            for variable, line in trace.decided.items()
+            if measured is not None and variable not in measured.reached
+        ]
+        return f"a condition in line {lines[0]} depends on it" if lines else None
+
+    def _traced(self, units: Iterable[Located], *, values_only: bool) -> _Trace:
+        """Where the readings of some units go; raises ObservedReadingError."""
+        trace = _Trace(self._sites, values_only)
+        for located in units:
+            trace.start(self._scopes.of(located))
+        trace.follow()
+        return trace
 
 
 @dataclass(slots=True)
 class _Trace:
     """The variables that depend on some readings.
 
-    ``local``: by unit, the names in it that have such values.  ``defined``: the dummies that get
-    such a value in their procedure.
+    ``values_only``: not those about which they only decide.  ``local``: by unit, the names in it
+    that have such values.  ``reached``: the variables.  ``decided``: those about which a reading
+    decides, with the line.
     """
 
-    scope: Scope
     sites: CallSites
+    values_only: bool
     local: dict[int, set[str]] = field(default_factory=dict)
     units: dict[int, Located] = field(default_factory=dict)
     changed: dict[int, None] = field(default_factory=dict)
     known: set[object] = field(default_factory=set)
+    reached: set[object] = field(default_factory=set)
+    decided: dict[object, int] = field(default_factory=dict)
 
     def start(self, scope: Scope) -> None:
         """Begin with what a unit reads from clocks."""
@@ -115,6 +130,11 @@ class _Trace:
                 self._take(flow, scope)
 
     def _take(self, flow: Flow, scope: Scope) -> None:
+        if flow.only_decided is not None:
+            if self.values_only:
+                return
+            if (variable := _variable(flow.name, scope)) is not None:
+                self.decided.setdefault(variable, flow.only_decided)
         if flow.callee is None:
             self._reach(flow.name, scope, True)
         else:
@@ -143,7 +163,9 @@ class _Trace:
             raise ObservedReadingError(f"{name} in {where} has it, and {unnamed}")
         if symbol.origin is Origin.HOST:
             scope, symbol = _owner(scope, symbol)
-        key = (symbol.common_block or symbol.identity, symbol.origin is Origin.COMMON, assigned)
+        variable = symbol.common_block or symbol.identity
+        self.reached.add(variable)
+        key = (variable, symbol.origin is Origin.COMMON, assigned)
         if key in self.known:
             return
         self.known.add(key)
@@ -217,6 +239,14 @@ class _Trace:
             if passed_on(located, name):
                 raise ObservedReadingError(f"{located.unit.name} does not only call {name}")
             self._note(located, name)
+
+
+def _variable(name: str | None, scope: Scope) -> object:
+    """What tells a variable from others; None: it is not known."""
+    symbol = None if name is None else scope.lookup(name)
+    if symbol is not None and symbol.origin is Origin.HOST:
+        _, symbol = _owner(scope, symbol)
+    return None if symbol is None else symbol.common_block or symbol.identity
 
 
 def _uses(located: Located, name: str) -> bool:

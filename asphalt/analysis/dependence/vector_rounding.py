@@ -201,6 +201,10 @@ def _inexact(part: Arg, scope: Scope, effects: Effects, depth: int) -> str | Non
             symbol = scope.lookup(part.name)
             if symbol is not None and symbol.origin is Origin.INTRINSIC:
                 return spelled
+            value = effects.names(scope).written_out(part)
+            if value is not None:  # a statement function
+                inside = (_inexact(inner, scope, effects, depth) for inner in walk(value))
+                return next((found for found in inside if found is not None), None)
             call = Call(Ref(part.name, spelled), args)
             return _called(call, spelled, scope, effects, depth)
     return inexact_part(part, scope)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from asphalt.analysis.call_graph.defined_operations import may_be_derived, may_finalize
@@ -20,10 +20,13 @@ from asphalt.analysis.memory.storage import (
     storage_of,
 )
 from asphalt.analysis.names.designators import may_be_function, may_be_resized
-from asphalt.analysis.names.scopes import Scope
-from asphalt.ir.expr import Component, Expr, Op, Ref
-from asphalt.ir.stmt import Assign, Call, What
-from asphalt.ir.tree import Leaf
+from asphalt.analysis.names.scopes import Origin, Scope
+from asphalt.ir.expr import AltReturn, Component, Expr, Keyword, Op, Ref, Section
+from asphalt.ir.mapped import NotMappedError, mapped_expr
+from asphalt.ir.stmt import Assign, Call, StatementFunction, What
+from asphalt.ir.tree import Leaf, leaves
+
+_DEPTH = 8  # statement functions in each other
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +59,9 @@ class UnitNames(NameSemantics):
     def call(self, call: Call) -> CallEffect:
         return self.call_effect(call, self.scope)
 
+    def written_out(self, reference: Ref) -> Expr | None:
+        return statement_function_written_out(reference, self.scope)
+
     def is_intrinsic_operation(self, op: Op) -> bool:
         return is_intrinsic_operation(op, self.scope)
 
@@ -74,3 +80,50 @@ class UnitNames(NameSemantics):
 
     def effective_statement(self, what: What, leaf: Leaf) -> What:
         return what
+
+
+def statement_function_written_out(reference: Ref, scope: Scope) -> Expr | None:
+    """The value of a reference to a statement function of a unit: its expression, with the actual
+    arguments for the dummies, and the statement functions in it written out likewise (F2018
+    15.6.4); None: it is none, or one of a file that the unit includes."""
+    symbol = scope.lookup(reference.name)
+    if symbol is None or symbol.origin is not Origin.STATEMENT_FUNCTION or reference.args is None:
+        return None
+    return _written_out(reference, scope, _DEPTH) if symbol.home is scope else None
+
+
+def _written_out(reference: Ref, scope: Scope, depth: int) -> Expr | None:
+    found = next((one for one in _functions(scope) if one.name == reference.name), None)
+    args = reference.args or ()
+    if found is None or not depth or len(args) != len(found.args):
+        return None
+    actuals: dict[str, Expr] = {}
+    for dummy, arg in zip(found.args, args, strict=True):
+        if isinstance(arg, Keyword | Section | AltReturn):
+            return None
+        actuals[dummy] = arg
+    complete = True
+
+    def change(part: Ref) -> Expr | None:
+        nonlocal complete
+        if part.args is None:
+            return actuals.get(part.name)
+        symbol = scope.lookup(part.name)
+        if symbol is None or symbol.origin is not Origin.STATEMENT_FUNCTION:
+            return None
+        value = _written_out(part, scope, depth - 1)
+        complete = complete and value is not None
+        return value
+
+    try:
+        value = mapped_expr(found.value, change)
+    except NotMappedError:
+        return None
+    return value if complete else None
+
+
+def _functions(scope: Scope) -> Iterator[StatementFunction]:
+    for node in scope.unit.spec:
+        for leaf in leaves(node):
+            if isinstance(leaf.what, StatementFunction):
+                yield leaf.what

@@ -299,6 +299,10 @@ class NameSemantics(Protocol):
     def call(self, call: Call) -> CallEffect:
         """The effect of a CALL statement or a function reference."""
 
+    def written_out(self, reference: Ref) -> Expr | None:
+        """The expression of a statement function with the arguments of a reference to it; None: it
+        is none, or not known."""
+
     def is_intrinsic_operation(self, op: Op) -> bool:
         """Whether an operation is intrinsic (F2018 10.1.5): it calls no procedure."""
 
@@ -349,6 +353,9 @@ class RefinedNames(NameSemantics):
 
     def call(self, call: Call) -> CallEffect:
         return self.names.call(call)
+
+    def written_out(self, reference: Ref) -> Expr | None:
+        return self.names.written_out(reference)
 
     def is_intrinsic_operation(self, op: Op) -> bool:
         return self.names.is_intrinsic_operation(op)

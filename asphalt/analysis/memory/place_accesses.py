@@ -144,6 +144,9 @@ class RecordingPoint:
                     case NameKind.INQUIRY:
                         self._inquire(args or ())
                     case NameKind.PROCEDURE | NameKind.UNKNOWN:
+                        if (value := self.record.names.written_out(expr)) is not None:
+                            self._read(value)
+                            return
                         if args is None:
                             self._bound_by_construct(name)
                         self.call(Call(Ref(name, expr.spelled), args or ()))

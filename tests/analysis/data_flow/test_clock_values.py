@@ -66,6 +66,8 @@ _HARMLESS = [
     "  call MPI_Reduce(sums, most, 1, MPI_DOUBLE_PRECISION, MPI_MAX, 0, MPI_COMM_WORLD, ierr)\n"
     "  if (most > 3) print *, 'slow', most",
     "  write (line, '(f8.3)') sums(1)\n  print *, line",
+    "  most = 0\n  do i = 1, 4\n    if (sums(i) > most) most = sums(i)\n  end do\n"
+    "  if (most == 0) most = 1\n  print *, 8/most",
 ]
 _DECISIVE = {
     "  if (sums(1) > 2) n = 50\n  do i = 1, n\n    a(i) = 0\n  end do": "the loop in line",
@@ -79,6 +81,10 @@ _DECISIVE = {
     "  call MPI_Allreduce(sums, most, 1, MPI_DOUBLE_PRECISION, MPI_MAX, MPI_COMM_WORLD, ierr)\n"
     "  if (most > 2) seed(1) = 1\n  select case (seed(1))\n  case (1)\n"
     "    call MPI_Barrier(MPI_COMM_WORLD, ierr)\n  end select": "a condition in line",
+    # results may not change: neither by a value that it only chooses, nor later by that value
+    "  if (sums(1) > 2) a(1) = 5": "a condition in line",
+    "  if (sums(1) > 2) a(1) = 5\n  do i = 1, n\n    a(i) = 2*a(i)\n  end do": "a condition",
+    "  where (sums > 2) a(1:8) = 5": "a condition in line",
     "  block\n    t = sums(1)\n  end block": "is not followed",
 }
 

@@ -56,6 +56,40 @@ def test_assignments(statement: str, expected: list[str]) -> None:
     assert accesses(statement) == expected
 
 
+_FUNCTIONS = """
+subroutine unit(n, a, b, x)
+  integer, intent(in) :: n
+  real :: a(n), b(n), x, s, y, square, both, at, away, loud, f
+  integer :: i, shift
+  external :: f
+  square(y) = y*y
+  both(y, s) = square(y) + square(s)*x
+  at(i) = a(i + shift)
+  loud(y) = f(y)
+  {statement}
+end subroutine unit
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("x = square(b(n))", ["reads b(n)", "reads n", "writes x"]),
+        ("b(1) = both(b(2), 1.0)", ["reads b(2)", "reads x", "writes b(1)"]),
+        ("x = at(n)", ["reads a(n + shift)", "reads n", "reads shift", "writes x"]),
+    ],
+)
+def test_statement_functions_are_expressions(statement: str, expected: list[str]) -> None:
+    found = Analysed(_FUNCTIONS.format(statement=statement)).footprint
+    assert sorted({described(one) for one in found.accesses}) == sorted(expected)
+    assert found.effects == ()
+
+
+def test_a_statement_function_may_call_others() -> None:
+    found = Analysed(_FUNCTIONS.format(statement="x = loud(b(1))")).footprint
+    assert [effect.detail for effect in found.effects] == ["f"]
+
+
 def test_components_of_elements_are_those_of_any_element() -> None:
     found = accesses("t(i)%v(j) = t(1)%v(2)")
     assert found == ["reads t%v", "may write t%v", "reads i", "reads j"]
