@@ -80,6 +80,8 @@ def together(facts: UnitFacts, call: MpiCall) -> Together:
                 own = located.chain[0].name in RUNTIME_MODULES  # all ranks come there together
                 if own or is_uncalled(located, facts.once_called, program):
                     continue
+                if _is_alone(found, scope):
+                    continue
                 where = f"the call in {located.path}:{leaf.span.first}"
                 answer = _reached(facts.uniformity, scope, leaf, found, where)
                 if answer.why_not is not None and not answer.unproved:
@@ -92,6 +94,13 @@ def together(facts: UnitFacts, call: MpiCall) -> Together:
     if missed is not None:
         return Together(f"{missed.path}:{missed.line} is not understood")
     return unproved or Together(None, assumed=tuple(sorted(assumed)))
+
+
+def _is_alone(call: MpiCall, scope: Scope) -> bool:
+    """Whether no other rank takes part in a collective call, so that it matches no call but
+    itself (MPI-4.0 section 6.2.4)."""
+    comm = call.args.get("comm")
+    return comm is not None and mpi_constant(comm, scope) == "mpi_comm_self"
 
 
 def _reached(

@@ -134,3 +134,18 @@ def test_rows_that_end_at_different_times_compute_the_same(mpi: Mpi, tmp_path: P
     assert results["before"] == results["after"]
     rows = {line.split()[1] for line in results["after"][1]}
     assert len(rows) == 2  # they leave their loop at different times
+
+
+_ALONE = """\
+  if (me == 0) then
+    call MPI_Allreduce(MPI_IN_PLACE, a, 1, MPI_REAL8, MPI_MIN, {comm}, ierr)
+  end if
+  call leave(all)
+"""
+
+
+@pytest.mark.parametrize(("comm", "alike"), [("MPI_COMM_SELF", True), ("all%grid", False)])
+def test_a_rank_by_itself_waits_for_nobody(comm: str, alike: bool, tmp_path: Path) -> None:
+    text = _PROGRAM.format(color="mod(me, 2)", comm="all%grid")
+    found, _ = optimised(tmp_path, text.replace("  call leave(all)\n", _ALONE.format(comm=comm)))
+    assert ("MPI_Allreduce" in {one.operation for one in found.transfers}) is alike
