@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from asphalt.analysis.call_graph.call_sites import CallSites
-from asphalt.analysis.data_flow import clock_uses
+from asphalt.analysis.data_flow import clock_uses, clock_values
 from asphalt.analysis.data_flow.clock_values import ClockValues
 from asphalt.analysis.dependence.threads import LoopThreads
 from asphalt.analysis.effects import error_handlers
 from asphalt.analysis.effects.unit_names import UnitNames
 from asphalt.analysis.exchange import packing_counter
 from asphalt.analysis.inlining.call_context import CallContext
-from asphalt.analysis.memory import module_arrays
+from asphalt.analysis.memory import module_arrays, shapes
 from asphalt.analysis.memory.regions import Region
 from asphalt.analysis.uniformity import split_colours
 from asphalt.analysis_manager.configurations import Configurations
@@ -378,6 +378,61 @@ program passed
 end program passed
 """
 
+_KEPT = """\
+program kept
+  use mpi
+  implicit none
+  integer, parameter :: n = 3000
+  integer :: me, np, ierr, i
+  real(8), allocatable :: a(:,:), c(:,:)
+  real(8) :: s(n), w(n)
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  allocate(a(n,5), c({}))
+  s = me
+  w = 2
+  c = 3
+  a = c
+  call MPI_Sendrecv(s, n, MPI_DOUBLE_PRECISION, modulo(me + 1, np), 1, a(1,3), n, &
+                    MPI_DOUBLE_PRECISION, modulo(me - 1, np), 1, MPI_COMM_WORLD, &
+                    MPI_STATUS_IGNORE, ierr)
+  do i = 1, n/5
+    w(i) = 0.5d0*sqrt(w(i) + a(i,4))
+  end do
+  print '(i0, 2(1x, z16))', me, sum(a), sum(w)
+  call MPI_Finalize(ierr)
+end program kept
+"""
+
+_MEASURED = """\
+program measured
+  use mpi
+  implicit none
+  integer, parameter :: n = 3000
+  integer :: me, np, ierr, i
+  real(8) :: a(n), s(n), w(n), t, most
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  s = me
+  w = 2
+  most = -1
+  t = MPI_Wtime()
+  call MPI_Sendrecv(s, n, MPI_DOUBLE_PRECISION, modulo(me + 1, np), 1, a, n, &
+                    MPI_DOUBLE_PRECISION, modulo(me - 1, np), 1, MPI_COMM_WORLD, &
+                    MPI_STATUS_IGNORE, ierr)
+  t = MPI_Wtime() - t
+  if (t > most) {}
+  do i = 1, n
+    w(i) = 0.5d0*sqrt(w(i) + i)
+  end do
+  if (most > 1d6) print *, most
+  print '(i0, 2(1x, z16))', me, sum(a), sum(w)
+  call MPI_Finalize(ierr)
+end program measured
+"""
+
 FACTS: dict[str, tuple[Fact, ...]] = {
     "timers": (
         Fact(
@@ -394,6 +449,13 @@ FACTS: dict[str, tuple[Fact, ...]] = {
                 behind=_READING, end="  write (17, *) spent\n  rewind (17)\n  read (17, *) w(1)\n"
             ),
             without=Mutant(clock_uses, "why_read_back", lambda output, scope: None),
+            assume=frozenset({"timers"}),
+        ),
+        Fact(
+            "a reading decides about measured values alone",
+            free=_MEASURED.format("most = t"),
+            bound=_MEASURED.format("w(1) = 5"),
+            without=Mutant(clock_values, "_variable", lambda name, scope: None),
             assume=frozenset({"timers"}),
         ),
     ),
@@ -471,6 +533,13 @@ FACTS: dict[str, tuple[Fact, ...]] = {
             free=_SHAPED.format(""),
             bound=_SHAPED.format("  a = reshape([(1d0, k=1,n*5)], [n/5, 25])\n"),
             without=Mutant(module_arrays, "_shapes", lambda *given: False),
+            step=r"(?s)0\.5d0.*call asphalt_wait\(asphalt_request_1,",
+        ),
+        Fact(
+            "an assignment of arrays with its extents keeps the shape of an allocatable",
+            free=_KEPT.format("n,5"),
+            bound=_KEPT.format("n/5,25"),
+            without=Mutant(shapes, "_gives_extents", lambda *given: True),
             step=r"(?s)0\.5d0.*call asphalt_wait\(asphalt_request_1,",
         ),
     ),
