@@ -80,7 +80,7 @@ def _check_regions(exchange: Exchange, nodes: tuple[Node, ...]) -> Answer:
         refused = _refused_for(exchange, threads, nodes, loops)
         if refused is not None:
             return refused
-    parallel = {id(leaf) for one in loops for leaf in leaves(one.loop)}
+    parallel = {id(leaf) for one in threads.threads.loops for leaf in leaves(one.loop)}
     regions: tuple[str, ...] = ()
     for node in exchange.scope.unit.body:
         for leaf in leaves(node):

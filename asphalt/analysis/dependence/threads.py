@@ -47,8 +47,8 @@ class LoopThreads:
         for leaf, text in conditional_statements(self.facts.unit):
             return f"line {line_of(leaf)}: asphalt does not analyse lines for OpenMP alone: {text}"
         if self.threads.unknown is not None:
-            leaf, text = self.threads.unknown
-            return f"the directive {text} in line {line_of(leaf)}"
+            found = self.threads.unknown
+            return f"the directive {found.text} in line {line_of(found.leaf) - found.above}"
         return next((why for one in self.threads.loops for why in self._lost(one)), None)
 
     def _lost(self, one: ParallelLoop) -> Iterator[str]:
@@ -105,6 +105,8 @@ class LoopThreads:
         """Why a parallel loop cannot be written several times, each time for some iterations: its
         threads share more than variables, or keep something from one iteration to the next."""
         loop = one.loop
+        if one.is_region:
+            return "it is a region with an end of its own"
         kept = sorted(one.clauses - _DIVISIBLE)
         if kept:
             return f"its directive has {kept[0].upper()}"

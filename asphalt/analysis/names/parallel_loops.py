@@ -6,6 +6,9 @@
       c(i) = t*t
     end do
 
+The region of ``!$omp parallel`` that is nothing but a loop behind ``!$omp do`` is the same, with
+the clauses of both directives (OpenMP 5.0 2.13.1).
+
 A conforming program has no race in such a loop, so that the loop does what it does without OpenMP,
 as one statement: it may be executed elsewhere as a whole, with its directive.  Variables that each
 thread has for itself have no value behind it.  What else several threads execute (``parallel``
@@ -30,6 +33,9 @@ _INSIDE = re.compile(
     r"|critical\s*(?:\(\s*\w+\s*\)\s*)?\Z|end\s*critical\s*(?:\(\s*\w+\s*\)\s*)?\Z"
     r"|ordered\s*\Z|end\s*ordered\s*\Z|simd\b|end\s*simd\s*\Z|end\s*parallel\s*do(?:\s*simd)?\s*\Z"
 )
+_REGION = re.compile(r"parallel\b")
+_SHARED = re.compile(r"do(?:\s*simd)?\b")
+_END = re.compile(r"[!c*]\$omp\s*end\s*parallel\s*(?:!.*)?", re.IGNORECASE)
 _CLAUSE = re.compile(r"[\s,]*([a-z_]+)\s*")
 _NAME = re.compile(r"(?<![\w.%])[a-z]\w*")
 _OPERATOR = re.compile(r"\.[a-z]+\.")
@@ -55,7 +61,8 @@ class ParallelLoop:
 
     ``evaluated``: the names in expressions of its directive; ``listed``: those in its lists of
     variables; ``private``: the ones among them that each thread has for itself; ``clauses``: the
-    words of its clauses, and ``default`` with its argument, too.
+    words of its clauses, and ``default`` with its argument, too; ``is_region``: its directives are
+    those of a region and of a loop in it, and the end of the region stands behind it.
     """
 
     loop: Do
@@ -63,6 +70,7 @@ class ParallelLoop:
     listed: frozenset[str]
     private: frozenset[str]
     clauses: frozenset[str]
+    is_region: bool = False
 
     @property
     def own(self) -> frozenset[str]:
@@ -70,6 +78,18 @@ class ParallelLoop:
         heads = (loop.head.what for loop in loops_of((self.loop,)))
         loops = (head.var for head in heads if isinstance(head, DoHead))
         return self.private | {var.name for var in loops if isinstance(var, Ref)}
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """A directive, in lower case and without sentinels, in one piece.
+
+    ``leaf``: the statement behind it; ``above``: how many lines above that it begins.
+    """
+
+    text: str
+    leaf: Leaf
+    above: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +101,7 @@ class Threads:
     """
 
     loops: tuple[ParallelLoop, ...]
-    unknown: tuple[Leaf, str] | None
+    unknown: Directive | None
 
     def around(self, node: Node) -> ParallelLoop | None:
         """The parallel loop in which a statement stands; None: it stands in none."""
@@ -133,13 +153,13 @@ def _threads_of(unit: Unit) -> Threads:
 @dataclass(slots=True)
 class _Found:
     loops: list[ParallelLoop]
-    unknown: tuple[Leaf, str] | None
+    unknown: Directive | None
 
     def outside(self, own: Iterable[Leaf]) -> None:
         """Statements behind which no directive is understood."""
         for leaf in own:
-            for text in _directives(leaf):
-                self.unknown = self.unknown or (leaf, text)
+            for directive in _directives(leaf):
+                self.unknown = self.unknown or directive
 
     def nodes(self, nodes: Iterable[Node]) -> None:
         """Statements that one thread executes."""
@@ -167,36 +187,43 @@ class _Found:
 
     def _loop(self, loop: Do) -> None:
         """A loop behind directives."""
-        directive, *more = _directives(loop.head)
-        one = None if more else parallel_loop(loop, directive)
+        directives = _directives(loop.head)
+        texts = [one.text for one in directives]
+        one = parallel_region(loop, *texts) if len(texts) == 2 else None
+        if len(texts) == 1:
+            one = parallel_loop(loop, *texts)
         if one is None:
-            self.unknown = self.unknown or (loop.head, directive)
+            self.unknown = self.unknown or directives[0]
             return
         self.loops.append(one)
         inner = {id(other.head): other for other in loops_of(loop.body)}
         for leaf in leaves(loop):
             if leaf is loop.head:
                 continue
-            for text in _directives(leaf):
+            for directive in _directives(leaf):
                 nested = inner.get(id(leaf))
-                own = None if nested is None else parallel_loop(nested, text)
+                own = None if nested is None else parallel_loop(nested, directive.text)
                 if own is not None:
                     self.loops.append(own)
-                elif not _INSIDE.match(text):
-                    self.unknown = self.unknown or (leaf, text)
+                elif not _INSIDE.match(directive.text):
+                    self.unknown = self.unknown or directive
 
 
-def _directives(leaf: Leaf) -> list[str]:
-    """The directives before a statement, in lower case and without sentinels, each in one piece."""
+def _directives(leaf: Leaf) -> list[Directive]:
+    """The directives before a statement."""
     found: list[str] = []
+    above: list[int] = []
     goes_on = False
+    left = leaf.head.count("\n") + sum(trivia.text.count("\n") for trivia in leaf.lead)
     for trivia in leaf.lead:
+        here, left = left, left - trivia.text.count("\n")
         if not is_threading(trivia):
             continue
         text = trivia.text.strip().lower()
         sentinel = _OMP.match(text)
         if sentinel is None:
             found.append(sentinel_of(trivia) or text)
+            above.append(here)
             continue
         rest = text[sentinel.end() :].partition("!")[0].rstrip()
         is_rest = goes_on or (rest[:1] not in ("", " ", "\t", "0") and bool(found))
@@ -206,20 +233,49 @@ def _directives(leaf: Leaf) -> list[str]:
             found[-1] += " " + (rest[1:] if rest[:1] not in (" ", "\t") else rest.lstrip(" \t&"))
         else:
             found.append(rest.strip())
-    return found
+            above.append(here)
+    return [Directive(text, leaf, here) for text, here in zip(found, above, strict=True)]
 
 
 def parallel_loop(loop: Do, directive: str) -> ParallelLoop | None:
     """The parallel loop that a directive makes of a DO construct; None: it is none, or not all of
     the directive is understood."""
     start = _LOOP.match(directive)
-    if start is None:
+    return None if start is None else _with_clauses(loop, directive, start.end())
+
+
+def parallel_region(loop: Do, region: str, shared: str) -> ParallelLoop | None:
+    """The parallel loop that is all of a region: two directives stand in front of it, and the end
+    of the region behind it; None: it is none."""
+    starts = _REGION.match(region), _SHARED.match(shared)
+    behind = () if loop.end is None else loop.end.trail.splitlines()
+    if None in starts or not any(_END.fullmatch(line.strip()) for line in behind):
         return None
+    parts = [
+        _with_clauses(loop, text, start.end())
+        for text, start in zip((region, shared), starts, strict=True)
+        if start is not None
+    ]
+    outer, inner = parts
+    if outer is None or inner is None:
+        return None
+    return ParallelLoop(
+        loop,
+        outer.evaluated | inner.evaluated,
+        outer.listed | inner.listed,
+        outer.private | inner.private,
+        outer.clauses | inner.clauses,
+        is_region=True,
+    )
+
+
+def _with_clauses(loop: Do, directive: str, here: int) -> ParallelLoop | None:
+    """A parallel loop with the clauses of a directive from a place on; None: not all of them are
+    understood."""
     evaluated: set[str] = set()
     listed: set[str] = set()
     private: set[str] = set()
     clauses: set[str] = set()
-    here = start.end()
     while directive[here:].strip(" \t,"):
         clause = _CLAUSE.match(directive, here)
         if clause is None:

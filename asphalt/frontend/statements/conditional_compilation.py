@@ -10,7 +10,8 @@ its executions (OpenMP 5.0 2.2).  The statement becomes a leaf with the sentinel
 its text may not be edited, as that of other lines that not all compilations have.  A statement that
 has no such form remains a line of the text in front of the next one.
 
-``!$omp end parallel do`` belongs to the loop that it ends, and becomes part of its last line.
+``!$omp end parallel do`` belongs to the loop that it ends, and becomes part of its last line.  So
+do ``!$omp end do`` and ``!$omp end parallel`` where the region is nothing but that loop.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ text that a compiler accepts, so that it is never printed."""
 _WITHOUT = Op(".not.", (_WITH,))
 _SENTINEL = re.compile(r"([ \t]*)[!cC*]\$")
 _ENDS_LOOP = re.compile(r"\s*[!c*]\$omp\s*end\s*parallel\s*do(?:\s*simd)?\s*(?:!.*)?\Z", re.I)
+_PARALLEL = re.compile(r"\s*[!c*]\$omp\s+parallel(?!\s*(?:do|loop|ma|sections|workshare))\b", re.I)
+_DO = re.compile(r"\s*[!c*]\$omp\s+do\b", re.I)
+_END_DO = re.compile(r"\s*[!c*]\$omp\s*end\s*do(?:\s*simd)?(?:\s*nowait)?\s*(?:!.*)?\Z", re.I)
+_END_PARALLEL = re.compile(r"\s*[!c*]\$omp\s*end\s*parallel\s*(?:!.*)?\Z", re.I)
 _STOPS = (JumpKind.STOP, JumpKind.ERROR_STOP)
 
 Interpreted = Callable[[Leaf], Leaf]
@@ -295,17 +300,28 @@ def _with_loop(before: list[Node], lead: tuple[Trivia, ...]) -> tuple[Trivia, ..
     if not before or not isinstance(before[-1], Do):
         return lead
     loop = before[-1]
+    ends = [_END_DO, _END_PARALLEL] if _is_region(loop) else [_ENDS_LOOP]
     for number, entry in enumerate(lead):
-        if entry.kind is TriviaKind.DIRECTIVE and _ENDS_LOOP.match(entry.text.strip()):
+        text = entry.text.strip()
+        if entry.kind is TriviaKind.DIRECTIVE and ends[-1].match(text):
             *_, last = leaves(loop)
             if not last.trail.endswith("\n") or loop.end is not last:
                 return lead
             text = "".join(one.text for one in lead[: number + 1])
             before[-1] = replace(loop, end=replace(last, trail=last.trail + text))
             return lead[number + 1 :]
-        if entry.kind not in (TriviaKind.BLANK, TriviaKind.COMMENT):
+        if entry.kind is TriviaKind.DIRECTIVE and ends[0].match(text):
+            ends = ends[1:]
+        elif entry.kind not in (TriviaKind.BLANK, TriviaKind.COMMENT):
             return lead
     return lead
+
+
+def _is_region(loop: Do) -> bool:
+    """Whether a parallel region begins in front of a loop, and shares its iterations."""
+    texts = [entry.text for entry in loop.head.lead if entry.kind is TriviaKind.DIRECTIVE]
+    places = [number for number, text in enumerate(texts) if _PARALLEL.match(text)]
+    return bool(places) and any(_DO.match(text) for text in texts[places[-1] :])
 
 
 def _is_conditional(entry: Trivia) -> bool:

@@ -93,6 +93,13 @@ KEPT = {
         _text(_PRIVATE, _LOOP.replace("t = dble", "!$omp simd\n      t = dble")),
         "has a directive",
     ),
+    "a region": (
+        _text(
+            "!$omp parallel\n!$omp do private(i, p, t)",
+            f"{_LOOP}!$omp end do\n!$omp end parallel\n",
+        ),
+        "it is a region with an end of its own",
+    ),
     "another kind": (_text("!$omp parallel\n!$omp do private(i, p, t)"), "directive parallel"),
 }  # fmt: skip
 
@@ -119,6 +126,12 @@ def test_what_threads_share_beside_variables_keeps_a_loop_whole(name: str, tmp_p
     assert report.verdict == "refused"
     assert why in report.message
     assert report.code in ("ASP705", "ASP703")
+
+
+def test_a_region_in_front_is_over(tmp_path: Path) -> None:
+    region = "!$omp parallel\n!$omp do\ndo z = 1, 3\ns(1,1,z) = z\nend do\n!$omp end parallel\n"
+    found = site(tmp_path, _text("", before=region)).report
+    assert found.verdict == "proved", found.message
 
 
 def test_tiles_of_a_parallel_loop_have_iterations_for_many_threads(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_the_names_of_a_directive(
 def test_what_is_not_understood(directive: str) -> None:
     unknown = threads_of(_unit(_PROGRAM.format(directive, ""))).unknown
     assert unknown is not None
-    assert unknown[0].line == 2 + directive.count("\n") + 1
+    assert unknown.leaf.line == 2 + directive.count("\n") + 1
 
 
 @pytest.mark.parametrize(
@@ -94,6 +94,28 @@ def test_directives_inside(inside: str, known: bool) -> None:
     within = threads_of(_unit(_PROGRAM.format("!$omp parallel do\n", inside)))
     assert (within.unknown is None) == known
     assert threads_of(_unit(_PROGRAM.format("", inside))).unknown is not None
+
+
+def test_the_directives_of_a_region() -> None:
+    text = _PROGRAM.format(
+        "!$omp parallel if(n > m) private(t) reduction(+:s)\n!$omp do schedule(static,k)\n", ""
+    )
+    assert threads_of(_unit(text)).unknown is not None  # its end does not stand behind the loop
+    ended = text.replace("  x = 2", "!$omp end do nowait\n!$omp end parallel\n  x = 2")
+    found = threads_of(_unit(ended))
+    assert found.unknown is None
+    (one,) = found.loops
+    assert one.is_region
+    assert (one.evaluated, one.listed, one.private) == ({"n", "m", "k"}, {"t", "s"}, {"t"})
+    assert one.clauses == {"if", "private", "reduction", "schedule"}
+
+
+def test_the_line_of_a_directive() -> None:
+    text = _PROGRAM.format("! first\n!$omp target &\n!$omp teams\n\n! second\n!$omp loop\n", "")
+    unknown = threads_of(_unit(text)).unknown
+    assert unknown is not None
+    assert unknown.text == "target teams"
+    assert unknown.leaf.line - unknown.above == 4
 
 
 def test_a_parallel_loop_in_another_one() -> None:

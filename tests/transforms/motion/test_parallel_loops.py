@@ -75,11 +75,30 @@ _PRIVATE = """\
 
 !$omp end parallel do ! all of them
 """
+_REGION = """\
+!$omp parallel if (n > 100) private(t) &
+!$omp   & num_threads(m + 1)
+! all of them
+!$omp do schedule(static, m)
+    do i = 1, n
+      t = c(i)
+!$omp atomic update
+      c(i) = c(i) + 0.5d0*t
+    end do
+!$omp end do nowait
+
+!$omp end parallel ! all of them
+"""
+_PLAIN_REGION = f"!$omp parallel\n!$omp do\n{_LOOP}!$omp end parallel\n"
 _THREADS = f"!$omp parallel do if (n > nt)\n{_LOOP}"
 _TAKEN = {
     "loop in front": (f"!$omp parallel do\n{_LOOP}", _LOOP),
     "loop in the window": ("", _PRIVATE),
     "two loops in the window": ("", f"{_PRIVATE}!$omp parallel do\n{_LOOP}"),
+    "region in front": (_PLAIN_REGION, _LOOP),
+    "region in the window": ("", _REGION),
+    "regions in the window": ("", f"{_REGION}{_PLAIN_REGION}{_LOOP}"),
+    "region in a branch": ("", f"    if (n > 3) then\n{_REGION}    end if\n"),
     "lines in front": ("!$  m = omp_get_max_threads()\n!$  m = m*0\n", _LOOP),
     "a line of several": (
         "!$  m = omp_get_max_threads() & ! of them\n!$ &   - 1\n!$  m = m*0\n", _LOOP),
@@ -92,7 +111,14 @@ _TAKEN = {
     "loop in a branch": ("", f"    if (n > 3) then\n{_PRIVATE}    end if\n"),
     "variable of another module": ("", _THREADS),
 }  # fmt: skip
-_RUN = ("two loops in the window", "construct in front", "a line in the window", "loop in a branch")
+_RUN = (
+    "regions in the window",
+    "region in a branch",
+    "two loops in the window",
+    "construct in front",
+    "a line in the window",
+    "loop in a branch",
+)
 _NESTED = """\
 !$omp parallel do private(m)
     do i = 1, n
@@ -110,6 +136,12 @@ _BEHIND_RECEIVE = {
     "the loop reads what is received": (
         "", "!$omp parallel do\n    do i = 1, n\n      c(i) = c(i) + b(i)\n    end do\n"),
     "the directive reads what is received": ("", f"!$omp parallel do if (b(1) > 0)\n{_LOOP}"),
+    "the region reads what is received": (
+        "", _PLAIN_REGION.replace("sqrt(c(i))", "b(i)")),
+    "the directive of the region reads what is received": (
+        "", _PLAIN_REGION.replace("parallel\n", "parallel if (b(1) > 0)\n", 1)),
+    "the directive of its loop reads what is received": (
+        "", _PLAIN_REGION.replace("do\n", "do schedule(static, int(b(1)) + 1)\n", 1)),
 }  # fmt: skip
 _BEHIND_SEND = {"the line changes what is sent": ("", f"!$  a(1) = 7\n{_LOOP}")}
 _STAYING = {
@@ -125,6 +157,25 @@ _STAYING = {
     "a firstprivate variable": (
         "", f"{_PRIVATE.replace('private', 'firstprivate')}    c(2) = t\n"),
     "a region": ("!$omp parallel\n    m = 1\n!$omp end parallel\n", _LOOP),
+    "a region with more than the loop": (
+        f"!$omp parallel\n!$omp do\n{_LOOP}!$omp end do\n    m = 1\n!$omp end parallel\n", _LOOP),
+    "a region that begins before the loop": (
+        f"!$omp parallel\n    m = 1\n!$omp do\n{_LOOP}!$omp end do\n!$omp end parallel\n", _LOOP),
+    "a region of two loops": (
+        f"!$omp parallel\n!$omp do\n{_LOOP}!$omp end do\n!$omp do\n{_LOOP}!$omp end do\n"
+        "!$omp end parallel\n", _LOOP),
+    "a region whose loop no threads share": (
+        f"!$omp parallel num_threads(1)\n{_LOOP}!$omp end parallel\n", _LOOP),
+    "a region of one thread": (
+        f"!$omp parallel\n!$omp single\n{_LOOP}!$omp end single\n!$omp end parallel\n", _LOOP),
+    "a region with COPYIN": (
+        "", _PLAIN_REGION.replace("parallel\n", "parallel copyin(nt)\n", 1)),
+    "a value of each thread behind a region": ("", f"{_REGION}    c(2) = t\n"),
+    "a firstprivate value of a region": (
+        "", f"{_REGION.replace('private', 'firstprivate')}    c(2) = t\n"),
+    "a loop variable of a region": ("", f"{_PLAIN_REGION}    c(2) = i\n"),
+    "a barrier in a region": (
+        "", _PLAIN_REGION.replace("      c", "!$omp barrier\n      c")),
     "a task": (f"!$omp task\n{_LOOP}!$omp end task\n", _LOOP),
     "OpenACC": (f"!$acc parallel loop\n{_LOOP}", _LOOP),
     "default(private)": ("", f"!$omp parallel do default(private) shared(c)\n{_LOOP}"),
@@ -172,9 +223,15 @@ def test_what_may_differ_in_one_of_them_stays(case: str, tmp_path: Path) -> None
     assert _transformed(tmp_path / "in", text) == text
 
 
+_TWO = _NESTED.replace("parallel do private(m)", "parallel private(m)\n!$omp do").replace(
+    "    m = 1", "!$omp end do\n!$omp end parallel\n    m = 1"
+)
+
+
+@pytest.mark.parametrize("nested", [_NESTED, _TWO])
 @pytest.mark.parametrize("behind", [_LOOP, ""])
-def test_calls_in_parallel_loops_stay(behind: str, tmp_path: Path) -> None:
-    loop = _NESTED.format(_CALL + _LOOP.replace("i ", "m "))
+def test_calls_in_parallel_loops_stay(nested: str, behind: str, tmp_path: Path) -> None:
+    loop = nested.format(_CALL + _LOOP.replace("i ", "m "))
     text = _PROGRAM.format(before=loop, behind=behind)
     found = _transformed(tmp_path / "in", text)
     assert _CALL in found
