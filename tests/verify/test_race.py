@@ -449,7 +449,8 @@ def test_findings_of_several_ranks_are_reported_once(tmp_path: Path) -> None:
     record = {
         "kind": "send-changed", "rank": 0, "number": 1, "call": "MPI_Isend", "buffer": "0x1",
         "bytes": 80, "peer": "1", "tag": "3", "communicator": "MPI_COMM_WORLD",
-        "detail": "byte 8 of 80", "at": ["nowhere+0x10"], "during": "MPI_Wait", "seen": ["nowhere+0x20"],
+        "detail": "byte 8 of 80", "at": ["nowhere+0x10"], "during": "MPI_Wait",
+        "seen": ["nowhere+0x20"],
     }  # fmt: skip
     (tmp_path / "rank.0").write_text(
         '{"kind":"start","rank":0,"ranks":2}\n' + json.dumps(record) + '\n{"kind":"send'

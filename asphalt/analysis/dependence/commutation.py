@@ -294,7 +294,9 @@ class Independence:
     ) -> Iterator[Conflict]:
         start = next(leaves(first))
         writes = tuple(a for a in (*mine, *theirs) if a.writes)
-        writes += tuple(_some_of(name, start) for name in self._defined_between(first, second))
+        writes += tuple(
+            Access.to_some_of(name, start) for name in self._defined_between(first, second)
+        )
         changing = frozenset(a.storage for a in writes)
         region = Region(self.facts.values, start, changing, writes, self.limits.at(start))
         to_storage = defaultdict[str, list[Access]](list)
@@ -442,12 +444,6 @@ class Independence:
 def _reason(what: str, first: Leaf, second: Leaf) -> str:
     """Why two statements do not commute."""
     return f"lines {line_of(first)} and {line_of(second)}: {what}"
-
-
-def _some_of(name: str, leaf: Leaf) -> Access:
-    """An access that may write some of an object."""
-    storage, *path = name.split("%")
-    return Access(storage, Mode.MAYBE_WRITE, None, leaf, path=tuple(path))
 
 
 def _any_order(problem: AffineProblem, then: Mapping[str, str], later: Mapping[str, str]) -> None:

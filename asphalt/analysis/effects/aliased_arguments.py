@@ -90,9 +90,12 @@ def _apart(one: str, two: str, bound: dict[str, Expr], callee: Scope, caller: Sc
     Different components of one structure cannot overlap.
     """
     first, second = bound[one], bound[two]
+    scalars = _is_scalar(one, callee) and _is_scalar(two, callee)
     if isinstance(first, Component) and isinstance(second, Component):
-        return first.base == second.base and first.name != second.name
-    if _is_scalar(one, callee) and _is_scalar(two, callee) and _other_elements(first, second):
+        if first.base != second.base:
+            return False
+        return first.name != second.name or (scalars and _other_elements(first, second))
+    if scalars and _other_elements(first, second):
         return True
     here, there = (_extent_of(dummy, bound, callee, caller) for dummy in (one, two))
     if here is None or there is None:
@@ -111,8 +114,9 @@ def _is_scalar(dummy: str, callee: Scope) -> bool:
 
 def _other_elements(one: Expr, other: Expr) -> bool:
     """Whether two elements of one array are different, since a subscript differs by a number."""
-    if not isinstance(one, Ref) or not isinstance(other, Ref) or one.args is None:
+    if not isinstance(one, Ref | Component) or type(one) is not type(other) or one.args is None:
         return False
+    assert isinstance(other, Ref | Component)
     if other.args is None or len(one.args) != len(other.args):
         return False
     pairs = zip(one.args, other.args, strict=True)

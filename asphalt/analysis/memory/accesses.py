@@ -96,6 +96,12 @@ class Access:
             self.by_others,
         )
 
+    @staticmethod
+    def to_some_of(name: str, leaf: Leaf) -> Access:
+        """An access that may write some of the object of this designator."""
+        storage, *path = name.split("%")
+        return Access(storage, Mode.MAYBE_WRITE, None, leaf, path=tuple(path))
+
     @property
     def asks_for_a_size(self) -> bool:
         """Whether it is an inquiry whose result depends on an earlier assignment to the whole

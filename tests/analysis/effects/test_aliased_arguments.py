@@ -39,6 +39,36 @@ def test_they_may_be_one(arguments: str) -> None:
     assert not _is_clear(arguments)
 
 
+_PARTS = """\
+subroutine caller(i, j)
+  type parts
+    integer :: d(9), e, f
+  end type parts
+  type(parts) :: p, q, all(3)
+  integer :: i, j
+  call work({arguments})
+end subroutine caller
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "clear"),
+    [
+        ("p%d(1), p%d(6)", True),
+        ("p%d(i), p%d(i+1)", True),
+        ("p%e, p%f", True),
+        ("all(i)%d(1), all(i)%d(2)", True),
+        ("p%d(i), p%d(j)", False),
+        ("all(i)%d(1), all(j)%d(1)", False),
+        ("all(i)%e, all(j)%e", False),
+    ],
+)
+def test_components_for_two_scalars(arguments: str, clear: bool) -> None:
+    program = FortranProgram(_PARTS.format(arguments=arguments), _WORK.format(dims=""))
+    located = program.at("work")
+    assert passed_under_two_names(Scopes(program).of(located), located).no is clear
+
+
 @pytest.mark.parametrize(
     ("dims", "clear"), [("(2)", False), ("(1)", True), ("(*)", False), ("(i)", False)]
 )
