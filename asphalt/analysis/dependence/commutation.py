@@ -293,10 +293,8 @@ class Independence:
         self, first: Node, second: Node, mine: tuple[Access, ...], theirs: tuple[Access, ...]
     ) -> Iterator[Conflict]:
         start = next(leaves(first))
-        writes = tuple(a for a in (*mine, *theirs) if a.writes)
-        writes += tuple(
-            Access.to_some_of(name, start) for name in self._defined_between(first, second)
-        )
+        some = (Access.to_some_of(name, start) for name in self._defined_between(first, second))
+        writes = (*(a for a in (*mine, *theirs) if a.writes), *some)
         changing = frozenset(a.storage for a in writes)
         region = Region(self.facts.values, start, changing, writes, self.limits.at(start))
         to_storage = defaultdict[str, list[Access]](list)
