@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites
+from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, UnitKey
 from asphalt.analysis.call_graph.definitions import Source, VariableDefinition
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
 from asphalt.analysis.names.scopes import Origin, Symbol
@@ -31,6 +31,10 @@ class ShapeFlow(ValueGraph):
     """The part of the graph that concerns shapes and lengths."""
 
     sites: CallSites
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shaping: set[tuple[int, UnitKey, str]] = set()
 
     @abstractmethod
     def expression(self, expr: Arg, context: CallingContext, at: int, facts: Facts) -> None:
@@ -102,7 +106,7 @@ class ShapeFlow(ValueGraph):
             elif dim.kind == "explicit" and symbol.origin in (Origin.MODULE, Origin.COMMON):
                 pass  # its bounds are constants (F2018 8.5.8.2)
             elif dim.kind == "deferred" and symbol.origin is Origin.LOCAL:
-                self._allocated_shape(name, symbol, context, facts)
+                self._allocated_once(name, symbol, context, facts)
                 break
             else:
                 facts.note(Level.UNKNOWN, f"the shape of {name}")
@@ -111,6 +115,19 @@ class ShapeFlow(ValueGraph):
         if symbol.home is context.scope:
             return context
         return self.owner(context, symbol) if symbol.origin is Origin.HOST else None
+
+    def _allocated_once(
+        self, name: str, symbol: Symbol, context: CallingContext, facts: Facts
+    ) -> None:
+        """The shape of an array that is allocated: an inquiry about it may decide about that."""
+        key = id(facts), context.key, name
+        if key in self._shaping:
+            return  # what it depends on is being noted
+        self._shaping.add(key)
+        try:
+            self._allocated_shape(name, symbol, context, facts)
+        finally:
+            self._shaping.discard(key)
 
     def _allocated_shape(
         self, name: str, symbol: Symbol, context: CallingContext, facts: Facts

@@ -503,6 +503,17 @@ end module
         ("allocate(x(3), source=y)\ncall site(size(x))", U),
         ("allocate(x, source=y)\ncall site(size(x))", Q),
         ("call site(size(x))", Q),
+        # what an array has decides whether it is allocated anew
+        (
+            "allocate(x(np))\nif (size(x) < 4) then\ndeallocate(x)\nallocate(x(4))\nend if\n"
+            "call site(size(x))",
+            U,
+        ),
+        (
+            "allocate(x(np))\nif (size(x) < me) then\ndeallocate(x)\nallocate(x(4))\nend if\n"
+            "call site(size(x))",
+            V,
+        ),
         # the shape is in the value of an array, too
         ("allocate(x(np))\nx = 1\ncall site(sum(x))", U),
         ("allocate(x(2 + mod(me, 2)))\nx = 1\ncall site(sum(x))", V),
