@@ -197,3 +197,17 @@ def test_targets_stay_where_pointers_may_see_them(tmp_path: Path) -> None:
     text = program("tiles(t)%edge", "tiles(t)%halo", work=work, kind=", target")
     found = optimised(tmp_path, text)
     assert waits(found, text) < line_of(found, text, "view(3) = 2")
+
+
+RECEIVED = {
+    "the subscript of a buffer": ("tiles(list(2))%edge", "list", "1"),
+    "a subscript in a count": ("tiles(1)%edge", "list", "list(1)"),
+    "its own subscript": ("tiles(1)%edge", "list(list(3))", "1"),
+}
+
+
+@pytest.mark.parametrize("name", RECEIVED)
+def test_what_the_arguments_evaluate_is_not_received_later(name: str, tmp_path: Path) -> None:
+    text = program(*RECEIVED[name]).replace("DOUBLE_PRECISION, right", "INTEGER, right")
+    content = optimised(tmp_path, text).content
+    assert content is None or b"MPI_Sendrecv(" in content

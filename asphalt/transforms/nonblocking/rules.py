@@ -7,6 +7,7 @@ has the rules for collective operations.
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import eq
 
 from asphalt.analysis.conditions.point_to_point import (
     DIGITS,
@@ -29,7 +30,7 @@ from asphalt.analysis.exchange.missing_inputs import missing_modules, undeclared
 from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.contiguity import may_be_array, reference_contiguity
 from asphalt.analysis.memory.ranks import is_scalar
-from asphalt.analysis.memory.storage import storage_of
+from asphalt.analysis.memory.storage import evaluated_storages, storage_of
 from asphalt.analysis.messages.collectives import (
     Together,
     is_predefined_reduction,
@@ -43,7 +44,7 @@ from asphalt.analysis.names.designators import (
     spelled_designator,
     symbol_named,
 )
-from asphalt.analysis.names.scopes import Origin
+from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.config.assumptions import BITS, CONTROL, FATAL
 from asphalt.ir.expr import Component, Expr, Op, OpaqueExpr, Ref, walk
@@ -107,6 +108,8 @@ class Rules:
                 return Refused(STAYS, f"{changed.spelled} is changed later", leaf.span)
         if len(sides) == 2 and sides[0].buffers == sides[1].buffers:
             return Refused(STAYS, "one buffer for both messages", leaf.span)
+        if _receives_what_it_evaluates(call, facts.scope):
+            return Refused(STAYS, "it receives what its arguments evaluate", leaf.span)
         if call.error is not None and is_read(call.error, leaf, facts):
             codes = facts.once(ErrorCodes)
             why = codes.why_not(call)
@@ -209,6 +212,26 @@ class Rules:
             return sides, tuple(evidence), assumed
         evidence.append(f"all ranks reach each {call.procedure.spelled} of the program together")
         return sides, tuple(evidence), assumed
+
+
+def _receives_what_it_evaluates(call: MpiCall, scope: Scope) -> bool:
+    """Whether a subscript in an argument, or a count, may change with the message: the wait would
+    evaluate it again, and so would a send that starts behind the receive."""
+    inside = {
+        storage
+        for parameter, actual in call.bound()
+        if parameter.kind not in ("STATUS", "ERROR_CODE")
+        for storage in list(evaluated_storages(actual, scope))[parameter.kind == "BUFFER" :]
+        if storage is not None
+    }
+    written = [call.args.get(t.argument) for t in library_row(call.procedure).transfers if t.writes]
+    received = {next(evaluated_storages(b, scope), None) for b in written if b is not None}
+    return any(
+        all(map(eq, one.split("%"), other.split("%")))
+        for one in received
+        if one is not None
+        for other in inside
+    )
 
 
 def why_types_are_lost(call: MpiCall, facts: UnitFacts) -> str | None:
