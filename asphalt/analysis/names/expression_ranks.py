@@ -8,6 +8,7 @@ from asphalt.analysis.names.derived_types import ComponentDeclaration
 from asphalt.analysis.names.designators import declarations_on_the_way, way_to
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
+from asphalt.analysis.names.type_equality import expression_key
 from asphalt.ir.expr import Arg, Component, Keyword, Lit, Op, Ref, Section
 from asphalt.ir.stmt import UnitHead
 
@@ -15,7 +16,7 @@ _ELEMENTAL = frozenset(
     {"abs", "aimag", "ceiling", "cmplx", "cos", "dble", "dim", "exp", "floor", "int", "log", "max",
      "min", "mod", "modulo", "nint", "real", "sign", "sin", "sqrt", "tan"}
 )  # fmt: skip
-_INTRINSIC = ("()", "+", "-", "*", "/", "**", "//", "==", "/=", "<", "<=", ">", ">=")
+_NUMERIC = ("+", "-", "*", "/", "**", "==", "/=", "<", "<=", ">", ">=")
 _LOGICAL = (".and.", ".or.", ".not.", ".eqv.", ".neqv.")
 
 
@@ -32,7 +33,9 @@ def rank_of(expr: Arg, scope: Scope) -> int | None:
             return rank_of(value, scope)
         case Section():
             return 1
-        case Op(op=op, operands=operands) if op in _INTRINSIC or op in _LOGICAL:
+        case Op(op="()", operands=(inner,)):
+            return rank_of(inner, scope)
+        case Op(operands=operands) if _is_intrinsic(expr, scope):
             return _common(rank_of(operand, scope) for operand in operands)
         case Ref(args=None):
             return _rank_of_name(expr, scope)
@@ -46,6 +49,15 @@ def rank_of(expr: Arg, scope: Scope) -> int | None:
             parts = map(_rank_of_component, declared, way, (scope for _ in way))
             return _common((rank_of(root, scope), *parts))
     return None
+
+
+def _is_intrinsic(operation: Op, scope: Scope) -> bool:
+    """Whether the types of the operands are those of the intrinsic operation (F2018 10.1.5): a
+    program may define it for others, with a result of any rank."""
+    bases = ("integer", "real", "complex") if operation.op in _NUMERIC else ("logical",)
+    keys = (expression_key(operand, scope) for operand in operation.operands)
+    known = operation.op in _NUMERIC or operation.op in _LOGICAL
+    return known and all(key is not None and key[0] in bases for key in keys)
 
 
 def result_of(reference: Ref, scope: Scope) -> tuple[Symbol, Scope] | None:
@@ -63,7 +75,9 @@ def _rank_of_name(ref: Ref, scope: Scope) -> int | None:
     symbol = scope.lookup(ref.name)
     if symbol is None or symbol.attrs & {"procedure", "external"} or ref.name in scope.shadowed:
         return None
-    if not (symbol.origin.is_variable or symbol.origin in (Origin.PARAMETER, Origin.MPI)):
+    if symbol.origin is Origin.MPI:
+        return None if expression_key(ref, scope) is None else 0  # some constants are arrays
+    if not (symbol.origin.is_variable or symbol.origin is Origin.PARAMETER):
         return None
     return _declared(symbol)
 

@@ -39,6 +39,8 @@ def _resolved(name: str, scope: Scope) -> Located | None:
         return None
     if symbol is not None and "pointer" in symbol.attrs:
         return None
+    if symbol is None and _may_be_generic(name, scope, 0):
+        return None
     program = scope.program
     chain = scope.located.chain
     for depth in range(len(chain), 0, -1):
@@ -58,6 +60,24 @@ def _resolved(name: str, scope: Scope) -> Located | None:
         if any(_may_be_included(use, name, scope, 0) for use in used):
             return None
     return program.external(name)
+
+
+def _may_be_generic(name: str, scope: Scope, depth: int) -> bool:
+    """Whether a name that several modules give may be a generic one in some of them."""
+    here: Scope | None = scope
+    while here is not None:
+        for use in here.declared.uses:
+            original = use.original_name(name)
+            module = scope.scopes.module(use.module)
+            if original is None or module is None:
+                continue
+            symbol = module.lookup(original)
+            if symbol is not None and "generic" in symbol.attrs:
+                return True
+            if symbol is None and depth < 8 and _may_be_generic(original, module, depth + 1):
+                return True
+        here = here.host
+    return False
 
 
 def gives(use: Use, name: str) -> bool:

@@ -86,8 +86,13 @@ def expression_key(expr: Arg, scope: Scope) -> TypeKey | None:
             if (last.dims is None and args is not None) or last.entity.length is not None:
                 return None  # a function, or a part of a string
             return symbol_key(replace(symbol, type=last.decl.type, home=last.home), scope)
-        case Op(op="()" | "+" | "-" | ".not.", operands=(inner,)):
+        case Op(op="()", operands=(inner,)):
             return expression_key(inner, scope)
+        case Op(op="+" | "-" | ".not." as op, operands=(inner,)):
+            # a program may define it for other types (F2018 10.1.5)
+            key = expression_key(inner, scope)
+            bases = ("logical",) if op == ".not." else _NUMERIC
+            return key if key is not None and key[0] in bases else None
         case Op(op="+" | "-" | "*" | "/" | "**", operands=operands):
             return _converted([expression_key(o, scope) for o in operands])
     return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, UnitKey
+from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites
 from asphalt.analysis.call_graph.definitions import Source, VariableDefinition
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
 from asphalt.analysis.names.scopes import Origin, Symbol
@@ -31,10 +31,6 @@ class ShapeFlow(ValueGraph):
     """The part of the graph that concerns shapes and lengths."""
 
     sites: CallSites
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._shaping: set[tuple[int, UnitKey, str]] = set()
 
     @abstractmethod
     def expression(self, expr: Arg, context: CallingContext, at: int, facts: Facts) -> None:
@@ -119,15 +115,12 @@ class ShapeFlow(ValueGraph):
     def _allocated_once(
         self, name: str, symbol: Symbol, context: CallingContext, facts: Facts
     ) -> None:
-        """The shape of an array that is allocated: an inquiry about it may decide about that."""
-        key = id(facts), context.key, name
-        if key in self._shaping:
-            return  # what it depends on is being noted
-        self._shaping.add(key)
-        try:
+        """The shape of an array that is allocated, noted once: inquiries about arrays may decide
+        about the allocations of these, and of each other."""
+        key = context.key, name
+        if key not in facts.shapes:
+            facts.shapes.add(key)
             self._allocated_shape(name, symbol, context, facts)
-        finally:
-            self._shaping.discard(key)
 
     def _allocated_shape(
         self, name: str, symbol: Symbol, context: CallingContext, facts: Facts

@@ -62,7 +62,8 @@ Node = Variable | Reachability | Control
 class Facts:
     """The nodes and facts that one node depends on.
 
-    ``cap``: its level is at most this.  ``assumed``: the assumptions that this needs.
+    ``cap``: its level is at most this.  ``assumed``: the assumptions that this needs.  ``shapes``:
+    the allocated arrays whose shapes are among the facts.
     """
 
     level: Level = Level.UNIFORM
@@ -70,6 +71,7 @@ class Facts:
     depends: dict[Node, None] = field(default_factory=dict)
     cap: Level = Level.VARYING
     assumed: dict[str, None] = field(default_factory=dict)
+    shapes: set[tuple[object, str]] = field(default_factory=set)
 
     def note(self, level: Level, reason: str) -> None:
         """Raise the level of the node itself to at least this."""

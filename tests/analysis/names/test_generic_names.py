@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from asphalt.analysis.names.generic_names import specific_of
+from asphalt.analysis.names.resolve import procedure_named
+from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import Call
 from support.analysed import Analysed
 
@@ -158,3 +160,131 @@ def test_the_one_that_takes_the_argument(argument: str, specific: str | None) ->
 )
 def test_types_that_several_procedures_may_take(call: str, specific: str | None) -> None:
     assert meant(call) == specific
+
+
+_DEFINED = """
+module defined
+  type point
+    real(8) :: x
+  end type point
+  interface operator(//)
+    module procedure pair
+  end interface
+  interface operator(+)
+    module procedure both, signed
+  end interface
+  interface operator(.not.)
+    module procedure negated
+  end interface
+  interface put
+    module procedure put_integer, put_vector, put_logical, put_double
+  end interface
+contains
+  function pair(a, b)
+    integer, intent(in) :: a, b
+    integer :: pair(2)
+    pair = [a, b]
+  end function
+  function both(a, b)
+    logical, intent(in) :: a, b
+    logical :: both(2)
+    both = [a, b]
+  end function
+  real(8) function signed(a)
+    logical, intent(in) :: a
+    signed = merge(1, 0, a)
+  end function
+  real(8) function negated(a)
+    integer, intent(in) :: a
+    negated = -a
+  end function
+  subroutine put_integer(a)
+    integer, intent(in) :: a
+  end subroutine
+  subroutine put_vector(a)
+    integer, intent(in) :: a(:)
+  end subroutine
+  subroutine put_logical(a)
+    logical, intent(in) :: a
+  end subroutine
+  subroutine put_double(a)
+    real(8), intent(in) :: a
+  end subroutine
+end module defined
+subroutine unit(n, l)
+  use mpi
+  use defined
+  integer, intent(in) :: n
+  logical, intent(in) :: l
+  call put({argument})
+end subroutine unit
+"""
+
+
+@pytest.mark.parametrize(
+    ("argument", "specific"),
+    [
+        ("n//n", None),
+        ("l + l", None),
+        ("+l", None),
+        (".not. n", None),
+        (".not. l", "put_logical"),
+        ("n + n", "put_integer"),
+        ("MPI_STATUS_IGNORE", None),  # an array
+        ("MPI_COMM_WORLD", "put_integer"),
+    ],
+)
+def test_operations_that_a_program_defines(argument: str, specific: str | None) -> None:
+    unit = Analysed(_DEFINED.format(argument=argument), chain=("unit",))
+    what = unit.leaf("call").what
+    assert isinstance(what, Call)
+    found = specific_of(what, "put", unit.scope)
+    assert (None if found is None else found.unit.name) == specific
+
+
+_TWICE = """
+module first
+  interface put
+    module procedure put, put_logical
+  end interface
+contains
+  subroutine put(a)
+    integer, intent(in) :: a
+  end subroutine
+  subroutine put_logical(a)
+    logical, intent(in) :: a
+  end subroutine
+end module first
+module second
+  interface {name}
+    module procedure put_double
+  end interface
+contains
+  subroutine put_double(a)
+    real(8), intent(in) :: a
+  end subroutine
+end module second
+subroutine unit(x)
+  use first
+  use second{renamed}
+  real(8), intent(in) :: x
+  call put(x)
+end subroutine unit
+"""
+
+
+@pytest.mark.parametrize(("name", "renamed"), [("put", ""), ("set", ", only: put => set")])
+def test_a_generic_name_of_two_modules(name: str, renamed: str) -> None:
+    """One of them has a specific procedure of that name, which is not meant."""
+    unit = Analysed(_TWICE.format(name=name, renamed=renamed), chain=("unit",))
+    assert procedure_named(Ref("put", "put"), unit.scope) is None
+
+
+def test_an_external_procedure_beside_a_generic_name_of_two_modules() -> None:
+    texts = _TWICE.replace("procedure put, put", "procedure put").replace(
+        "subroutine put(a)", "subroutine other(a)"
+    )
+    external = "subroutine put(a)\n  integer :: a\nend subroutine put\n"
+    text = texts.format(name="put", renamed="")
+    unit = Analysed(text, external, chain=("unit",))
+    assert procedure_named(Ref("put", "put"), unit.scope) is None
