@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
+from asphalt.analysis.names.expression_ranks import rank_of
 from asphalt.analysis.names.known_library_names import LIBRARY_MODULES
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Arg, Lit, Op, Ref
@@ -20,6 +21,7 @@ _KNOWN_MODULES = frozenset(
      "ieee_features", "omp_lib", "openacc", *RUNTIME_MODULES,
      *LIBRARY_MODULES}
 )  # fmt: skip
+_RELATIONAL = ("==", "/=", "<", "<=", ">", ">=")
 _DERIVED = frozenset({"type", "class"})
 _NUMERIC = frozenset({"integer", "real", "double_precision", "complex", "double_complex"})
 
@@ -33,7 +35,28 @@ def is_intrinsic_operation(op: Op, scope: Scope) -> bool:
     if not definitions_visible(scope):
         return True
     classes = {type_class(operand, scope) for operand in op.operands}
-    return len(classes) == 1 and None not in classes
+    return len(classes) == 1 and classes <= _classes_of(op.op) and _are_conformable(op, scope)
+
+
+def _classes_of(operator: str) -> frozenset[str]:
+    """The types of operands for which an operator is intrinsic (F2018 10.1.5): a program may define
+    it for others."""
+    if operator == "//":
+        return frozenset({"character"})
+    if operator.startswith("."):
+        return frozenset({"logical"})
+    if operator in _RELATIONAL:
+        return frozenset({"numeric", "character"})
+    return frozenset({"numeric"})
+
+
+def _are_conformable(op: Op, scope: Scope) -> bool:
+    """Whether the operands certainly have one rank, or are scalars: a program may define the
+    product of a matrix and a vector."""
+    if len(op.operands) == 1:
+        return True
+    ranks = {rank_of(operand, scope) for operand in op.operands}
+    return None not in ranks and len(ranks - {0}) <= 1
 
 
 def is_intrinsic_assignment(assign: Assign, scope: Scope) -> bool:
@@ -41,7 +64,10 @@ def is_intrinsic_assignment(assign: Assign, scope: Scope) -> bool:
     if not definitions_visible(scope):
         return True
     classes = {type_class(assign.target, scope), type_class(assign.value, scope)}
-    return len(classes) == 1 and None not in classes
+    if len(classes) != 1 or None in classes:
+        return False
+    rank = rank_of(assign.value, scope)
+    return rank is not None and rank in (0, rank_of(assign.target, scope))
 
 
 def finalizers_visible(scope: Scope) -> bool:
@@ -66,9 +92,9 @@ def type_class(expr: Arg, scope: Scope) -> str | None:
             return base if base in ("logical", "character") else None
         case Op(op=op, operands=operands):
             classes = {type_class(operand, scope) for operand in operands}
-            if len(classes) != 1 or None in classes:
+            if op != "()" and not (len(classes) == 1 and classes <= _classes_of(op)):
                 return None
-            if op in ("==", "/=", "<", "<=", ">", ">="):
+            if op in _RELATIONAL:
                 return "logical"
             return classes.pop()
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asphalt.analysis.call_graph.operators import is_intrinsic_operation
 from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.names.designators import declarations_on_the_way, way_to
@@ -26,7 +27,8 @@ def is_scalar(expr: Arg, scope: Scope) -> bool:
         case Lit():
             return True
         case Op(operands=operands):
-            return all(is_scalar(operand, scope) for operand in operands)
+            scalars = all(is_scalar(operand, scope) for operand in operands)
+            return scalars and is_intrinsic_operation(expr, scope)
         case Ref(name=name, args=args):
             symbol = scope.lookup(name)
             if symbol is None or (args is None and symbol.dims is not None):
