@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from asphalt.analysis.call_graph.operators import is_intrinsic_assignment
 from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.ranks import ELEMENTAL, is_scalar
 from asphalt.analysis.memory.storage import name_kind
@@ -50,7 +51,7 @@ def arrays_of_value(name: str, leaf: Leaf, scope: Scope) -> tuple[str, ...] | No
         return None
     if what.target.args is not None or designator_name(what.target) != name:
         return None
-    if not _is_of_intrinsic_type(name, scope):
+    if not _is_of_intrinsic_type(name, scope) or not is_intrinsic_assignment(what, scope):
         return None
     found = list(_whole_arrays(what.value, scope))
     return None if None in found else tuple(dict.fromkeys(n for n in found if n is not None))
@@ -104,7 +105,7 @@ def may_reallocate(array: str, leaf: Leaf, scope: Scope) -> bool:
         what = what.action
     match what:
         case Assign(target=target, value=value) if designator_name(target) == array:
-            return not is_scalar(value, scope)
+            return not (is_scalar(value, scope) and is_intrinsic_assignment(what, scope))
         case Call(procedure=procedure, args=args):
             # an element or a section is not allocatable; a structure may have it as a component
             if isinstance(procedure, Component) and _is_bound_to(procedure, array):

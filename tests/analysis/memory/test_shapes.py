@@ -243,6 +243,56 @@ def test_a_component_that_may_get_another_shape(after: str) -> None:
     assert found is None or not found.stated
 
 
+_DEFINED = """
+module switches
+  interface assignment(=)
+    module procedure switch
+  end interface
+  interface operator(//)
+    module procedure pair
+  end interface
+contains
+  subroutine switch(a, b)
+    real, allocatable, intent(out) :: a(:)
+    logical, intent(in) :: b
+    allocate(a(merge(1, 2, b)))
+  end subroutine switch
+  function pair(a, b)
+    real, intent(in) :: a, b
+    real :: pair(2)
+    pair = [a, b]
+  end function pair
+end module switches
+subroutine unit(n, l, s)
+  {use}
+  integer, intent(in) :: n
+  logical, intent(in) :: l
+  real, intent(in) :: s
+  real, allocatable :: w(:)
+  integer :: k
+  allocate(w(n))
+  {assignment}
+  k = 0
+end subroutine unit
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "assignment", "stated"),
+    [
+        ("use switches", "w = s", True),
+        ("use switches", "w = l", False),
+        ("use switches", "w = s//s", False),
+        ("use switches", "w = w//s", False),
+    ],
+)
+def test_assignments_that_a_program_defines(use: str, assignment: str, stated: bool) -> None:
+    unit = Analysed(_DEFINED.format(use=use, assignment=assignment), chain=("unit",))
+    found = shape_of("w", unit.scope, unit.values, unit.leaf("k = 0"))
+    assert found is not None
+    assert found.stated is stated
+
+
 @pytest.mark.parametrize(
     ("before", "stated"),
     [
