@@ -28,7 +28,7 @@ from asphalt.analysis.effects.intrinsic_calls import intrinsic_effect
 from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.effects.known_libraries import library_procedure
 from asphalt.analysis.effects.shared_storage import SharedVariable, is_exact, storages_in
-from asphalt.analysis.effects.summary import Summary, least_summary, summarise
+from asphalt.analysis.effects.summary import Summary, is_reset_on_entry, least_summary, summarise
 from asphalt.analysis.effects.summary_provenance import ProcedureKey as ProcedureKey
 from asphalt.analysis.effects.summary_provenance import Trace, Traces, Tracing
 from asphalt.analysis.effects.unit_names import UnitNames
@@ -243,6 +243,8 @@ class Effects:
     def _flow_of(self, key: ProcedureKey, storage: str) -> Flow:
         frame = self._frame(key)
         scope, rank = frame.scope, self._rank(key, storage)
+        if is_reset_on_entry(storage, scope):
+            return Flow.anything(rank)
         first = next((leaf for node in scope.unit.body for leaf in leaves(node)), None)
         if first is None:
             return Flow.nothing(rank)

@@ -86,6 +86,7 @@ def summarise(scope: Scope, footprint: Footprint, names: NameSemantics) -> Summa
             effects[EffectKind.STATE, storage] = None
     if "*" in dummies:
         effects[EffectKind.JUMP, "alternate return"] = None
+    written.update(name for name in dummies if is_reset_on_entry(name, scope))
 
     for_itself = private_names(unit)
 
@@ -112,6 +113,16 @@ def summarise(scope: Scope, footprint: Footprint, names: NameSemantics) -> Summa
         shared_defined,
         tuple(effects),
     )
+
+
+def is_reset_on_entry(dummy: str, scope: Scope) -> bool:
+    """Whether a call may change an actual argument by INTENT(OUT) alone: it deallocates what is
+    allocatable, with components, and initialises what the type initialises (F2018 8.5.10)."""
+    symbol = scope.lookup(dummy)
+    if symbol is None or symbol.intent != "out":
+        return False
+    plain = symbol.type is not None and symbol.type.base not in ("type", "class")
+    return not plain or bool(symbol.attrs & {"allocatable", "pointer"})
 
 
 def _is_state(symbol: Symbol) -> bool:

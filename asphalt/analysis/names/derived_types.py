@@ -130,7 +130,7 @@ def _definition(name: str, scope: Scope, depth: int) -> tuple[Block, Scope] | No
     for use in scope.declared.uses:
         original = use.original_name(name)
         module = scope.scopes.module(use.module) if original is not None else None
-        if module is not None and original is not None:
+        if module is not None and original is not None and not _hides(module, original):
             found = _definition(original, module, depth - 1)
             if found is not None:
                 return found
@@ -138,6 +138,19 @@ def _definition(name: str, scope: Scope, depth: int) -> tuple[Block, Scope] | No
     if host is None or scope.declared.open:  # another of that name may be defined here
         return None
     return _definition(name, host, depth)
+
+
+def _hides(module: Scope, name: str) -> bool:
+    """Whether a module does not make a type accessible to units that use it."""
+    for node in _specification(module):
+        if isinstance(node, Block) and node.kind == "type":
+            head = node.head.what
+            if isinstance(head, UnitHead) and head.name == name:
+                attributes, _, named = (node.head.body or "").lower().partition("::")
+                words = {word.strip() for word in attributes.split(",")} if named else set()
+                if words & {"private", "public"}:
+                    return "private" in words
+    return module.hides(name)
 
 
 def _specification(scope: Scope) -> Iterator[Node]:

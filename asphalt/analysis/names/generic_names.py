@@ -92,7 +92,8 @@ def _specifics(name: str, scope: Scope, depth: int) -> Iterator[tuple[str, Scope
             if original is None:
                 continue
             if module is not None and depth:
-                yield from _specifics(original, module, depth - 1)
+                if not module.hides(original):
+                    yield from _specifics(original, module, depth - 1)
             elif not use.intrinsic and gives(use, name):
                 yield name, None
         here = here.host

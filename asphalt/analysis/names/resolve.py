@@ -69,7 +69,7 @@ def _may_be_generic(name: str, scope: Scope, depth: int) -> bool:
         for use in here.declared.uses:
             original = use.original_name(name)
             module = scope.scopes.module(use.module)
-            if original is None or module is None:
+            if original is None or module is None or module.hides(original):
                 continue
             symbol = module.lookup(original)
             if symbol is not None and "generic" in symbol.attrs:
@@ -101,7 +101,7 @@ def _may_be_included(use: Use, name: str, scope: Scope, depth: int) -> bool:
 def _from_module(use: Use, name: str, scope: Scope, depth: int) -> list[Located]:
     original = use.original_name(name)
     module = scope.scopes.module(use.module)
-    if original is None or module is None or depth > 8:
+    if original is None or module is None or depth > 8 or module.hides(original):
         return []
     for unit in module.unit.contained:
         if unit.name == original:

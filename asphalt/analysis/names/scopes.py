@@ -266,13 +266,8 @@ class Scope:
         if self.unit.name in visiting:
             return Absence.ABSENT
         declared = self.declared
-        hidden = name in declared.private or (
-            declared.private_default and name not in declared.public
-        )
         own = declared.symbols.get(name)
-        if own is not None and own.attrs & {"public", "private"}:
-            hidden = "private" in own.attrs
-        if hidden:
+        if self.hides(name):
             return Absence.ABSENT
         if name in declared.unclear:
             return Absence.UNKNOWN
@@ -285,6 +280,15 @@ class Scope:
             if declared.may_declare(name):
                 return Absence.UNKNOWN
         return used
+
+    def hides(self, name: str) -> bool:
+        """Whether a module does not make a name accessible to units that use it (F2018 8.6.1)."""
+        own = self.declared.symbols.get(name)
+        if own is not None and own.attrs & {"public", "private"}:
+            return "private" in own.attrs
+        return name in self.declared.private or (
+            self.declared.private_default and name not in self.declared.public
+        )
 
     def _implicit(self, name: str) -> Answer:
         """A name that nothing declares: an intrinsic procedure, or implicitly typed."""
