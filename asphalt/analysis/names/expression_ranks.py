@@ -16,7 +16,11 @@ _ELEMENTAL = frozenset(
     {"abs", "aimag", "ceiling", "cmplx", "cos", "dble", "dim", "exp", "floor", "int", "log", "max",
      "min", "mod", "modulo", "nint", "real", "sign", "sin", "sqrt", "tan"}
 )  # fmt: skip
-_NUMERIC = ("+", "-", "*", "/", "**", "==", "/=", "<", "<=", ">", ">=")
+_SCALAR = frozenset({"dot_product", "epsilon", "huge", "kind", "len", "size", "tiny"})
+_REDUCTIONS = frozenset({"all", "any", "count", "maxval", "minval", "product", "sum"})
+_RELATIONAL = ("==", "/=", "<", "<=", ">", ">=")
+_NUMERIC = ("+", "-", "*", "/", "**", *_RELATIONAL)
+_NUMBERS = frozenset({"integer", "real", "complex"})
 _LOGICAL = (".and.", ".or.", ".not.", ".eqv.", ".neqv.")
 
 
@@ -54,10 +58,28 @@ def rank_of(expr: Arg, scope: Scope) -> int | None:
 def _is_intrinsic(operation: Op, scope: Scope) -> bool:
     """Whether the types of the operands are those of the intrinsic operation (F2018 10.1.5): a
     program may define it for others, with a result of any rank."""
-    bases = ("integer", "real", "complex") if operation.op in _NUMERIC else ("logical",)
-    keys = (expression_key(operand, scope) for operand in operation.operands)
-    known = operation.op in _NUMERIC or operation.op in _LOGICAL
-    return known and all(key is not None and key[0] in bases for key in keys)
+    if operation.op in _NUMERIC:
+        classes = _NUMBERS
+    elif operation.op in _LOGICAL:
+        classes = frozenset({"logical"})
+    else:
+        return False
+    return all(_type_of(operand, scope) in classes for operand in operation.operands)
+
+
+def _type_of(expr: Arg, scope: Scope) -> object:
+    """The intrinsic type of an expression, of whatever kind; of a numeric operation, that of one
+    operand; None: not known."""
+    match expr:
+        case Lit(kind="integer" | "real" | "logical" as base):
+            return base
+        case Op(op="()", operands=(inner,)):
+            return _type_of(inner, scope)
+        case Op(op=op, operands=(first, *_)) if _is_intrinsic(expr, scope):
+            compares = op in _LOGICAL or op in _RELATIONAL
+            return "logical" if compares else _type_of(first, scope)
+    key = expression_key(expr, scope)
+    return None if key is None else key[0]
 
 
 def result_of(reference: Ref, scope: Scope) -> tuple[Symbol, Scope] | None:
@@ -96,6 +118,8 @@ def _rank_of_part(ref: Ref, scope: Scope) -> int | None:
     if symbol.dims is not None:
         return _sum(rank_of(arg, scope) for arg in args)
     if symbol.origin is Origin.INTRINSIC:
+        if ref.name in _SCALAR or (ref.name in _REDUCTIONS and len(args) == 1):
+            return 0
         return _common(rank_of(a, scope) for a in args) if ref.name in _ELEMENTAL else None
     found = result_of(ref, scope)
     return None if found is None else _declared(found[0])
