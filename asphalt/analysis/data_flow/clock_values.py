@@ -10,7 +10,7 @@ decides is what is written, and what is assigned to variables that depend on rea
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from asphalt.analysis.call_graph.call_sites import CallSites
@@ -26,9 +26,9 @@ from asphalt.analysis.names.references import (
     use_renames,
 )
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
-from asphalt.ir.expr import Ref, root_name, walk
+from asphalt.ir.expr import Ref, names_in, root_name, walk
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import Call
+from asphalt.ir.stmt import Assign, Call
 from asphalt.ir.tree import leaves
 
 _MANY = 400  # variables that depend on the readings of one unit
@@ -73,12 +73,12 @@ class ClockValues:
             measured = self._traced(units, values_only=True) if trace.decided else None
         except ObservedReadingError as observed:
             return str(observed)
-        lines = [
-            line
-            for variable, line in trace.decided.items()
-            if measured is not None and variable not in measured.reached
-        ]
-        return f"a condition in line {lines[0]} depends on it" if lines else None
+        if measured is None:
+            return None
+        for variable, (line, name, scope) in trace.decided.items():
+            if variable not in measured.reached and not _only_feeds(name, scope, measured.reached):
+                return f"a condition in line {line} depends on it"
+        return None
 
     def _traced(self, units: Iterable[Located], *, values_only: bool) -> _Trace:
         """Where the readings of some units go; raises ObservedReadingError."""
@@ -95,7 +95,7 @@ class _Trace:
 
     ``values_only``: not those about which they only decide.  ``local``: by unit, the names in it
     that have such values.  ``reached``: the variables.  ``decided``: those about which a reading
-    decides, with the line.
+    decides, with the line, and the name in the unit.
     """
 
     sites: CallSites
@@ -105,7 +105,7 @@ class _Trace:
     changed: dict[int, None] = field(default_factory=dict)
     known: set[object] = field(default_factory=set)
     reached: set[object] = field(default_factory=set)
-    decided: dict[object, int] = field(default_factory=dict)
+    decided: dict[object, tuple[int, str, Scope]] = field(default_factory=dict)
 
     def start(self, scope: Scope) -> None:
         """Begin with what a unit reads from clocks."""
@@ -133,8 +133,9 @@ class _Trace:
         if flow.only_decided is not None:
             if self.values_only:
                 return
-            if (variable := _variable(flow.name, scope)) is not None:
-                self.decided.setdefault(variable, flow.only_decided)
+            variable = _variable(flow.name, scope)
+            if variable is not None and flow.name is not None:
+                self.decided.setdefault(variable, (flow.only_decided, flow.name, scope))
         if flow.callee is None:
             self._reach(flow.name, scope, True)
         else:
@@ -239,6 +240,28 @@ class _Trace:
             if passed_on(located, name):
                 raise ObservedReadingError(f"{located.unit.name} does not only call {name}")
             self._note(located, name)
+
+
+def _only_feeds(name: str, scope: Scope, measured: Collection[object]) -> bool:
+    """Whether a unit reads a variable of its own in nothing but assignments to what is measured:
+    a part of such a value that is computed only where it is needed."""
+    symbol = scope.lookup(name)
+    if symbol is None or symbol.origin is not Origin.LOCAL or "save" in symbol.attrs:
+        return False
+    if scope.unit.contained:
+        return False
+    for leaf in (leaf for node in scope.unit.body for leaf in leaves(node)):
+        named = named_by(leaf.what)
+        if named is not None and name not in named:
+            continue
+        what = leaf.what
+        if named is None or not isinstance(what, Assign) or not isinstance(what.target, Ref):
+            return False
+        if name in names_in(what.value) and _variable(what.target.name, scope) not in measured:
+            return False
+        if any(name in names_in(arg) for arg in what.target.args or ()):
+            return False
+    return True
 
 
 def _variable(name: str | None, scope: Scope) -> object:

@@ -42,7 +42,7 @@ program watched
   use stopwatch
   implicit none
   integer :: ierr, i, n, seed(8)
-  real(8) :: a(100), t, rate, most
+  real(8) :: a(100), t, rate, most, many
   character(20) :: line
   call MPI_Init(ierr)
   n = 100
@@ -66,6 +66,8 @@ _HARMLESS = [
     "  call MPI_Reduce(sums, most, 1, MPI_DOUBLE_PRECISION, MPI_MAX, 0, MPI_COMM_WORLD, ierr)\n"
     "  if (most > 3) print *, 'slow', most",
     "  write (line, '(f8.3)') sums(1)\n  print *, line",
+    "  t = passed_by(1)\n  if (t /= 0) then\n    many = 2.0*n\n    rate = many/t\n  end if\n"
+    "  print *, rate",
     "  most = 0\n  do i = 1, 4\n    if (sums(i) > most) most = sums(i)\n  end do\n"
     "  if (most == 0) most = 1\n  print *, 8/most",
 ]
@@ -84,6 +86,7 @@ _DECISIVE = {
     # results may not change: neither by a value that it only chooses, nor later by that value
     "  if (sums(1) > 2) a(1) = 5": "a condition in line",
     "  if (sums(1) > 2) a(1) = 5\n  do i = 1, n\n    a(i) = 2*a(i)\n  end do": "a condition",
+    "  t = passed_by(1)\n  many = 1\n  if (t /= 0) many = 2.0*n\n  print *, many": "a condition",
     "  where (sums > 2) a(1:8) = 5": "a condition in line",
     "  block\n    t = sums(1)\n  end block": "is not followed",
 }
