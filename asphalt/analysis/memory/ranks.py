@@ -6,16 +6,12 @@ from asphalt.analysis.call_graph.operators import is_intrinsic_operation
 from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.names.designators import declarations_on_the_way, way_to
+from asphalt.analysis.names.expression_ranks import ELEMENTAL
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Arg, Component, Keyword, Lit, Op, Ref
 from asphalt.ir.stmt import UnitHead
 
-ELEMENTAL = frozenset(
-    {"abs", "aimag", "ceiling", "cmplx", "cos", "dble", "dim", "exp", "floor", "int", "max", "min",
-     "mod", "modulo", "nint", "real", "sign", "sin", "sqrt"}
-)  # fmt: skip
-"""Intrinsic functions that are applied to each element of their arguments."""
 _SCALAR = ELEMENTAL | {"epsilon", "huge", "size", "tiny"}
 _ARRAYS = frozenset({"coshape", "shape", "spread", "transfer"})
 _BOUNDS = frozenset({"lbound", "lcobound", "ubound", "ucobound"})
@@ -34,7 +30,8 @@ def is_scalar(expr: Arg, scope: Scope) -> bool:
             if symbol is None or (args is None and symbol.dims is not None):
                 return False
             kind = name_kind(name, args is not None, scope)
-            if kind not in (NameKind.VARIABLE, NameKind.CONSTANT) and name not in _SCALAR:
+            function = symbol.origin is Origin.INTRINSIC and name in _SCALAR
+            if kind not in (NameKind.VARIABLE, NameKind.CONSTANT) and not function:
                 return False
             return all(is_scalar(arg, scope) for arg in args or ())
         case Component():

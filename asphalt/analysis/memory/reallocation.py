@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from asphalt.analysis.call_graph.operators import is_intrinsic_assignment
 from asphalt.analysis.memory.accesses import NameKind
-from asphalt.analysis.memory.ranks import ELEMENTAL, is_scalar
+from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.names.designators import designator_name, symbol_named
+from asphalt.analysis.names.expression_ranks import ELEMENTAL
 from asphalt.analysis.names.generic_names import all_specifics
 from asphalt.analysis.names.intrinsics import is_intrinsic
 from asphalt.analysis.names.resolve import procedure_named

@@ -12,10 +12,11 @@ from asphalt.analysis.names.type_equality import expression_key
 from asphalt.ir.expr import Arg, Component, Keyword, Lit, Op, Ref, Section
 from asphalt.ir.stmt import UnitHead
 
-_ELEMENTAL = frozenset(
+ELEMENTAL = frozenset(
     {"abs", "aimag", "ceiling", "cmplx", "cos", "dble", "dim", "exp", "floor", "int", "log", "max",
      "min", "mod", "modulo", "nint", "real", "sign", "sin", "sqrt", "tan"}
 )  # fmt: skip
+"""Intrinsic functions that are applied to each element of their arguments."""
 _SCALAR = frozenset({"dot_product", "epsilon", "huge", "kind", "len", "size", "tiny"})
 _REDUCTIONS = frozenset({"all", "any", "count", "maxval", "minval", "product", "sum"})
 _RELATIONAL = ("==", "/=", "<", "<=", ">", ">=")
@@ -120,7 +121,7 @@ def _rank_of_part(ref: Ref, scope: Scope) -> int | None:
     if symbol.origin is Origin.INTRINSIC:
         if ref.name in _SCALAR or (ref.name in _REDUCTIONS and len(args) == 1):
             return 0
-        return _common(rank_of(a, scope) for a in args) if ref.name in _ELEMENTAL else None
+        return _common(rank_of(a, scope) for a in args) if ref.name in ELEMENTAL else None
     found = result_of(ref, scope)
     return None if found is None else _declared(found[0])
 

@@ -18,7 +18,15 @@ module shapes
   type cloud
     type(point) :: one, all(5)
   end type cloud
+  interface abs
+    module procedure both
+  end interface abs
 contains
+  function both(l)
+    logical, intent(in) :: l
+    real :: both(2)
+    both = 0
+  end function both
   real function length(this)
     class(point), intent(in) :: this
     length = this%x
@@ -54,6 +62,8 @@ end subroutine unit
         ("c%one%length()", False),  # a function may return anything
         ("c%one%name(1:2)", False),  # a substring
         ("unseen%x", False),
+        ("sqrt(t)", True),
+        ("abs(.true.)", False),  # the program extends it
     ],
 )
 def test_rank(text: str, scalar: bool) -> None:
