@@ -63,12 +63,12 @@ STATUS_READ = Code(
 STAYS = Code(
     "ASP023",
     "a transfer that cannot be made non-blocking",
-    "The statement has a label or a directive, comes from a macro or from an included file that is "
-    "not changed, or shares its line with others; or it is in a parallel loop; or the procedure has "
-    "directives of OpenMP that are more than one parallel loop, directives of OpenACC, or lines "
-    "behind `!$` that asphalt does not understand; or a variable that each thread has for itself is "
-    "used behind its loop.  Or the call receives what its own arguments evaluate.  Or a count, rank "
-    "or tag is not a default integer.  Or the operation is a barrier: statements "
+    "The statement has a label or a directive, comes from a macro or from an included file that "
+    "is not changed, or shares its line with others; or it is in a parallel loop; or the procedure "
+    "has directives of OpenMP that are more than one parallel loop, directives of OpenACC, or "
+    "lines behind `!$` that asphalt does not understand; or a variable that each thread has for "
+    "itself is used behind its loop.  Or the call receives what its own arguments evaluate.  Or a "
+    "count, rank or tag is not a default integer.  Or the operation is a barrier: statements "
     "behind it, such as output or the reading of a clock, may rely on all ranks having reached "
     "it.  Or it is an operation of neighbours: where two of them are the same rank (a periodic "
     "dimension of two ranks or one), Open MPI pairs the blocks of the non-blocking operation in "
