@@ -13,13 +13,14 @@ import math
 import operator
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from asphalt.analysis.cost.trip_counts import TripCount
 from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref
+from asphalt.ir.records import record
 
 FIRST = 1000.0
 FURTHER = 4.0
@@ -32,7 +33,7 @@ def typical(extents: int) -> float:
     return FIRST * FURTHER ** (extents - 1) if extents else 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Extents:
     """How many extents are multiplied with each other: the unknown ones, and all."""
 
@@ -45,7 +46,7 @@ class Extents:
         return float(typical(self.all) ** (self.unknown / self.all)) if self.all else 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Amount:
     """A sum of products: the factor, by the extents."""
 

@@ -10,6 +10,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.names.symbol import Origin
 from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.ir.expr import Arg, Op, Ref, names_in
+from asphalt.ir.records import record
 from asphalt.ir.stmt import ArmHead, Assign, DoHead
 from asphalt.ir.tree import Branch, Do, Leaf, leaves
 
@@ -17,7 +18,7 @@ _OPPOSITES = {"/=": "==", ">=": "<", ">": "<="}
 _SHARED = (Origin.MODULE, Origin.HOST, Origin.PARAMETER)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AtomicCondition:
     """A condition without negations, ANDs and ORs.  ``owner``: the identity of the unit whose
     variables it uses; None: it means the same in all units."""
@@ -30,7 +31,7 @@ Decided = Mapping[AtomicCondition, bool]
 """What holds for some ranks, and what does not."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Open:
     """An unknown about some ranks.  ``condition``: the first one that would have to be."""
 

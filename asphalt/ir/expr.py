@@ -8,10 +8,11 @@ declarations, so only the analysis decides.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from asphalt.ir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Lit:
     """A literal constant, as spelled (with the kind), e.g. ``1``, ``3.0_dp``, ``'a'``."""
 
@@ -24,7 +25,7 @@ class Lit:
         return int(self.text.split("_")[0]) if self.kind == "integer" else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ref:
     """``spelled`` or ``spelled(args)``; ``name`` is folded; ``args`` None: no list."""
 
@@ -33,7 +34,7 @@ class Ref:
     args: tuple[Arg, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Component:
     """``base%name`` or ``base%name(args)``."""
 
@@ -43,7 +44,7 @@ class Component:
     args: tuple[Arg, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Section:
     """A subscript triplet ``lower:upper:stride``, each part optional."""
 
@@ -52,7 +53,7 @@ class Section:
     stride: Expr | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Keyword:
     """A keyword argument ``spelled=value``; ``name`` is folded to lower case."""
 
@@ -61,14 +62,14 @@ class Keyword:
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AltReturn:
     """An alternate return specifier ``*label`` in an actual argument list."""
 
     label: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Op:
     """An operation.
 
@@ -85,7 +86,7 @@ class Op:
     spelled: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpaqueExpr:
     """An expression kept as text; ``names`` are all names in it, folded (an over-approximation)."""
 

@@ -6,14 +6,14 @@ unit that it cannot read: the statements of such a unit are ``Opaque``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
+from asphalt.ir.records import record
 from asphalt.ir.source import Form
 from asphalt.ir.tree import Node, Unit
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Located:
     """A unit with its hosts: ``chain`` goes from the outermost unit to the unit itself.
 
@@ -44,7 +44,7 @@ class Located:
         return self.unit.kind == "subroutine" and not self.unit.name
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MpiMention:
     """A call of an MPI procedure in the tree: ``operation`` is folded (``mpi_alltoall``).
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+from asphalt.ir.records import record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class Span:
     """A stretch of source text.
 
@@ -40,7 +41,7 @@ OF_THE_PREPROCESSOR = frozenset({TriviaKind.CPP, TriviaKind.INCLUDED})
 """The kinds of the lines that only the preprocessor reads."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Trivia:
     """A physical line, line ending included, that is not part of a statement."""
 

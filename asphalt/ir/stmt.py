@@ -7,13 +7,14 @@ everything in scope, branching, calling MPI and creating aliases.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from asphalt.ir.expr import Arg, Expr, Keyword
+from asphalt.ir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Raw:
     """Not interpreted; ``code`` is the logical line: continuations joined, comments removed.
 
@@ -24,7 +25,7 @@ class Raw:
     fixed: bool = field(default=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Opaque:
     """Could not be interpreted; ``reason`` says why, ``names`` are the folded names in it."""
 
@@ -33,7 +34,7 @@ class Opaque:
     names: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Assign:
     """``target = value``, or ``target => value`` with ``pointer``."""
 
@@ -42,7 +43,7 @@ class Assign:
     pointer: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Call:
     """``call procedure(args)``; the procedure is a ``Ref`` without args or a ``Component``."""
 
@@ -50,7 +51,7 @@ class Call:
     args: tuple[Arg, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DoHead:
     """The head of a DO loop.
 
@@ -67,7 +68,7 @@ class DoHead:
     label: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConcurrentHeader:
     """The header of DO CONCURRENT or FORALL: an index with its values each, and a mask."""
 
@@ -75,7 +76,7 @@ class ConcurrentHeader:
     mask: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArmHead:
     """The head of an arm of a construct.
 
@@ -89,7 +90,7 @@ class ArmHead:
     exprs: tuple[Arg, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Guarded:
     """A one-line ``if (condition) action``, ``where (mask) a = b`` or ``forall (...) a = b``."""
 
@@ -112,7 +113,7 @@ class JumpKind(Enum):
     ERROR_STOP = "error stop"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Jump:
     """A transfer of control; ``labels`` it may go to, ``construct`` named by cycle or exit."""
 
@@ -122,7 +123,7 @@ class Jump:
     exprs: tuple[Expr, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IO:
     """An input/output statement: what it reads, what it defines, the labels it may go to."""
 
@@ -132,7 +133,7 @@ class IO:
     labels: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Allocation:
     """``allocate``, ``deallocate`` or ``nullify``.
 
@@ -146,7 +147,7 @@ class Allocation:
     options: tuple[Keyword, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TypeSpec:
     """A declared type; ``base``: integer real double_precision complex double_complex logical
     character type class; ``kind`` is the kind expression, ``name`` that of a derived type.
@@ -160,7 +161,7 @@ class TypeSpec:
     star: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dim:
     """A declared dimension.
 
@@ -175,7 +176,7 @@ class Dim:
     upper: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Entity:
     """A declared name: its own dimensions, character length and initial value."""
 
@@ -187,7 +188,7 @@ class Entity:
     points_to_initial: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Decl:
     """A declaration.
 
@@ -212,7 +213,7 @@ class Decl:
     groups: tuple[tuple[str, tuple[Entity, ...]], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UseItem:
     """An item of an only list or rename list: ``local => name`` (equal when not renamed)."""
 
@@ -220,7 +221,7 @@ class UseItem:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Use:
     """``use module [, only: items]``; ``only`` False: everything, with ``items`` renamed."""
 
@@ -250,14 +251,14 @@ class Use:
         return Use(self.module, self.only and other.only, tuple(items), self.intrinsic)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Include:
     """A Fortran ``include 'path'`` line."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StatementFunction:
     """``name(args) = value`` in a specification part."""
 
@@ -266,7 +267,7 @@ class StatementFunction:
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UnitHead:
     """The first statement of a program unit, procedure, interface, type or enum.
 
@@ -282,7 +283,7 @@ class UnitHead:
     type: TypeSpec | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Plain:
     """A statement without data flow: continue, end..., contains, format, sequence, null, entry."""
 

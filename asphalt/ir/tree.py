@@ -10,9 +10,10 @@ comments between them; ``None``: it is printed anew from ``what``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar, cast
 
+from asphalt.ir.records import record
 from asphalt.ir.source import Form, Span, Trivia
 from asphalt.ir.stmt import Call, Guarded, Plain, What
 
@@ -25,7 +26,7 @@ class _Remembering:
     _found: dict[Callable[..., object], object]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Leaf(_Remembering):
     """A statement with the text around it.
 
@@ -71,7 +72,7 @@ class Leaf(_Remembering):
         return action if isinstance(action, Call) else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Do(_Remembering):
     """A DO construct.
 
@@ -85,7 +86,7 @@ class Do(_Remembering):
     end: Leaf | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Arm:
     """An arm of a branch: its head (``if``, ``else if``, ``case`` ...) and its statements.
 
@@ -96,7 +97,7 @@ class Arm:
     body: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Branch(_Remembering):
     """IF, SELECT CASE, SELECT TYPE, SELECT RANK, WHERE construct.  ``kind``: if, select, where."""
 
@@ -105,7 +106,7 @@ class Branch(_Remembering):
     end: Leaf
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Block(_Remembering):
     """A construct that only groups.
 
@@ -119,7 +120,7 @@ class Block(_Remembering):
     end: Leaf
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unit(_Remembering):
     """A program unit or procedure.
 
@@ -142,7 +143,7 @@ T = TypeVar("T")
 N = TypeVar("N", bound=_Remembering)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class File(_Remembering):
     """A source file.
 

@@ -13,10 +13,10 @@ Directives (threads) and statements behind ``!$`` are not represented.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 
 from asphalt.ir.expr import AltReturn
+from asphalt.ir.records import record
 from asphalt.ir.stmt import (
     IO,
     ArmHead,
@@ -48,7 +48,7 @@ class PointRole(Enum):
     OUTSIDE = "outside"  # ENTRY, EXIT, STOP
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Point:
     """A node of the graph.
 
@@ -70,7 +70,7 @@ class Point:
         return 0 if self.leaf is None else self.leaf.line
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ControlFlow:
     """The graph of one unit; points are numbered in source order, after ENTRY, EXIT and STOP.
 
@@ -129,7 +129,7 @@ def is_executed(node: Node) -> bool:
     return not isinstance(node, Unit) and not (isinstance(node, Block) and node.kind in _DECLARING)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Open:
     """A construct around a statement: where EXIT goes, and CYCLE if it is a loop."""
 

@@ -9,8 +9,9 @@ gives the time of each class; this module has no times.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from asphalt.ir.records import record
 
 ARITHMETIC = ("add", "multiply", "divide", "sqrt")
 ELEMENTARY: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -60,7 +61,7 @@ LINE = 64
 """Bytes of a line of a cache: those of x86 and most ARM processors."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CoreCache:
     """The capacity of a core's caches; 0 for an unknown one, which evicts nothing.
 
@@ -77,7 +78,7 @@ UNKNOWN = CoreCache()
 """A cache that evicts nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Counts:
     """The number of operations of each class; equal counts compare equal."""
 

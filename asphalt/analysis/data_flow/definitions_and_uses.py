@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from asphalt.analysis.control_flow.construct_names import (
@@ -48,6 +48,7 @@ from asphalt.ir.expr import (
     root_name,
     walk,
 )
+from asphalt.ir.records import record
 from asphalt.ir.stmt import (
     ArmHead,
     Assign,
@@ -62,7 +63,7 @@ from asphalt.ir.stmt import (
 from asphalt.ir.tree import leaves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PointAccesses:
     """The definitions and uses of one point.
 

@@ -126,22 +126,37 @@ class ErrorCodeFlow:
 
     @cached_property
     def _may_decide(self) -> bool:
-        """Whether a variable that may get MPI_SUCCESS is used in a condition or passed on; else the
-        propagation is pointless."""
-        given, asked = set(self.entry), set[str]()
-        passed, changed = Counter[str](), set[str]()
+        """Whether a variable that may get MPI_SUCCESS is compared in a condition or passed on; else
+        the propagation is pointless."""
+        asked, calls = set[str](), list[tuple[int, set[str]]]()
         for point in self.graph.points:
             for condition in self._conditions(point.number):
-                asked |= {storage_of(name, self.scope) for name in names_in(condition)}
-            if isinstance(point.what, Call) and mpi_call(point.what, self.scope) is None:
-                own = set(self._passed(point.what))
-                passed.update(own)
-                done = self.reaching.accesses.at(point.number)
-                changed |= own if done.everything else own & set(done.defined)
-            else:
-                given |= self._stored(point)
-        met = (given | changed) & asked or given & passed.keys()
-        return bool(met) or any(passed[storage] > 1 for storage in changed)
+                asked |= set(self._codes_compared(condition))
+            call = point.what
+            if isinstance(call, Call) and mpi_call(call, self.scope) is None:
+                calls.append((point.number, set(self._passed(call))))
+        calls = [(number, own) for number, own in calls if own]
+        passed = Counter[str](storage for _, own in calls for storage in own)
+        if not asked and not passed:
+            return False
+        changed = set[str]()
+        for number, own in calls:
+            done = self.reaching.accesses.at(number)
+            changed |= own if done.everything else own & set(done.defined)
+        if changed & asked or any(passed[storage] > 1 for storage in changed):
+            return True
+        wanted = asked | passed.keys()
+        return bool(self.entry & wanted) or any(
+            self._stored(point) & wanted for point in self.graph.points
+        )
+
+    def _codes_compared(self, condition: Arg) -> Iterator[str]:
+        """The variables that may be codes and are operands of a comparison in a condition."""
+        for part in walk(condition):
+            if isinstance(part, Op) and part.op in COMPARISONS:
+                for operand in part.operands:
+                    if isinstance(operand, Ref) and self.is_code(operand):
+                        yield self._storage(operand)
 
     def _passed(self, call: Call) -> Iterator[str]:
         """The variables that may be codes and are arguments of a call."""

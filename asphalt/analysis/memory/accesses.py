@@ -6,11 +6,12 @@ the source writes them; ``regions`` turns these into integer sets.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 from asphalt.ir.expr import Component, Expr, Op, Ref, Section
+from asphalt.ir.records import record
 from asphalt.ir.stmt import IO, Allocation, Assign, Call, Jump, What
 from asphalt.ir.tree import Do, Leaf
 
@@ -49,7 +50,7 @@ class CalledRegions(Protocol):
         """A subset of the elements that every execution of the call defines."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Access:
     """An access.  ``subscripts`` None: the whole object, or an unknown part of it.
 
@@ -170,7 +171,7 @@ class EffectKind(Enum):
     ASSUMED = "a call that is assumed to be pure"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Effect:
     """An effect at a statement; ``detail`` names the procedure or the reason."""
 
@@ -196,7 +197,7 @@ class Effect:
         return f"{self.kind.value} {where} ({self.detail})"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Footprint:
     """All accesses and effects of some statements, in source order."""
 
@@ -236,7 +237,7 @@ class NameKind(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CalledAccess:
     """An access of a called procedure to a storage of its caller (see ``Access``)."""
 
@@ -246,7 +247,7 @@ class CalledAccess:
     part: CalledRegions | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CallEffect:
     """The effect of a call in terms of the caller: accesses to storages, and other effects."""
 
@@ -254,7 +255,7 @@ class CallEffect:
     effects: tuple[tuple[EffectKind, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Statement:
     """What a statement does that stands alone: once, in no loop.  ``what``: kept with it, so that
     no other statement can get its identity."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from asphalt.analysis.memory.accesses import Access, EffectKind, Footprint, NameSemantics
 from asphalt.analysis.memory.statement_accesses import examine
@@ -29,6 +28,7 @@ from asphalt.analysis.names.intrinsics import is_inquiry, is_pure_function
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol, constant
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
+from asphalt.ir.records import record
 from asphalt.ir.stmt import ArmHead, Assign, Jump, JumpKind, Opaque, Raw
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
@@ -48,7 +48,7 @@ COMPARISONS: Mapping[str, Callable[[int], bool]] = {
 _ELSEWHERE = (EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE, EffectKind.STATE)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Place:
     """A statement: its position in the text of the unit, and the loops around it (of the head of a
     loop, with this one)."""

@@ -8,7 +8,6 @@ of what is invariant.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from asphalt.analysis.memory.accesses import ALIASED, Access
 from asphalt.analysis.memory.forward_substitution import Values
@@ -20,6 +19,7 @@ from asphalt.analysis.names.intrinsics import is_inquiry
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Arg, Component, Expr, OpaqueExpr, Ref, Section, children, walk
+from asphalt.ir.records import record
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Leaf
 
@@ -32,7 +32,7 @@ def loop_variable(loop: Do) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Frame:
     """The values of a unit, and the storages that may be written in the frame.
 
@@ -98,7 +98,7 @@ class Frame:
         return keeps_bounds(asked, name, storage, self.writes, self.scope)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Standpoint:
     """A statement inside loops at which the expressions of a unit are evaluated.
 

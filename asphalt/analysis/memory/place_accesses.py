@@ -34,6 +34,7 @@ from asphalt.ir.expr import (
     children,
     root_name,
 )
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Do, Leaf
 
@@ -56,7 +57,7 @@ class Record:
     indexes: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RecordingPoint:
     """The statement for which accesses are recorded."""
 

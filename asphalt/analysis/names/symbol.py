@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Protocol
 
 from asphalt.ir.expr import Expr, names_in
+from asphalt.ir.records import record
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import Dim, TypeSpec
 
@@ -66,7 +67,7 @@ class NameLookup(Protocol):
         """The symbol of a folded name; None: not known."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Symbol:
     """A name, as its declaring unit sees it.
 

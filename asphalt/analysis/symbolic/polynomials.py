@@ -9,10 +9,11 @@ exact as a polynomial.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section
+from asphalt.ir.records import record
 
 Monomial = tuple[Expr, ...]  # sorted by text, an atom as often as its power
 Substitution = Callable[[Expr], Expr | None]
@@ -68,7 +69,7 @@ def _sorted_atoms(atoms: Monomial) -> Monomial:
     return atoms if len(atoms) < 2 else tuple(sorted(atoms, key=_key))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Poly:
     """A polynomial with integer coefficients; equal polynomials compare equal."""
 

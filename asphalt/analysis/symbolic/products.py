@@ -17,12 +17,13 @@ from math import gcd
 
 from asphalt.analysis.symbolic.polynomials import Monomial, Poly
 from asphalt.ir.expr import Expr
+from asphalt.ir.records import record
 
 _ONE = Poly.constant(1)
 _PAIRS = 4  # of products whose order is asked for; each triples the number of cases
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Constraint:
     """``sum(coefficient*variable) + rest relation 0``."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.frontend.source_tree.reading import Reader
+from asphalt.ir.records import record
 
 _NO_UNIT = -1
 _OF_MPI = "mpi_"
@@ -22,7 +23,7 @@ class Position:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KeptMentions:
     """What another run found: for each name its units, and the files that hold it elsewhere.
 

@@ -7,10 +7,10 @@ statement counts only if it can be nothing else.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 
 from asphalt.frontend.structure.nesting_patterns import FIXED, FREE, Patterns
+from asphalt.ir.records import record
 from asphalt.ir.source import Form
 
 
@@ -26,7 +26,7 @@ class NestingRole(Enum):
     END = "end"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NestingStatement:
     """``kind`` is that of the unit, construct or END (``''``: END alone) as in ``ir.tree``; for an
     arm it is the kind of the branch it belongs to.  ``name`` is that of a unit, folded; ``label``

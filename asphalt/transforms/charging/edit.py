@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.cost.classes import Counts, total
 from asphalt.analysis.cost.trip_counts import TripCount, as_expression
 from asphalt.ir.expr import Expr, Lit, Op
+from asphalt.ir.records import record
 from asphalt.ir.source import OF_THE_PREPROCESSOR, TriviaKind
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
 
@@ -19,7 +20,7 @@ TOUCHED_STATIC = "asphalt_touched_static"
 PAGES = "asphalt_pages"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Charge:
     """Operations that are done ``trips`` times in each iteration of the loop number ``level``.
 
