@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from asphalt.analysis.call_graph.call_sites import MANY_UNITS, is_bound_to_c
-from asphalt.analysis.effects.invoked import invoked
+from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.names.generic_names import specific_names
 from asphalt.analysis.names.openmp_sentinels import hidden_statements
 from asphalt.analysis.names.references import actions, named_by

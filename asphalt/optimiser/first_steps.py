@@ -8,8 +8,8 @@ it: where there is neither, nothing else is asked.
 from __future__ import annotations
 
 from asphalt.analysis.call_graph.call_sites import UnitKey, unit_key
+from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.exchange.site import statements
 from asphalt.analysis.inlining.procedure import is_candidate, is_movable
 from asphalt.analysis.messages.collectives import nonblocking_form

@@ -11,6 +11,7 @@ square root) give the same bits either way.
 
 from __future__ import annotations
 
+from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.dependence.vector_rounding import (
     ANY,
     Value,
@@ -20,7 +21,6 @@ from asphalt.analysis.dependence.vector_rounding import (
     remains,
 )
 from asphalt.analysis.effects.argument_accesses import bound_arguments
-from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.effects.known_libraries import is_library_call
 from asphalt.analysis.effects.summary import dummies_of
 from asphalt.analysis.exchange.producer import Producer, ProducerPhase

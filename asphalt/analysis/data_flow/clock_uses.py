@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.data_flow.clock_escapes import (
     calls_without_name,
     is_plain_assignment,
@@ -12,7 +13,6 @@ from asphalt.analysis.data_flow.clock_escapes import (
     why_read_back,
 )
 from asphalt.analysis.effects.clocks import clock_arguments
-from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant
 from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.derived_types import may_be_pointer

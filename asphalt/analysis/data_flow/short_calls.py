@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from asphalt.analysis.call_graph.call_sites import UnitKey, unit_key
+from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.clocks import clock_arguments
-from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.names.references import actions

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Literal
 
+from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.argument_accesses import bound_arguments
-from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.effects.summary import dummies_of
 from asphalt.analysis.memory.forward_substitution import constants_in

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
+from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.effects.argument_accesses import (
     anything,
@@ -25,7 +26,6 @@ from asphalt.analysis.effects.callee import ArgumentPart, Callee, SharedPart, sa
 from asphalt.analysis.effects.clocks import clock_effect
 from asphalt.analysis.effects.element_arguments import section_of_element
 from asphalt.analysis.effects.intrinsic_calls import intrinsic_effect
-from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.effects.known_libraries import library_procedure
 from asphalt.analysis.effects.shared_storage import SharedVariable, is_exact, storages_in
 from asphalt.analysis.effects.summary import Summary, is_reset_on_entry, least_summary, summarise

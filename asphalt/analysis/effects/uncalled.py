@@ -7,7 +7,7 @@ before, and are inlined now, it is not executed any more.
 from __future__ import annotations
 
 from asphalt.analysis.call_graph.call_sites import is_bound_to_c
-from asphalt.analysis.effects.invoked import invoked
+from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.program import Located, Program
 from asphalt.ir.stmt import Call, Plain

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.call_graph.missing_sources import why_unknown
-from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import Effect, EffectKind
 from asphalt.analysis.memory.place_accesses import ASSIGNED, BOUND

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from asphalt.analysis.effects.invoked import invoked
+from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.names.constants import constant, is_size
 from asphalt.analysis.names.designators import designator_name, symbol_named

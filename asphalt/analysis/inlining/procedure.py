@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from asphalt.analysis.call_graph.call_sites import UnitKey, unit_key
+from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
-from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.inlining.codes import KEPT, LONG, RECURSION, TEXT, WAYS, RefusedError
 from asphalt.analysis.messages.collectives import nonblocking_form
 from asphalt.analysis.mpi.call import mpi_call

@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from asphalt.analysis.call_graph.settled_bounds import stays_from
 from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.memory.reallocation import NO_SHAPE, may_allocate
-from asphalt.analysis.memory.settled_bounds import stays_from
 from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.references import actions, expressions_of, use_renames

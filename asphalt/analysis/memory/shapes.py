@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from asphalt.analysis.call_graph.settled_bounds import stays_from
 from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.memory.module_arrays import (
     ModuleAllocation,
@@ -16,7 +17,6 @@ from asphalt.analysis.memory.reallocation import (
     is_never_before,
     may_reallocate,
 )
-from asphalt.analysis.memory.settled_bounds import stays_from
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.names.constants import is_size
 from asphalt.analysis.names.designators import (

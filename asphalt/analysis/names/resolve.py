@@ -14,7 +14,7 @@ def procedure_named(procedure: Expr, scope: Scope) -> Located | None:
     """The specific procedure that ``procedure`` names in ``scope``, if it is in the tree.
 
     The search goes through internal and module procedures of the hosts, then those of used modules,
-    then external procedures (F2018 19.5.1).  ``effects.invoked`` resolves generic names and
+    then external procedures (F2018 19.5.1).  ``call_graph.invoked`` resolves generic names and
     type-bound procedures; nothing resolves procedure pointers and dummy procedures.
     """
     if not isinstance(procedure, Ref):

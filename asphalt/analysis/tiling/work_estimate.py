@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.data_flow.constant_dummies import ConstantDummies
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.names.constants import is_size
 from asphalt.analysis.names.scopes import Scope

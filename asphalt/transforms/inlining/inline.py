@@ -23,10 +23,10 @@ from pathlib import PurePath
 from typing import ClassVar
 
 from asphalt.analysis.call_graph.call_sites import CallSites, unit_key
+from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.data_flow.accepted_assumptions import is_accepted_at
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.vector_rounding import inexact
-from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.exchange.site import statements
 from asphalt.analysis.inlining.codes import TEXT, RefusedError
 from asphalt.analysis.inlining.plan import Inlining, closes_a_loop, planned

@@ -24,9 +24,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from asphalt.analysis.call_graph.call_sites import CallSites
+from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.commutation import Independence
-from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.exchange.site import StatementPosition, statements
 from asphalt.analysis.inlining.plan import planned
 from asphalt.analysis.inlining.procedure import communicates

@@ -33,10 +33,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.call_graph.call_sites import UnitKey, unit_key
+from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.data_flow.constant_conditions import ConstantConditions
 from asphalt.analysis.data_flow.short_calls import only_counts
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.exchange.site import statements
 from asphalt.analysis.inlining.procedure import calls_of, communicates, is_transfer
 from asphalt.analysis.memory.ranks import is_scalar
