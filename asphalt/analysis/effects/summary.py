@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.call_graph.defined_operations import finalizes_at_end
 from asphalt.analysis.effects.shared_storage import SharedVariable, shared_storage
 from asphalt.analysis.memory.accesses import ALIASED, Effect, EffectKind, Footprint, NameSemantics
+from asphalt.analysis.memory.forward_substitution import given_other_names
 from asphalt.analysis.memory.loop_scalars import surely_defines
 from asphalt.analysis.names.common_blocks import blocks_seen_twice
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
@@ -86,7 +87,12 @@ def summarise(scope: Scope, footprint: Footprint, names: NameSemantics) -> Summa
             effects[EffectKind.STATE, storage] = None
     if "*" in dummies:
         effects[EffectKind.JUMP, "alternate return"] = None
-    written.update(name for name in dummies if is_reset_on_entry(name, scope))
+    renamed = given_other_names(unit.body)
+    for name in dummies:
+        symbol = scope.lookup(name)
+        kept = name not in renamed or (symbol is not None and symbol.intent == "in")
+        if is_reset_on_entry(name, scope) or not kept:
+            written.add(name)
 
     for_itself = private_names(unit)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 
+from asphalt.analysis.call_graph.values_left import Left, may_define, value_left
 from asphalt.analysis.memory.accesses import Access, EffectKind, Footprint, NameSemantics
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.memory.storage import component_storage, storage_of
@@ -29,7 +30,7 @@ from asphalt.analysis.names.scopes import Origin, Scope, Symbol, constant
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
 from asphalt.ir.records import record
-from asphalt.ir.stmt import ArmHead, Assign, Jump, JumpKind, Opaque, Raw
+from asphalt.ir.stmt import ArmHead, Assign, Call, Jump, JumpKind, Opaque, Raw
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 _INTEGER_FUNCTIONS = frozenset(
@@ -94,7 +95,7 @@ class Values:
             if effect.kind is EffectKind.JUMP
         )
         self._anything_elsewhere = any(e.kind in _ELSEWHERE for e in self.footprint.effects)
-        self.renamed = _given_other_names(scope.unit.body)
+        self.renamed = given_other_names(scope.unit.body)
 
     def _index(self, nodes: Iterable[Node], loops: tuple[Do, ...], path: tuple[int, ...]) -> None:
         for number, node in enumerate(nodes):
@@ -197,6 +198,8 @@ class Values:
             return None
         leaf = writes[0].leaf
         what = leaf.what
+        if isinstance(what, Call):
+            return self._left_by_call(what, name, leaf, at) if "%" in name else None
         if not isinstance(what, Assign) or what.pointer or designator_name(what.target) != name:
             return None
         if not is_integer(what.value, self.scope):
@@ -208,6 +211,13 @@ class Values:
         if not self.executed_before(leaf, at) or not self._stays(what.value, here):
             return None
         return what.value
+
+    def _left_by_call(self, call: Call, name: str, leaf: Leaf, at: Leaf) -> Expr | None:
+        """The value that the only call that defines a component gives to it."""
+        left = value_left(call, name, self.scope) if self.executed_before(leaf, at) else None
+        if left is None or left.exprs[0] is None or not self.stays_as_left(left, leaf):
+            return None
+        return left.exprs[0] if is_integer(left.exprs[0], self.scope) else None
 
     def _is_constant(self, value: Expr) -> bool:
         """Whether an expression is made of literals, named constants and functions of such."""
@@ -231,8 +241,9 @@ class Values:
         before = there.path[: len(parent)] == parent and here.position < there.position
         return before and not self.backward_jumps
 
-    def _stays(self, value: Expr, defined: _Place) -> bool:
-        """Whether nothing in ``value`` changes after the place of its assignment."""
+    def _stays(self, value: Expr, defined: _Place, by: Leaf | None = None) -> bool:
+        """Whether nothing in ``value`` changes after the place of its assignment, but by the
+        statement ``by``, which stands there."""
         for name in designators_in(value):
             if _is_function(name, self.scope):
                 continue
@@ -241,6 +252,8 @@ class Values:
                 return False
             for access in writes:
                 place = self._places[id(access.leaf)]
+                if access.leaf is by and not defined.loops:
+                    continue
                 same_loop = (
                     defined.outermost_loop is not None
                     and place.outermost_loop is defined.outermost_loop
@@ -257,7 +270,15 @@ class Values:
             return tuple(self._writes.get(storage_of(name, self.scope), ()))
         part = designator(name)
         storage = component_storage(part, self.scope) if isinstance(part, Component) else None
-        return None if storage is None else self.writes_of(storage)
+        if storage is None:
+            return None
+        return tuple(a for a in self.writes_of(storage) if not self._passes_by(a, name))
+
+    def _passes_by(self, access: Access, name: str) -> bool:
+        """Whether an access is that of a call to which a structure is passed, and the procedure
+        does not define the component of this designator."""
+        what = access.leaf.action
+        return isinstance(what, Call) and not may_define(what, name, self.scope)
 
     def set_in_iteration(self, name: str, at: Leaf) -> Leaf | None:
         """The statement that gave a scalar the value that it has at ``at``, in the same iteration
@@ -297,13 +318,22 @@ class Values:
         place = self._places[id(allocation)]
         return all(self._stays(designator(name), place) for name in names)
 
+    def stays_as_left(self, left: Left, leaf: Leaf) -> bool:
+        """Whether the values that a statement leaves behind do not change later."""
+        if self.backward_jumps:
+            return False
+        place = self._places[id(leaf)]
+        fixed = (self._stays(designator(name), place) for name in left.fixed(self.scope))
+        passed = (self._stays(designator(name), place, leaf) for name in left.passed)
+        return all(fixed) and all(passed)
+
     def writes_of(self, storage: str) -> tuple[Access, ...]:
         """Every access of the unit that may write a storage, or a component of one."""
         root = storage.split("%")[0]
         return tuple(a for a in self._writes.get(root, ()) if a.touches(storage))
 
 
-def _given_other_names(body: Iterable[Node]) -> frozenset[str]:
+def given_other_names(body: Iterable[Node]) -> frozenset[str]:
     """The variables that constructs associate with another name, and those in statements that
     asphalt does not understand."""
     found: set[str] = set()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from asphalt.analysis.call_graph.settled_bounds import stays_from
 from asphalt.analysis.memory.accesses import ALIASED
+from asphalt.analysis.memory.called_shapes import Allocated, Change, shape_change
 from asphalt.analysis.memory.module_arrays import (
     ModuleAllocation,
     allocations,
@@ -42,7 +43,7 @@ from asphalt.ir.expr import (
     names_in,
     walk,
 )
-from asphalt.ir.stmt import Allocation, Dim
+from asphalt.ir.stmt import Allocation, Call, Dim
 from asphalt.ir.tree import Leaf
 
 if TYPE_CHECKING:
@@ -259,21 +260,32 @@ def _allocated_dims(
         return None
     writes = values.writes_of(storage)
     found = {id(w.leaf): w.leaf for w in writes}.values()
-    changes = [leaf for leaf in found if isinstance(leaf.what, Allocation)]
-    made = [one for one in changes if one.what.kind == "allocate"]  # type: ignore[union-attr]
+    changes = {id(leaf): _change(name, leaf, scope) for leaf in found}
+    made = [leaf for leaf in found if isinstance(changes[id(leaf)], Allocated | Allocation)]
     if len(made) != 1 or not values.executed_before(made[0], at):
         return None
     (allocation,) = made
-    dims = _dims_of_allocation(name, len(symbol.dims or ()), allocation, scope, values)
+    change = changes[id(allocation)]
+    if isinstance(change, Allocated):
+        dims = change.dims if values.stays_as_left(change.bounds, allocation) else None
+    else:
+        dims = _dims_of_allocation(name, len(symbol.dims or ()), allocation, scope, values)
     if dims is None or name in kept:
         return dims
-    removed = [leaf for leaf in changes if leaf is not allocation]
+    removed = [
+        leaf
+        for leaf in found
+        if changes[id(leaf)] is Change.REMOVES
+        and not (is_never_before(allocation, leaf, values) and not _may_fail(change))
+    ]
     for leaf in found:
-        if leaf in changes or not any(w.subscripts is None for w in writes if w.leaf is leaf):
+        if changes[id(leaf)] is not Change.UNKNOWN:
+            continue
+        if not any(w.subscripts is None for w in writes if w.leaf is leaf):
             continue
         if not may_reallocate(name, leaf, scope):
             continue
-        if is_never_before(allocation, leaf, values) and not _may_fail(allocation):
+        if is_never_before(allocation, leaf, values) and not _may_fail(change):
             continue
         ordered = values.executed_before(allocation, leaf) and all(
             is_never_before(one, leaf, values) for one in removed
@@ -283,10 +295,22 @@ def _allocated_dims(
     return dims
 
 
-def _may_fail(allocation: Leaf) -> bool:
+def _change(name: str, leaf: Leaf, scope: Scope) -> Change | Allocated | Allocation:
+    """What a statement that writes an array, or something it is part of, does to its shape."""
+    what, action = leaf.what, leaf.action
+    if isinstance(what, Allocation):
+        return what if what.kind == "allocate" else Change.REMOVES
+    if not isinstance(action, Call):
+        return Change.UNKNOWN
+    change = shape_change(action, name, scope)
+    return change if what is action or isinstance(change, Change) else Change.UNKNOWN
+
+
+def _may_fail(change: Change | Allocated | Allocation) -> bool:
     """Whether the program goes on where an array is allocated already."""
-    assert isinstance(allocation.what, Allocation)
-    return any(option.name == "stat" for option in allocation.what.options)
+    if isinstance(change, Allocation):
+        return any(option.name == "stat" for option in change.options)
+    return not isinstance(change, Allocated) or change.may_fail
 
 
 def _gives_extents(

@@ -72,6 +72,9 @@ class Scopes:
         self.allocations: dict[tuple[str, str, str], tuple[object, ...] | None] = {}
         # whether an ALLOCATE is behind all definitions of a variable; the statement is kept, too
         self.settled: dict[tuple[int, tuple[str, str, str]], tuple[Leaf, bool]] = {}
+        # what calls do to shapes, by unit and designator, and the call sites that were looked up
+        self.shape_changes: dict[tuple[object, str], object] = {}
+        self.call_sites: object = None
         self._by_unit: dict[int, Scope] = {}
         self._modules: dict[str, Scope | None] = {}
 
