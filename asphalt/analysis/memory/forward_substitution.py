@@ -214,7 +214,9 @@ class Values:
 
     def _left_by_call(self, call: Call, name: str, leaf: Leaf, at: Leaf) -> Expr | None:
         """The value that the only call that defines a component gives to it."""
-        left = value_left(call, name, self.scope) if self.executed_before(leaf, at) else None
+        if not self.executed_before(leaf, at) or not self._is_seen_as_argument_alone(name):
+            return None
+        left = value_left(call, name, self.scope)
         if left is None or left.exprs[0] is None or not self.stays_as_left(left, leaf):
             return None
         return left.exprs[0] if is_integer(left.exprs[0], self.scope) else None
@@ -278,7 +280,16 @@ class Values:
         """Whether an access is that of a call to which a structure is passed, and the procedure
         does not define the component of this designator."""
         what = access.leaf.action
-        return isinstance(what, Call) and not may_define(what, name, self.scope)
+        if not isinstance(what, Call) or not self._is_seen_as_argument_alone(name):
+            return False
+        return not may_define(what, name, self.scope)
+
+    def _is_seen_as_argument_alone(self, name: str) -> bool:
+        """Whether called procedures have access to a variable only where it is passed to them."""
+        root = name.split("%")[0]
+        symbol = self.scope.lookup(root)
+        own = symbol is not None and symbol.origin in (Origin.LOCAL, Origin.DUMMY)
+        return own and not named_inside(root, self.scope)
 
     def set_in_iteration(self, name: str, at: Leaf) -> Leaf | None:
         """The statement that gave a scalar the value that it has at ``at``, in the same iteration

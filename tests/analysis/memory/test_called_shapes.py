@@ -260,6 +260,13 @@ def test_allocatable_dummies() -> None:
         ({"after": "  now = then\n"}, "now%n"),
         ({"after": "  call unseen(now)\n"}, "now%n"),
         ({"call": "  if (nx > 2) call make(now, nx, nx)\n"}, "now%n"),
+        (
+            {
+                "after": "  call inside\n",
+                "contains": "contains\n  subroutine inside\n    now%n = 2\n  end subroutine\n",
+            },
+            "now%n",
+        ),
     ],
 )
 def test_the_value_that_a_call_leaves_in_a_component(parts: dict[str, str], value: str) -> None:
