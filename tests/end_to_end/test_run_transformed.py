@@ -28,6 +28,7 @@ FILES = (
     "showing.f90",
     "blocks.f90",
     "slabs.f90",
+    "flat.f90",
     "uneven.f90",
     "clones.f90",
     "windows.f90",

@@ -88,6 +88,9 @@ def check(producer: Producer, layout: Layout) -> Answer:
         actuals += coded.blocks.written
         lists = ()
     actuals += layout.needed
+    counter = producer.counter
+    if counter is not None and layout.packed is None:
+        actuals += (counter.unit, counter.first)
     for arg in statement_arguments(exchange.leaf):
         for part in walk(arg):
             refused = _evaluated(part, exchange)

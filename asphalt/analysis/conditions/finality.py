@@ -30,8 +30,9 @@ LATE = Code(
 SUBSCRIPTS = Code(
     "ASP402",
     "the elements that an iteration completes are not known",
-    "No subscript of the send buffer follows the loop over the planes, or the nest accesses the "
-    "buffer under another shape (linear subscripts such as `s(i + (k-1)*n)`).",
+    "No subscript of the send buffer follows the loop over the planes, and none is a sum of loop "
+    "variables times sizes that divide each other (as `s(i + n*(k - 1) + n*m*p)` is); or the nest "
+    "accesses the buffer under another shape.",
     "Declare the send buffer with one dimension for the planes and one for the ranks.",
     4,
 )

@@ -232,7 +232,9 @@ def _with_phases(exchange: Exchange, packing: ProducerPhase) -> tuple[Producer, 
             ORDER, message, carried.later.span, order_witness(carried), order_marks(carried)
         )
     fused, obstacle = _fuse(exchange, alone)
-    copies = is_copy(packing.nest, exchange.names) if counter is None else counter.copies
+    copies = is_copy(packing.nest, exchange.names, beside_scalars=True)
+    if counter is not None:
+        copies = counter.copies
     if not copies:
         return (alone, *fused)
     if not fused:

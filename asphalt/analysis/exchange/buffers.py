@@ -16,6 +16,7 @@ from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.memory.regions import Region
 from asphalt.analysis.memory.shapes import Shape, shape_of
 from asphalt.analysis.names.designators import designator_name, spelled_designator, symbol_named
+from asphalt.analysis.symbolic.flat_indices import FlatDimensions
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Component, Expr, Lit, Ref, Section
 from asphalt.ir.tree import Leaf
@@ -44,18 +45,28 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True)
+class FlatShape:
+    """The shape of an array whose last dimension runs through several ones (``flat_views``)."""
+
+    array: Shape
+    dimensions: FlatDimensions
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """A buffer under a shape: some leading dimensions, from the first element on.
 
     ``tail``: the subscripts of the other dimensions.  ``room``: steps of the last dimension of the
     shape that belong to the buffer; None: it ends where the array ends.  ``equal``: pairs of
-    subscripts and lower bounds; it is this view if they are equal.
+    subscripts and lower bounds; it is this view if they are equal.  ``flat``: the
+    shape of the array, if the last dimensions of ``shape`` are one dimension of it.
     """
 
     buffer: Buffer
     shape: Shape
     tail: tuple[Poly, ...] = ()
     equal: tuple[tuple[Poly, Poly], ...] = ()
+    flat: FlatShape | None = None
 
     @property
     def room(self) -> Poly | None:

@@ -20,6 +20,8 @@ Or the loop over the ranks sets the counter to the displacement of the block,
       do k = 1, planes
 
 and the run checks that the block before it is full there (``packed_fit`` in the run-time library).
+Where blocks are equally long (MPI_ALLTOALL), it may be set to anything: the subscripts that count
+are flat ones (``flat_views``).
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ class PackingCounter:
     bounds, where the rank ``asphalt_peer`` is its variable minus ``first``.  ``unit``: elements
     that one iteration of the tiled loop adds to the block of ``asphalt_peer``.  ``begins``: its
     value at the begin of a block minus the displacement of it.  ``copies``: the nest only copies
-    elements of other arrays.
+    elements of other arrays.  ``set_inside``: the loop over the ranks sets it, to what it is at the
+    begin of a block; else ``begins`` is its value in front of the nest, where there are no
+    displacements.
     """
 
     variable: Ref | None
@@ -64,6 +68,7 @@ class PackingCounter:
     unit: Expr
     begins: Poly
     copies: bool
+    set_inside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,18 +108,28 @@ def counter_of(exchange: Exchange, loops: tuple[Do, ...], position: int) -> Pack
     except _NoCounterError:
         return None
     setting = _setting(blocks)
+    name = found.variable.name
+    equal = exchange.open_coded is None and arguments.send_displacements is None
+    begin: Poly | None
     if setting is None:
-        begin = _value_before(exchange, position, found.variable.name)
+        begin = _value_before(exchange, position, name)
+    elif equal:
+        begin = Poly() if _sets(setting, name) else None
     else:
-        begin = _from_displacement(exchange, setting, found.variable.name, blocks)
-    if begin is None:
+        begin = _from_displacement(exchange, setting, name, blocks)
+    if begin is None or may_be_read_after(exchange, name, position):
         return None
     first, last = bounds_of(blocks) or (Lit("integer", "0"), Lit("integer", "0"))
     unit = for_peer(found.steps.count, blocks, first)
     wanted = shape.lower[0] - Poly.constant(found.steps.after or 0)
-    if begin != wanted or may_be_read_after(exchange, found.variable.name, position):
+    if _PEER.name in names_in(unit) if equal else begin != wanted:
         return None
-    return PackingCounter(found.variable, blocks, first, last, unit, begin, found.copies)
+    inside = equal and setting is not None
+    return PackingCounter(found.variable, blocks, first, last, unit, begin, found.copies, inside)
+
+
+def _sets(setting: Assign, name: str) -> bool:
+    return isinstance(setting.target, Ref) and setting.target.name == name
 
 
 def _setting(blocks: Do) -> Assign | None:
@@ -126,9 +141,7 @@ def _setting(blocks: Do) -> Assign | None:
 def _from_displacement(exchange: Exchange, setting: Assign, name: str, blocks: Do) -> Poly | None:
     """What a statement adds to the displacement of the block of an iteration to set the counter."""
     uneven = uneven_blocks(exchange)
-    if not isinstance(uneven, Uneven):
-        return None
-    if not isinstance(setting.target, Ref) or setting.target.name != name:
+    if not isinstance(uneven, Uneven) or not _sets(setting, name):
         return None
     begin = displacement(exchange, uneven, blocks)
     if begin is None:

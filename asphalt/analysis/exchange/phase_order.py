@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from asphalt.analysis.exchange.buffers import buffer_of
-from asphalt.analysis.exchange.privatisation import is_private, is_private_and_dead
+from asphalt.analysis.exchange.privatisation import (
+    is_private,
+    is_private_and_dead,
+    reads_from_before,
+)
 from asphalt.analysis.exchange.producer import Producer, ProducerPhase
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import Region, Violation, loop_variable
@@ -44,11 +48,17 @@ def _fusion_pair(producer: Producer, before: ProducerPhase, after: ProducerPhase
     def passes_nothing_on(storage: str) -> bool:
         return is_private(producer, (before, after), storage)
 
+    def takes_over(access: Access) -> bool:
+        """Whether the phase before may use the value that a variable has in front of an iteration.
+        If not, the loop of the later phase that is its own gives it a value again."""
+        own = _is_own_variable(access, before, producer)
+        return not own and reads_from_before(producer, before, access.storage)
+
     for a in producer.phase_accesses(before):
         for b in producer.phase_accesses(after):
             if not a.conflicts(b):
                 continue
-            if _is_own_variable(a, before, producer) and _is_own_variable(b, after, producer):
+            if _is_own_variable(b, after, producer) and not takes_over(a):
                 continue
             if passes_nothing_on(a.storage):
                 continue

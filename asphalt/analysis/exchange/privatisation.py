@@ -79,7 +79,7 @@ def is_private(producer: Producer, phases: tuple[ProducerPhase, ...], storage: s
     """Whether a variable carries no value between the iterations of these phases, and has in the
     end the value of the original order (or one that nothing reads)."""
     exchange = producer.exchange
-    if any(_reads_from_before(producer, phase, storage) for phase in phases):
+    if any(reads_from_before(producer, phase, storage) for phase in phases):
         return False
     symbol = exchange.scope.lookup(storage)
     if symbol is None:
@@ -95,7 +95,7 @@ def is_private(producer: Producer, phases: tuple[ProducerPhase, ...], storage: s
     return not may_be_read_later(producer, storage)
 
 
-def _reads_from_before(producer: Producer, phase: ProducerPhase, storage: str) -> bool:
+def reads_from_before(producer: Producer, phase: ProducerPhase, storage: str) -> bool:
     """Whether a variable may be upwards exposed in an iteration of the tiled loop."""
     exchange = producer.exchange
     if not upward_exposed(phase.tiled.body, storage, exchange.names, covers_whole(exchange)):
@@ -209,4 +209,4 @@ def is_private_and_dead(
     its last value."""
     if may_be_read_later(producer, storage):
         return False
-    return not any(_reads_from_before(producer, phase, storage) for phase in phases)
+    return not any(reads_from_before(producer, phase, storage) for phase in phases)

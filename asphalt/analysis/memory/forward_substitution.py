@@ -317,6 +317,25 @@ class Values:
             list(path[:level]) == parent and first < path[level] <= end for path in paths
         )
 
+    def path(self, leaf: Leaf) -> tuple[int, ...]:
+        """Where a statement stands: its number in the list of statements around it, behind that of
+        each construct around.  The head of a construct stands where the construct does."""
+        return self._places[id(leaf)].path
+
+    def all_writes(self, name: str) -> list[Leaf] | None:
+        """The statements that may change a scalar; None: they are not known, or not in order."""
+        if self._changed_elsewhere(name) or self.backward_jumps:
+            return None
+        return [w.leaf for w in self._writes.get(storage_of(name, self.scope), ())]
+
+    def may_jump(self, loop: Do) -> bool:
+        """Whether something in a loop may leave it, or the rest of an iteration out."""
+        own = {id(leaf) for leaf in leaves(loop)}
+        return any(
+            effect.kind is EffectKind.JUMP and id(effect.leaf) in own
+            for effect in self.footprint.effects
+        )
+
     def loops_around(self, leaf: Leaf) -> tuple[Do, ...]:
         """The loops around a statement in the unit; of the head of a loop, with this one."""
         return self._places[id(leaf)].loops

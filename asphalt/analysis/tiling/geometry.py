@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.exchange.buffers import Buffer, View, buffer_of, views, writes_in
+from asphalt.analysis.exchange.buffers import Buffer, FlatShape, View, buffer_of, views, writes_in
+from asphalt.analysis.exchange.flat_views import flat_view, flat_writes
 from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.accesses import Access
@@ -33,7 +34,7 @@ from asphalt.analysis.tiling.receive_address import receive_address
 from asphalt.analysis.tiling.tiled_dimension import tiled_dimension
 from asphalt.ir.expr import Expr, names_in
 
-_ZERO = Poly.constant(0)
+_ZERO, _ONE = Poly.constant(0), Poly.constant(1)
 
 
 def send_writes(producer: Producer, view: View) -> tuple[Access, ...]:
@@ -42,19 +43,25 @@ def send_writes(producer: Producer, view: View) -> tuple[Access, ...]:
     accesses = producer.phase_accesses(producer.packing)
     writes = (a for a in accesses if a.writes and a.touches(storage))
     refined = (producer.region.refined(access) for access in writes)
-    return writes_in(view, refined, storage, producer.region)
+    if view.flat is None:
+        return writes_in(view, refined, storage, producer.region)
+    array = replace(view, shape=view.flat.array, flat=None)
+    found = writes_in(array, refined, storage, producer.region)
+    return flat_writes(view, found, producer.region)
 
 
 def send_view(producer: Producer, layout: Layout) -> View:
     """The view of the send buffer of a layout, or of the array that is sent in its place."""
     if producer.copy is not None:
         return producer.copy.view
-    return next(v for v in _send_views(producer) if v.tail == layout.send.tail)
+    return next(
+        v for v in _send_views(producer) if v.tail == layout.send.tail and v.flat == layout.flat
+    )
 
 
 def _send_views(producer: Producer) -> list[View]:
     """The views of the send buffer that all writes of the packing phase agree with, that with the
-    longest tail first; if they agree with none, that with all dimensions."""
+    longest tail first; if they agree with none, that with all dimensions.  Flat views follow."""
     exchange = producer.exchange
     arguments = exchange.call.procedure.exchange
     assert arguments is not None
@@ -66,7 +73,11 @@ def _send_views(producer: Producer) -> list[View]:
         for view in found
         if all(write.subscripts is not None for write in send_writes(producer, view))
     ]
-    return agreeing[::-1] or found[:1]
+    count = argument(exchange, arguments.send_count)
+    flat = [
+        flat_view(view, send_writes(producer, view), producer.region, count) for view in agreeing
+    ]
+    return (agreeing[::-1] or found[:1]) + [view for view in flat if view is not None]
 
 
 def layout_of(producer: Producer) -> Layout | Misfit:
@@ -126,6 +137,9 @@ def _layout_in(producer: Producer, view: View, receive: Buffer) -> Layout | Misf
     written = _written_here(producer, arguments.send_count)
     if written is not None:
         stated.append((count, written))
+    if view.flat is not None:
+        guards += [Guard(_ONE, "<=", extent) for extent in view.flat.dimensions.extents]
+        layout = replace(layout, send=_flat_address(layout, view.flat), flat=view.flat)
     return replace(
         layout,
         receive=target,
@@ -133,6 +147,22 @@ def _layout_in(producer: Producer, view: View, receive: Buffer) -> Layout | Misf
         stated=tuple(stated),
         clone_reason=apart if landing is None else None,
         count=count,
+    )
+
+
+def _flat_address(layout: Layout, flat: FlatShape) -> Address:
+    """The address of a piece in the array of a flat view."""
+    address, last = layout.send, flat.array.rank - 1
+    inside = max(address.tile_dimension - last, 0)
+    factor = flat.dimensions.strides[inside] if address.tile_dimension >= last else _ONE
+    ranks = address.block_dimension - last
+    return replace(
+        address,
+        fixed=flat.array.lower,
+        tile_dimension=min(address.tile_dimension, last),
+        tile_factor=address.tile_factor * factor,
+        block_dimension=last,
+        block_factor=address.block_factor * flat.dimensions.strides[ranks],
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from asphalt.analysis.exchange.buffers import FlatShape
 from asphalt.analysis.exchange.packing_counter import PackingCounter
 from asphalt.analysis.exchange.per_rank import Uneven
 from asphalt.analysis.schedule.exchange import TileShape
@@ -88,7 +89,8 @@ class Layout:
     ``clone_reason``: why pieces cannot land in the receive buffer; of ``receive``, only ``buffer``
     has a meaning then.  ``strides``: of a tile's part of a block, if it is not one contiguous run.
     ``count``: elements that the call sends to each rank, if blocks are equally long.  ``packed``:
-    what an iteration adds, if that depends on the rank of the block.
+    what an iteration adds, if that depends on the rank of the block.  ``flat``: the shape
+    of the send buffer, if ``dimension`` is one of a flat view of it (``exchange.flat_views``).
     """
 
     pattern: TileShape
@@ -107,6 +109,7 @@ class Layout:
     strides: Strides | None = None
     count: Poly = field(default_factory=Poly)
     packed: Packed | None = None
+    flat: FlatShape | None = None
 
     @property
     def needed(self) -> tuple[Expr, ...]:

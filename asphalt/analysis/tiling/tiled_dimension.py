@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from asphalt.analysis.data_flow.unit import line_of
 from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import loop_variable
@@ -11,7 +12,8 @@ from asphalt.analysis.memory.shapes import Shape
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.layout import Guard, Misfit, equal
 from asphalt.analysis.tiling.tile_window import Gaps
-from asphalt.ir.expr import Ref, Section
+from asphalt.ir.expr import Ref, Section, names_in
+from asphalt.ir.tree import leaves
 
 _ONE = Poly.constant(1)
 
@@ -35,11 +37,39 @@ def tiled_dimension(
             offset = value - Poly.atom(variable)
             if not offset.coefficients(variable).keys() - {0} and not _varies(offset, write):
                 return dimension, offset
-        reason = f"no subscript of the send buffer is {variable.name} plus an invariant of the nest"
+        reason = (
+            _changed(producer, write)
+            or f"no subscript of the send buffer is {variable.name} plus an invariant of the nest"
+        )
         misfit = misfit or Misfit("subscripts", reason, write.leaf)
     return misfit or Misfit(
         "subscripts", "nothing in the nest writes the send buffer", producer.packing.nest.head
     )
+
+
+def _changed(producer: Producer, write: Access) -> str | None:
+    """Which statements of the nest change a scalar in the subscripts of a write, so that its value
+    is not known there; None: its value is known, or there is none."""
+    values = producer.exchange.values
+    around = {loop_variable(loop) for loop in write.loops}
+    inside = {id(leaf) for leaf in leaves(producer.packing.nest)}
+    for subscript in write.subscripts or ():
+        if isinstance(subscript, Section):
+            continue
+        if producer.region.value_at(subscript, write.leaf, write.loops) is not None:
+            continue
+        for name in sorted(names_in(subscript) - around):
+            changes = [leaf for leaf in values.all_writes(name) or () if id(leaf) in inside]
+            if changes:
+                lines = list(dict.fromkeys(line_of(leaf) for leaf in changes))
+                return f"the value of {name} in a subscript is not known: {_at(lines)} it"
+    return None
+
+
+def _at(lines: list[int]) -> str:
+    if len(lines) == 1:
+        return f"line {lines[0]} changes"
+    return f"lines {', '.join(map(str, lines[:-1]))} and {lines[-1]} change"
 
 
 def _varies(poly: Poly, write: Access) -> bool:

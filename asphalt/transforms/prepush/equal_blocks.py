@@ -14,23 +14,38 @@ from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.layout import Address
 from asphalt.analysis.tiling.plan import TAG
 from asphalt.ir.expr import Component, Expr, Keyword, Lit, Ref
+from asphalt.ir.stmt import Assign, DoHead, Guarded
 from asphalt.ir.tree import Leaf, Node
 from asphalt.transforms.prepush import landing
 from asphalt.transforms.prepush.pieces import (
     AHEAD,
     BLOCK,
     ERROR,
+    FIRST,
+    LO,
     ME,
     NP,
     PEER,
     POSTED,
     TILE,
+    TILED,
     TILES,
     D,
     K,
     Pieces,
 )
-from asphalt.transforms.rewriting.make import Maker, add, fn, mul, num, quotient, size, sub, var
+from asphalt.transforms.rewriting.make import (
+    Maker,
+    add,
+    fn,
+    mul,
+    num,
+    quotient,
+    simplified,
+    size,
+    sub,
+    var,
+)
 
 
 class EqualBlocks(Pieces):
@@ -59,6 +74,27 @@ class EqualBlocks(Pieces):
         return []
 
     # -- what is shared ----------------------------------------------------------------------
+
+    def counted(self, make: Maker) -> tuple[Node, ...]:
+        counter = self.plan.producer.counter
+        if counter is None or counter.variable is None:
+            return ()
+        head = counter.blocks.head.what
+        assert isinstance(head, DoHead)
+        assert head.var is not None
+        variable, unit, rank = (
+            self.written(e)
+            for e in (counter.variable, counter.unit, simplified(sub(head.var, counter.first)))
+        )
+        before = sub(LO, FIRST)
+        if not counter.set_inside:
+            before = add(mul(rank, self.trips()), before)
+        total = mul(unit, before)
+        if counter.set_inside:
+            total = add(variable, total)
+        elif counter.begins.value != 0:
+            total = add(self.size(counter.begins), total)
+        return (make.leaf(Guarded(TILED, Assign(variable, total))),)
 
     def enter(self, make: Maker, site: str) -> Leaf:
         send = self.buffer(self.layout.send)

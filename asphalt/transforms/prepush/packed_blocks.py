@@ -10,7 +10,7 @@ which no other messages can match.
 from __future__ import annotations
 
 from asphalt.analysis.tiling.plan import Plan
-from asphalt.ir.expr import Component, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
+from asphalt.ir.expr import Component, Expr, Lit, Op, Ref, Section, names_in, walk
 from asphalt.ir.stmt import Allocation, Assign, DoHead, Guarded
 from asphalt.ir.tree import Leaf, Node
 from asphalt.transforms.prepush.pieces import (
@@ -41,7 +41,6 @@ from asphalt.transforms.rewriting.make import (
     mul,
     num,
     quotient,
-    respelled,
     simplified,
     sub,
     var,
@@ -65,7 +64,7 @@ class PackedBlocks(UnevenPieces):
         inner = make.inner()
         ranks = self._ranks()
         highest = simplified(sub(ranks, num(1)))
-        body: list[Node] = [inner.assign(fn(UNITS.name, PEER), self._written(self.packed.unit))]
+        body: list[Node] = [inner.assign(fn(UNITS.name, PEER), self.written(self.packed.unit))]
         blocks = None if self.coded is None else self.coded.blocks
         if blocks is not None:
             sent, begin, received, landing = (numbers.of(PEER) for numbers in self.uneven.lists)
@@ -93,15 +92,15 @@ class PackedBlocks(UnevenPieces):
 
         Expressions that the program evaluates under a condition are evaluated under it.
         """
-        counted = Assign(count, self._written(length))
-        placed = Assign(place, self._written(begin))
+        counted = Assign(count, self.written(length))
+        placed = Assign(place, self.written(begin))
         if not guards:
             return [make.leaf(counted), make.leaf(placed)]
         safe = not _may_fail(begin)
         before = [Assign(count, num(0)), placed if safe else Assign(place, num(0))]
         inside = [counted] if safe else [counted, placed]
         first: list[Node] = [make.leaf(what) for what in before]
-        *outer, last = (self._written(guard) for guard in guards)
+        *outer, last = (self.written(guard) for guard in guards)
         if not outer and len(inside) == 1:
             return [*first, make.leaf(Guarded(last, inside[0]))]
         depth = [make]
@@ -115,16 +114,11 @@ class PackedBlocks(UnevenPieces):
     def _ranks(self) -> Expr:
         """The ranks that the program visits."""
         if self.coded is not None and self.coded.blocks is not None:
-            return self._written(self.coded.blocks.ranks)
+            return self.written(self.coded.blocks.ranks)
         counter = self.packed.counter
         if counter is None:
             return self.ranks()
-        return self._written(simplified(add(sub(counter.last, counter.first), num(1))))
-
-    def _written(self, expr: Expr) -> Expr:
-        named = respelled(expr, self.scope)
-        assert not isinstance(named, Section | Keyword)
-        return named  # type: ignore[return-value]
+        return self.written(simplified(add(sub(counter.last, counter.first), num(1))))
 
     def extra_guards(self) -> list[Expr]:
         guards = [compare(self._ranks(), "==", self.ranks())]
@@ -133,11 +127,11 @@ class PackedBlocks(UnevenPieces):
             own = self.coded.blocks.own
             if own is not None:
                 rank = fn("asphalt_rank", self.handle("comm"))
-                guards.append(compare(self._written(own), "==", rank))
+                guards.append(compare(self.written(own), "==", rank))
             if counter is not None:
                 trips = simplified(add(sub(counter.last, counter.first), num(1)))
                 if trips != simplified(self.coded.blocks.ranks):
-                    guards.append(compare(self._written(trips), "==", self.ranks()))
+                    guards.append(compare(self.written(trips), "==", self.ranks()))
         return guards
 
     def enter(self, make: Maker, site: str) -> Leaf:
@@ -193,7 +187,7 @@ class PackedBlocks(UnevenPieces):
 
     def tag(self) -> Expr:
         blocks = None if self.coded is None else self.coded.blocks
-        return super().tag() if blocks is None else self._written(blocks.tag)
+        return super().tag() if blocks is None else self.written(blocks.tag)
 
     def sends_a_tile(self) -> Expr:
         return NP
@@ -255,12 +249,12 @@ class PackedBlocks(UnevenPieces):
         head = counter.blocks.head.what
         assert isinstance(head, DoHead)
         assert head.var is not None
-        rank = self._written(simplified(sub(head.var, counter.first)))
-        block = self._written(self.uneven.send_displacements.of(rank))
+        rank = self.written(simplified(sub(head.var, counter.first)))
+        block = self.written(self.uneven.send_displacements.of(rank))
         start = add(block, mul(fn("asphalt_units", rank), sub(LO, FIRST)))
         begins = counter.begins.value
         total = start if not begins else add(start, num(begins))
-        variable = self._written(counter.variable)
+        variable = self.written(counter.variable)
         return (make.leaf(Guarded(TILED, Assign(variable, total))),)
 
     def send(self, make: Maker) -> list[Node]:

@@ -213,10 +213,14 @@ class Pieces(ABC):
         """A size, as the source writes it if it does."""
         for known, expr in self.layout.stated:
             if poly == known:
-                named = respelled(expr, self.scope)
-                assert not isinstance(named, Section | Keyword | AltReturn)
-                return named
+                return self.written(expr)
         return size(poly, self.scope)
+
+    def written(self, expr: Expr) -> Expr:
+        """An expression with the names that the user's text may write."""
+        named = respelled(expr, self.scope)
+        assert not isinstance(named, Section | Keyword | AltReturn)
+        return named
 
     def _guard(self, guard: Guard | Divides | Contiguous) -> Expr:
         match guard:

@@ -79,13 +79,17 @@ CASES = (
     ),
     Case(
         "ASP402",
-        "linear-subscripts",
+        "planes-of-other-lengths",
+        program(
+            arrays="real(8), allocatable :: s(:), r(:,:,:)\n",
+            allocate="allocate(s(n*nz*np), r(n,nz,np))\n",
+            nest=LINEAR.replace("n*(z-1)", "n*z*(z-1)/2"),
+        ),
         program(
             arrays="real(8), allocatable :: s(:), r(:,:,:)\n",
             allocate="allocate(s(n*nz*np), r(n,nz,np))\n",
             nest=LINEAR,
         ),
-        program(nest=LINEAR.replace("i + n*(z-1) + n*nz*(p-1)", "i,z,p")),
     ),
     Case(
         "ASP403",

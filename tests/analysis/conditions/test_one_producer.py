@@ -254,4 +254,4 @@ def test_a_copy_with_scalars_for_its_subscripts_is_told_as_a_copy(tmp_path: Path
     assert copies.code == "ASP105"
     assert copies.message.endswith("no nest before it computes what is copied")
     computes = site(tmp_path, _RUNNING.format(value="2*w(at + i + (k - 1)*nz)")).report
-    assert computes.code == "ASP402"
+    assert computes.code == "ASP902"

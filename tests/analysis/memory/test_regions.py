@@ -205,6 +205,19 @@ SCALARS = """
         ("k = m*z", "1, m + 1", "", "k+i", "", False),
         ("k = k + m", "1, m", "", "k+i", "", False),  # what it was before
         ("k = m*z; l = k; k = l - k", "1, m", "", "k+i", "", False),
+        ("k = m*z", "1, m", "k = k + 1", "k", "", True),
+        ("k = m*z - 1", "1, m", "k = k + 1", "k+1", "", True),
+        ("k = 2*m*z", "3, m", "k = k + 2", "k", "k = 0", True),
+        ("k = m*z", "0, m", "k = k + 1", "k", "", False),  # one more
+        ("k = m*z", "1, m", "k = k + 2", "k", "", False),
+        ("k = m*z", "z, z+m", "k = k + 1", "k", "", False),
+        ("k = m*z", "1, m", "if (i > 3) k = k + 1", "k", "", False),
+        ("k = m*z", "1, m", "if (i > 3) cycle; k = k + 1", "k", "", False),
+        ("k = m*z", "1, m", "k = k + 1; k = k + 1", "k", "", False),
+        ("k = m*z", "1, m", "k = k + z", "k", "", False),
+        ("k = m*z", "1, m, 2", "k = k + 1", "k", "", False),
+        ("if (z > 3) k = m*z", "1, m", "k = k + 1", "k", "", False),
+        ("", "1, m", "k = k + 1", "k", "k = m*z", False),
     ],
 )
 def test_scalars_that_an_iteration_sets(

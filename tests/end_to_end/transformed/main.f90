@@ -4,6 +4,7 @@ program main
   use clones, only: clone_exchanges
   use modern, only: modern_exchanges
   use slabs
+  use flat
   use uneven
   use windows, only: window_exchanges
   use storage, only: storage_cases
@@ -63,6 +64,15 @@ program main
   call running_position(7, 2, 5, .false., np, me)
   call running_position(3, 1, 4, .false., np, me)
   call running_position(7, 2, 5, .true., np, me)
+  call flat_planes(3, 7, np, me)
+  call flat_planes(1, 4, np, me)
+  call flat_planes(0, 4, np, me)
+  call flat_columns(3, 5, np, me)
+  call flat_rows(3, 4, np, me)
+  call flat_inner(3, 8, np, me)
+  call flat_positions(3, 8, np, me)
+  call flat_position(3, 8, np, me)
+  call flat_position_of_ranks(3, 8, np, me)
   call clone_exchanges(np, me)
   call window_exchanges(np, me)
   call modern_exchanges(np, me)

@@ -1,0 +1,164 @@
+"""Nests in which one subscript of the send buffer runs through elements, planes and ranks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asphalt.analysis.schedule.exchange import TileShape
+from asphalt.analysis.tiling.plan import Plan
+from support.judging import program, site, transformed
+
+PLANES = """\
+do z = 1, nz
+  do p = 0, np - 1
+    do i = 1, n
+      s(n*nz*p + n*(z - 1) + i) = dble(i*z) + p
+    end do
+  end do
+end do
+"""
+INNER = PLANES.replace("n*(z - 1) + i", "nz*(i - 1) + z")
+ROWS = """\
+do z = 1, nz*np
+  do i = 1, n
+    s(n*(z - 1) + i) = dble(i*z)
+  end do
+end do
+"""
+SECTIONS = """\
+do z = 1, nz
+  do p = 0, np - 1
+    low = n*nz*p + n*(z - 1) + 1
+    high = low + n - 1
+    s(low:high) = dble(z) + p
+  end do
+end do
+"""
+COUNTED = """\
+do z = 1, nz
+  do p = 0, np - 1
+    at = n*nz*p + n*(z - 1)
+    do i = 1, n
+      at = at + 1
+      s(at) = dble(i*z) + p
+    end do
+  end do
+end do
+"""
+WORK = """\
+do z = 1, nz
+  do p = 1, np
+    do i = 1, n
+      work(i,p,z) = dble(i*z) + p
+    end do
+  end do
+end do
+"""
+RUNNING = f"""\
+{WORK}at = 0
+do p = 1, np
+  do z = 1, nz
+    do i = 1, n
+      at = at + 1
+      s(at) = work(i,p,z)
+    end do
+  end do
+end do
+"""
+OF_RANKS = RUNNING.replace("at = 0\ndo p = 1, np\n", "do p = 1, np\n  at = (p - 1)*n*nz\n")
+
+
+def _text(nest: str, after: str = "", sizes: str = "n = 3, nz = 8") -> str:
+    text = program(
+        arrays="real(8), allocatable :: s(:), r(:), work(:,:,:)\n",
+        declare="integer :: at, low, high\n",
+        allocate="allocate(s(2*n*nz*np), r(n*nz*np), work(n,np,nz))\n",
+        nest=nest,
+        after=after,
+    )
+    return text.replace("n = 3, nz = 8", sizes)
+
+
+@pytest.mark.parametrize(
+    ("nest", "along", "pattern", "strided"),
+    [
+        (PLANES, "z", TileShape.EVERY_BLOCK, False),
+        (
+            PLANES.replace("n*nz*p + n*(z - 1)", "n*(z - 1 + nz*p)"),
+            "z",
+            TileShape.EVERY_BLOCK,
+            False,
+        ),
+        (PLANES.replace("i = 1, n", "i = 2, n - 1"), "z", TileShape.EVERY_BLOCK, False),
+        (PLANES.replace("p = 0, np - 1", "p = np - 1, 0, -1"), "z", TileShape.EVERY_BLOCK, False),
+        (PLANES.replace("*p +", "*(np - 1 - p) +"), "z", TileShape.EVERY_BLOCK, False),
+        (PLANES.replace("z = 1, nz", "z = 1, nz - 1"), "z", TileShape.EVERY_BLOCK, False),
+        (INNER, "z", TileShape.EVERY_BLOCK, True),
+        (ROWS, "z", TileShape.SLAB, False),
+        (SECTIONS, "z", TileShape.EVERY_BLOCK, False),
+        (COUNTED, "z", TileShape.EVERY_BLOCK, False),
+        (RUNNING, "z", TileShape.EVERY_BLOCK, False),
+        (OF_RANKS, "z", TileShape.EVERY_BLOCK, False),
+    ],
+)
+def test_flat_subscripts_are_planes(
+    nest: str, along: str, pattern: TileShape, strided: bool, tmp_path: Path
+) -> None:
+    judged = site(tmp_path, _text(nest)).judgement
+    assert isinstance(judged, Plan), judged
+    assert judged.producer.packing.variable == along
+    assert judged.layout.pattern is pattern
+    assert (judged.layout.strides is not None) is strided
+
+
+@pytest.mark.parametrize(
+    ("nest", "code"),
+    [
+        (PLANES.replace("i = 1, n", "i = 1, n + 1"), "ASP405"),  # into the next plane
+        (PLANES.replace("i = 1, n", "i = 0, n - 1"), "ASP405"),
+        (PLANES.replace("z = 1, nz", "z = 1, nz + 1"), "ASP405"),
+        (PLANES.replace("do i", "s(1) = z\n    do i"), "ASP401"),  # of the first plane
+        (PLANES.replace("(z - 1)", "(z - 1)*z"), "ASP402"),
+        (PLANES.replace("n*nz*p", "(n*nz + 1)*p"), "ASP402"),
+        (PLANES.replace("n*(z - 1)", "(n - 1)*(z - 1)"), "ASP405"),
+        (ROWS.replace("i = 1, n", "i = 1, n + 1"), "ASP405"),
+        (SECTIONS.replace("low + n - 1", "low + n"), "ASP405"),
+        (COUNTED.replace("i = 1, n", "i = 1, n + 1"), "ASP405"),
+        (COUNTED.replace("at = at + 1", "if (i > me) at = at + 1"), "ASP402"),
+        (RUNNING.replace("i = 1, n\n      at", "i = 1, n + p\n      at"), "ASP105"),
+        (OF_RANKS.replace("(p - 1)*n*nz", "(p - 1)*n*nz + 1"), "ASP405"),
+    ],
+)
+def test_subscripts_that_reach_other_planes_are_not(nest: str, code: str, tmp_path: Path) -> None:
+    report = site(tmp_path, _text(nest)).report
+    assert (report.verdict, report.code) == ("refused", code)
+
+
+def test_a_position_that_is_read_later_keeps_its_value(tmp_path: Path) -> None:
+    assert site(tmp_path, _text(RUNNING, "print *, at\n")).report.verdict == "refused"
+    assert site(tmp_path, _text(COUNTED, "print *, at\n")).report.verdict == "proved"
+
+
+def test_a_position_is_set_where_a_tile_begins(tmp_path: Path) -> None:
+    (tmp_path / "first").mkdir()
+    (tmp_path / "second").mkdir()
+    text = transformed(tmp_path / "first", _text(OF_RANKS))
+    assert "if (asphalt_tiled) at = at + max(0, n)*(asphalt_lo - asphalt_first)\n" in text
+    text = transformed(tmp_path / "second", _text(RUNNING))
+    assert "if (asphalt_tiled) at = max(0, &" in text
+
+
+def test_what_a_block_does_not_hold_is_asked_at_run_time(tmp_path: Path) -> None:
+    """That the dimensions have elements, and together the length of a block."""
+    judged = site(tmp_path, _text(PLANES)).judgement
+    assert isinstance(judged, Plan)
+    guards = {(str(g.left), g.relation, str(g.right)) for g in judged.layout.guards}  # type: ignore[union-attr]
+    assert {("1", "<=", "n"), ("1", "<=", "nz")} <= guards
+
+
+def test_the_statements_that_change_a_subscript_are_told(tmp_path: Path) -> None:
+    nest = COUNTED.replace("at = at + 1", "if (i > me) at = at + 1")
+    report = site(tmp_path, _text(nest)).report
+    assert "the value of at in a subscript is not known: lines" in report.message
