@@ -52,9 +52,18 @@ def coverage_of(tree: Tree, root: Path, sites: Iterable[SiteReport]) -> Coverage
     units = {(located.path, located.unit.name): located.unit for located in tree.site_units()}
     statements = [leaf.what for unit in units.values() for leaf in leaves(unit)]
     unread = tuple(m for m in live if (m.path, m.unit) not in units)
+    included = tuple(tree.included_calls())
     reported = {(site.file, site.line) for site in sites}
+    reported |= {
+        (one.including, one.line) for one in included if (one.call.path, one.call.line) in reported
+    }
     told = {path for path in {m.path for m in unread} if tree.outline(path).problems}
-    lost = [f"{m.path}:{m.line}: {m.operation} in {m.unit}" for m in unread if m.path not in told]
+    parts = {(one.call.path, one.call.line) for one in included}
+    lost = [
+        f"{m.path}:{m.line}: {m.operation} in {m.unit}"
+        for m in unread
+        if m.path not in told and (m.path, m.line) not in parts
+    ]
     lost += [
         f"{m.path}:{m.line}: {m.operation} has no report"
         for m in live
@@ -62,8 +71,12 @@ def coverage_of(tree: Tree, root: Path, sites: Iterable[SiteReport]) -> Coverage
         and (m.path, m.unit) in units
         and (m.path, m.line) not in reported
     ]
-    found = Counter(m.path for m in mentions)
+    places = {(m.path, m.line, m.operation) for m in mentions}
+    places |= {(one.call.path, one.call.line, one.call.operation) for one in included}
+    found = Counter(path for path, *_ in places)
     for entry in tree.files:
+        if entry.path in tree.inclusions.included:
+            continue  # which of its branches are compiled is decided where it is included
         seen = calls_line_by_line(tree.content(entry.path), entry.form)
         if seen > found[entry.path]:
             lost.append(f"{entry.path}: {seen} calls by a search, {found[entry.path]} found")

@@ -58,3 +58,18 @@ def test_an_operation_in_an_included_procedure(
         why = "its file is only a part of another one, in which main.f90:12 includes it"
         why += ", and it is not edited there: it says that it is generated"
         assert lines == [[f"{tmp_path / 'work.inc'}:3", name, "refused", code, why]]
+
+
+@pytest.mark.parametrize("middle", ["middle.inc", "middle.f90"])
+def test_an_operation_in_a_file_that_an_included_one_includes(
+    middle: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = "mpi_allreduce(a, b, 9, mpi_real, mpi_max, mpi_comm_world, ierr)"
+    (tmp_path / "main.f90").write_text(_PROGRAM.replace("work.inc", middle))
+    (tmp_path / "other.f90").write_text(f"module other\ncontains\ninclude '{middle}'\nend\n")
+    (tmp_path / middle).write_text("include 'work.inc'\n")
+    (tmp_path / "work.inc").write_text(_WORK.format(call))
+    assert main(["scan", str(tmp_path), "--passes", "all", "--jobs", "1", "--no-cache"]) == 0
+    out = capsys.readouterr().out
+    assert f"{tmp_path / 'work.inc'}:3" in out
+    assert f"in which {middle}:1 includes it" in out

@@ -34,7 +34,7 @@ from asphalt.ir.configuration import BORDER
 from asphalt.ir.source import Form
 from asphalt.ir.tree import Unit, leaves
 
-_MORE = re.compile(rb"\b(?:call|do|end|if|while|where|subroutine|function)\b|=", re.I)
+_MORE = re.compile(rb"\b(?:call|do|end|if|include|while|where|subroutine|function)\b|=", re.I)
 _PLAIN_CPP = re.compile(rb'#[ \t]*include[ \t]*"[^"\n]*"[ \t\r]*\n?\Z')
 _PLAIN_FORTRAN = re.compile(rb"[ \t]*include[ \t]*(['\"])[^'\"\n]*\1[ \t]*(?:!.*)?\r?\n?\Z", re.I)
 _FIXED_START = re.compile(rb"[ ]{6}|[ ]{0,5}\t")
@@ -49,10 +49,14 @@ _PREDEFINED = frozenset({b"unix", b"linux", b"i386"})
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An included file that is not analysed in place of the line that includes it, and why."""
+    """An included file that is not analysed in place of the line that includes it, and why.
+
+    ``given``: the file of the tree that has the line, or that includes the file which has it.
+    """
 
     path: str
     why: str
+    given: str
 
 
 @dataclass
@@ -114,6 +118,11 @@ def inclusions(roots: Sequence[Path], given: Mapping[str, bytes], settings: Sett
             composing.compose(path, content)
     for path in found.texts:
         found.included.pop(path, None)
+    for path in found.included:
+        composing.leave(path, path)
+    for one in list(found.refused.values()):
+        if one.path not in given:
+            composing.leave(one.path, one.given)
     return found
 
 
@@ -168,6 +177,24 @@ class _Composing:
         for part in text.parts:
             self.found.looked_at[part.path] = None
 
+    def leave(self, path: str, given: str) -> None:
+        """Note why what a file includes stays where it is: it is only a part of others itself.
+        ``given``: a file of the tree of which it is a part, or which it is."""
+        text = _Text(self, given, self.lines.contents[path])
+        for one in self.lines.lines[path]:
+            place = path, one.line
+            if one.found and place not in self.found.refused and text.is_executed(one.found):
+                why = self._composable(one) or f"{self._includes(path)} is not edited either"
+                self.found.refused[place] = Refusal(one.found, why, given)
+                if one.found not in self.given:
+                    self.leave(one.found, given)
+
+    def _includes(self, path: str) -> str:
+        """A file that others include, in words."""
+        places = [one.place for one in self.lines.meaning(path)]
+        name = os.path.basename(path)
+        return f"{name}, which {places[0]} includes," if places else name
+
     def _unreadable(self, one: Composition, form: Form) -> str | None:
         """Why composed text cannot be read as compilers read it."""
         source = source_text(one.path, one.content, form, self.settings.width, self.settings.cpp)
@@ -191,10 +218,10 @@ class _Composing:
     def _why_not(self, line: IncludeLine, path: str) -> str | None:
         others = [one for one in self.lines.meaning(path) if one != line]
         if others:
-            where, name = others[0].place, others[0].name
-            if name is None:
-                return f"{where} includes a file whose name a macro gives"
-            return f"{where} also includes it"
+            named = next((one for one in others if one.name is not None), None)
+            if named is None:
+                return f"{others[0].place} includes a file whose name a macro gives"
+            return f"{named.place} also includes it"
         if not self._is_in_tree(path):
             return "it is not in the given tree"
         if any(os.path.abspath(root) == os.path.abspath(path) for root in self.roots):
@@ -298,7 +325,7 @@ class _Text:
     def refuse(self, why: str) -> None:
         """Note why no line of the file gets the text that it includes."""
         for place, path in self._at.items():
-            self.composing.found.refused[place] = Refusal(path, why)
+            self.composing.found.refused[place] = Refusal(path, why, self.path)
 
     def of(self, path: str, content: bytes) -> tuple[list[bytes], list[tuple[str, int]]]:
         """The lines of a file with what it includes, and their places."""
@@ -321,21 +348,23 @@ class _Text:
         """Whether the text of the included file stands in place of a line."""
         assert one.found is not None
         found, place = self.composing.found, (one.including, one.line)
-        if not self._is_executed(one.found):
+        if not self.is_executed(one.found):
             return False
         pattern = _PLAIN_CPP if one.preprocessed else _PLAIN_FORTRAN
         fixed = self.form is Form.FIXED and not one.preprocessed
         if not pattern.fullmatch(line) or (fixed and not _FIXED_START.match(line)):
-            found.refused[place] = Refusal(one.found, "the line that includes it holds more")
+            found.refused[place] = Refusal(
+                one.found, "the line that includes it holds more", self.path
+            )
             return False
         why = self.composing._composable(one)
         if why is None and self.eol is None:
             why = "its lines end in different ways"
         if why is not None:
-            found.refused[place] = Refusal(one.found, why)
+            found.refused[place] = Refusal(one.found, why, self.path)
         return why is None
 
-    def _is_executed(self, path: str) -> bool:
+    def is_executed(self, path: str) -> bool:
         """Whether a file holds more than declarations."""
         own = self.composing
         if not _MORE.search(own.lines.contents[path]):

@@ -84,12 +84,10 @@ class MpiCalls:
         refused = self._reader.inclusions.refused
         for (path, line), one in refused.items():
             content = self._reader.headers.content(one.path)
-            given = self._reader.inclusions.composed(path, line)[0]
-            if given in self._reader.entries:
-                for unit, call in self._calls_in_text(given, content):
-                    if operation := self._operation(given, call.name):
-                        mention = MpiMention(one.path, call.line, unit, operation)
-                        yield IncludedCall(path, line, mention, one.why)
+            for unit, call in self._calls_in_text(one.given, content):
+                if operation := self._operation(one.given, call.name):
+                    mention = MpiMention(one.path, call.line, unit, operation)
+                    yield IncludedCall(path, line, mention, one.why)
         for path in self.paths():
             outline = self._reader.outline(path)
             composition = self._reader.inclusions.compositions.get(path)

@@ -373,7 +373,8 @@ class Tree:
         """The MPI calls in included files that are not analysed where they are included."""
         for call in self._mpi.included():
             path, line = self.inclusions.composed(call.including, call.line)
-            if self.preprocessed.conditionals(path).path(line) is not None:
+            part = path in self.inclusions.included or path not in self._reader.entries
+            if part or self.preprocessed.conditionals(path).path(line) is not None:
                 yield call
 
     def extent(self) -> int:

@@ -55,6 +55,7 @@ _REFUSED = (
     ({"b.c": '#include "step.inc"\n'}, "b.c:1 also includes it"),
     ({"b.f90": "subroutine b\n!$ include 'step.inc'\nend\n"}, "b.f90:2 also includes it"),
     ({"b.f90": "subroutine b\n#include NAME\nend\n"}, "b.f90:2 includes a file whose name"),
+    ({"a.f90": "#include NAME\n", "b.f90": _MAIN.replace("work", "b")}, "b.f90:2 also includes it"),
     ({"step.inc.in": ""}, "generated from step.inc.in"),
     ({"step.m4": ""}, "generated from step.m4"),
     ({"Makefile": "step.inc: step.py\n\tpython step.py\n"}, "Makefile has a rule that makes it"),
@@ -100,6 +101,8 @@ def test_text_that_is_included_through_a_file_which_is_included_twice(tmp_path: 
     files = {"main.F90": twice, "inner.inc": inner, "step.inc": _STEP}
     found = read(tmp_path, files)
     assert not found.compositions
+    told = {(Path(file).name, line): one.why for (file, line), one in found.refused.items()}
+    assert told["inner.inc", 2] == "inner.inc, which main.F90:2 includes, is not edited either"
     found = read(tmp_path, {**files, "main.F90": once})
     (one,) = found.compositions.values()
     assert [Path(part.path).name for part in one.parts] == ["inner.inc", "step.inc"]
