@@ -21,6 +21,7 @@ from asphalt.config.passes import Pass
 from asphalt.ir.tree import leaves
 from asphalt.optimiser.phases import PHASES
 from asphalt.optimiser.unit_state import Workshop
+from asphalt.transforms.motion import called_motion
 from asphalt.transforms.rewriting.step import Phase
 
 
@@ -31,6 +32,8 @@ def has_first_step(shop: Workshop) -> bool:
     own = (leaf.call for node in scope.unit.body for leaf in leaves(node))
     calls = (mpi_call(call, scope) for call in own if call is not None)
     if any(_communicates(call) for call in calls if call is not None):
+        return True
+    if Pass.MOTION in shop.passes and any(called_motion.check(facts)):
         return True
     if Pass.INLINE not in shop.passes or not _may_be_inlined(facts):
         return False

@@ -16,6 +16,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.passes import GAINING, Pass
 from asphalt.gain.model import Price
+from asphalt.optimiser.called_transfers import transfers_of_calls
 from asphalt.optimiser.dropped import (
     distinct,
     not_kept,
@@ -364,7 +365,8 @@ class Overlap:
             new = state.steps[len(begin.steps) :]
             state = with_dropped(state, *together_not_kept(self.shop, new, prices, LOSING))
         found = [self.shop.placed(begin.tree, t) for t in (*state.split, *state.ahead)]
-        found += self._own(begin, state) if changed else ()
+        if changed:
+            found += (*self._own(begin, state), *transfers_of_calls(self.shop, begin, state))
         transfers = tuple(sorted(found, key=lambda t: t.line))
         return Optimised(
             self.shop.path,

@@ -47,7 +47,7 @@ def overlapped_work(facts: UnitFacts) -> Mapping[str, OverlappedWork]:
             found.setdefault(name, []).extend(heads)
     return {
         name: OverlappedWork(
-            tuple(dict.fromkeys(map(_text, heads))), tuple(dict.fromkeys(map(line_of, heads)))
+            tuple(dict.fromkeys(map(text_of, heads))), tuple(dict.fromkeys(map(line_of, heads)))
         )
         for name, heads in found.items()
     }
@@ -65,7 +65,7 @@ def started(facts: UnitFacts) -> Mapping[tuple[Arg, int], Started]:
             found[request, seen[request]] = Started(
                 line_of(leaf),
                 call.procedure.spelled,
-                tuple(map(_text, heads)),
+                tuple(map(text_of, heads)),
                 tuple(map(line_of, heads)),
                 tuple(map(line_of, messages.completion(leaf) or ())),
             )
@@ -80,15 +80,15 @@ def _windows(facts: UnitFacts) -> Iterator[tuple[Leaf, MpiCall, list[Leaf]]]:
         for window in reversed(tuple(windows_of(siblings, messages))):
             if "request" in window.call.args:
                 work = in_window(siblings, window, messages)
-                yield window.start, window.call, _heads(work, messages)
+                yield window.start, window.call, work_heads(work, messages)
 
 
 def work_texts(nodes: tuple[Node, ...], messages: Messages) -> list[str]:
     """The outermost statements that take time, each by its first line."""
-    return [_text(head) for head in _heads(nodes, messages)]
+    return [text_of(head) for head in work_heads(nodes, messages)]
 
 
-def _heads(nodes: tuple[Node, ...], messages: Messages) -> list[Leaf]:
+def work_heads(nodes: tuple[Node, ...], messages: Messages) -> list[Leaf]:
     """The first line of each of the outermost statements that take time."""
     found = (
         next((leaf for leaf in leaves(node) if takes_time(leaf, messages)), None) for node in nodes
@@ -96,5 +96,5 @@ def _heads(nodes: tuple[Node, ...], messages: Messages) -> list[Leaf]:
     return [head for head in found if head is not None]
 
 
-def _text(head: Leaf) -> str:
+def text_of(head: Leaf) -> str:
     return " ".join((head.body or "").replace("&", " ").split())

@@ -30,6 +30,7 @@ from asphalt.transforms.loops import (
 )
 from asphalt.transforms.motion import (
     branch_copies,
+    called_motion,
     code_motion,
     counted_starts,
     later_receives,
@@ -51,6 +52,7 @@ TRANSFORMATIONS: tuple[Transformation, ...] = (
     decomposition.TRANSFORMATION,
     branch_fission.TRANSFORMATION,
     code_motion.TRANSFORMATION,
+    called_motion.TRANSFORMATION,
     single_waits.TRANSFORMATION,
     counted_starts.TRANSFORMATION,
     receive_loops.TRANSFORMATION,

@@ -1,0 +1,108 @@
+"""Whether statements that only start, or only complete, operations in called procedures commute
+with computation.
+
+A completion that comes later leaves its operations in progress for longer, and so does a start that
+comes earlier.  Until they are complete, nothing else may access the buffers, and no copy of a
+buffer may be passed to a procedure and written back (F2018 15.5.2.4).  So the computation may not
+even name them.  No other call of MPI is passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.dependence.commutation import Independence
+from asphalt.analysis.memory.accesses import Access, EffectKind
+from asphalt.analysis.memory.storage import evaluated_storages
+from asphalt.analysis.messages.called_transfers import Part, UnitRequests
+from asphalt.analysis.messages.request_starts import RequestStarts
+from asphalt.analysis.names.references import actions, expressions_of
+from asphalt.ir.tree import Leaf, Node, leaves
+
+_MOVED = frozenset({EffectKind.MPI, EffectKind.ASSUMED})
+_PASSED = frozenset({EffectKind.ASSUMED, EffectKind.JUMP})
+
+
+class CalledOrder:
+    """Answers for one unit."""
+
+    def __init__(self, facts: UnitFacts) -> None:
+        self.facts = facts
+        self.order = facts.once(Independence.of)
+        self.requests = facts.once(UnitRequests)
+        self.starts = facts.once(RequestStarts)
+        self._pending: dict[int, tuple[Node, tuple[Part, ...] | None]] = {}
+
+    def commutes(self, moved: Node, other: Node) -> bool:
+        """Whether computation and a neighbour that starts or completes operations may change
+        places."""
+        pending = self.pending(moved)
+        if pending is None or not self._may_move(moved) or not self._is_computation(other):
+            return False
+        mine, theirs = self._accesses(moved), self._accesses(other)
+        if any(a.conflicts(b) for a in mine for b in theirs):
+            return False
+        objects = {a.object for a in theirs}
+        for storage in self._named(other):
+            if storage is None:
+                return False
+            objects.add(storage)
+        return not any(part.meets(one) for part in pending for one in objects)
+
+    def passes(self, work: Node, node: Node) -> bool:
+        """Whether computation may move before a statement in front of it, whatever that is."""
+        done = self.requests.inside(node)
+        if done is not None and done.requests:
+            return self.commutes(node, work)
+        return self._is_computation(work) and self.order.why_not(node, work) is None
+
+    def pending(self, node: Node) -> tuple[Part, ...] | None:
+        """The buffers of all operations that a statement may start, or that it may complete; None:
+        not known, or it does neither or both."""
+        known = self._pending.get(id(node))
+        if known is None:
+            known = self._pending[id(node)] = node, self._buffers(node)
+        return known[1]
+
+    def _buffers(self, node: Node) -> tuple[Part, ...] | None:
+        done = self.requests.inside(node)
+        if done is None:
+            return None
+        if done.only_starts:
+            return tuple(part for one in done.starts for part in one.buffers)
+        if not done.only_completes:
+            return None
+        found: list[Part] = []
+        for request in done.completes:
+            starts = self.starts.of(request)
+            if not starts:
+                return None
+            found += (part for one in starts for part in one.buffers)
+        return tuple(dict.fromkeys(found))
+
+    def _may_move(self, node: Node) -> bool:
+        kinds = {effect.kind for effect in self.facts.footprint(node).effects}
+        return kinds <= _MOVED and self.order.place.fixed(node) is None
+
+    def _is_computation(self, node: Node) -> bool:
+        kinds = {effect.kind for effect in self.facts.footprint(node).effects}
+        if not kinds <= _PASSED or any(self.order.messages.calls(node)):
+            return False
+        return self.order.place.stays(node) is None
+
+    def _accesses(self, node: Node) -> tuple[Access, ...]:
+        first = next(leaves(node))
+        others = self.order.by_others(first) if self.requests.inside(node) else ()
+        threads = self.order.place.threads.accesses(node)
+        return (*self.facts.footprint(node).accesses, *others, *threads)
+
+    def _named(self, node: Node) -> Iterator[str | None]:
+        """The storages of all variables in the text of a statement; None: one may be any."""
+        for leaf in leaves(node):
+            yield from self._named_in(leaf)
+
+    def _named_in(self, leaf: Leaf) -> Iterator[str | None]:
+        for what in actions(leaf.what):
+            for expr in expressions_of(what):
+                yield from evaluated_storages(expr, self.facts.scope)

@@ -1,0 +1,161 @@
+"""The operations that may have a request, wherever the program starts them.
+
+A request that is a local variable is defined by its unit alone, and one in a module by the units
+that can access it.  If all of these define it by starts and completions only, directly or in called
+procedures, the operations are those of the starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, unit_key
+from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.effects.procedure_effects import Effects
+from asphalt.analysis.messages.called_transfers import (
+    Part,
+    PassedRequests,
+    StartedOperation,
+    UnitRequests,
+    lines_of,
+)
+from asphalt.analysis.names.host_association import named_inside
+from asphalt.analysis.names.scopes import Origin, Symbol
+from asphalt.ir.tree import Leaf
+
+_CALLERS_DEEP = 4
+_OTHER_NAMES = frozenset({"pointer", "target", "volatile", "dummy"})
+
+
+class RequestStarts:
+    """The answers for one unit, in its terms."""
+
+    def __init__(self, facts: UnitFacts) -> None:
+        self.facts = facts
+        self.own = facts.once(UnitRequests)
+        self._found: dict[Part, tuple[StartedOperation, ...] | None] = {}
+
+    def of(self, request: Part) -> tuple[StartedOperation, ...] | None:
+        """All operations that a request may have; None: not known."""
+        if request not in self._found:
+            self._found[request] = self._of(request)
+        return self._found[request]
+
+    def _of(self, request: Part) -> tuple[StartedOperation, ...] | None:
+        name = request.storage.rpartition("::")[2]
+        if request.is_of_module:
+            owner = request.storage.rpartition("::")[0]
+            home = self.facts.effects.scopes.module(owner)
+            symbol = None if home is None else home.own.get(name)
+            plain = symbol is not None and _has_one_name(symbol)
+            return None if symbol is None or not plain else self._of_module(symbol, request)
+        symbol = self.facts.scope.lookup(name)
+        if symbol is None or not self._is_local(symbol):
+            return None
+        lines = self.own.only_defined_so(request, lines_of(self.facts.unit.body))
+        return None if lines is None else _starts(self.own, lines, request)
+
+    def _is_local(self, symbol: Symbol) -> bool:
+        """Whether each execution of the unit has a variable of its own, which nothing else can
+        access."""
+        kept = bool(symbol.attrs & {"save", "data"}) or symbol.initial is not None
+        if kept and self.facts.unit.kind != "program":
+            return False
+        if symbol.origin is not Origin.LOCAL or not _has_one_name(symbol):
+            return False
+        return not named_inside(symbol.name, self.facts.scope)
+
+    def _of_module(self, symbol: Symbol, request: Part) -> tuple[StartedOperation, ...] | None:
+        sites = self.facts.effects.once(_call_sites)
+        definitions = sites.shared_definitions(symbol)
+        if isinstance(definitions, str):
+            return None
+        found: list[StartedOperation] = []
+        for context, definition in definitions:
+            unit = self._requests_of(context)
+            lines = unit.only_defined_so(request, (definition.statement.leaf,))
+            if lines is None:
+                return None
+            starts = _starts(unit, lines, request)
+            given = starts if unit is self.own else self._in_own_terms(starts, context)
+            if given is None:
+                return None
+            found += given
+        return tuple(dict.fromkeys(found))
+
+    def _requests_of(self, context: CallingContext) -> UnitRequests:
+        if context.key == unit_key(self.facts.located):
+            return self.own
+        return self.facts.effects.once(_UnitsElsewhere).of(context)
+
+    def _in_own_terms(
+        self, starts: Iterable[StartedOperation], context: CallingContext
+    ) -> tuple[StartedOperation, ...] | None:
+        """Operations that another unit starts, in terms of this one; None: not known."""
+        found: list[StartedOperation] = []
+        for one in starts:
+            parts: set[Part] = set()
+            for part in one.buffers:
+                own = self._part_here(part, context, _CALLERS_DEEP)
+                if own is None:
+                    return None
+                parts |= own
+            buffers = tuple(sorted(parts, key=repr))
+            found.append(StartedOperation(one.path, one.line, one.operation, one.request, buffers))
+        return tuple(found)
+
+    def _part_here(self, part: Part, context: CallingContext, depth: int) -> set[Part] | None:
+        """The variables of this unit that a part of a variable of another one may be."""
+        if part.is_of_module:
+            return {part}
+        symbol = context.scope.lookup(part.storage)
+        if symbol is None or symbol.origin is not Origin.DUMMY or depth == 0:
+            return None
+        callers = self.facts.effects.once(_call_sites).callers(context)
+        if isinstance(callers, str):
+            return None
+        found: set[Part] = set()
+        for site in callers:
+            passed = PassedRequests(context.scope, site.context.scope, site.args).buffer(part)
+            if passed is None:
+                return None
+            if site.context.key == unit_key(self.facts.located):
+                found.add(passed)
+                continue
+            further = self._part_here(passed, site.context, depth - 1)
+            if further is None:
+                return None
+            found |= further
+        return found
+
+
+class _UnitsElsewhere:
+    """The requests of units of a program, each looked at once."""
+
+    def __init__(self, effects: Effects) -> None:
+        self.effects = effects
+        self._found: dict[object, UnitRequests] = {}
+
+    def of(self, context: CallingContext) -> UnitRequests:
+        """The requests of one unit."""
+        if context.key not in self._found:
+            facts = UnitFacts(context.scope.located, self.effects)
+            self._found[context.key] = UnitRequests(facts)
+        return self._found[context.key]
+
+
+def _call_sites(effects: Effects) -> CallSites:
+    return CallSites(effects.scopes)
+
+
+def _has_one_name(symbol: Symbol) -> bool:
+    plain = symbol.common_block is None and not symbol.equivalenced
+    return plain and not symbol.attrs & _OTHER_NAMES
+
+
+def _starts(
+    unit: UnitRequests, lines: Iterable[Leaf], request: Part
+) -> tuple[StartedOperation, ...]:
+    """The operations that some lines may start with a request."""
+    found = (one for leaf in lines if (effects := unit.of(leaf)) for one in effects.starts)
+    return tuple(one for one in found if request.meets(one.request.object))

@@ -1,0 +1,191 @@
+"""Motion of calls: what starts messages in a procedure moves up, what completes them moves down.
+
+Before::
+
+    call begin(u, messages)          ! MPI_Irecv, MPI_Isend
+    call finish(u, messages)         ! MPI_Waitall, and copies to the halo of u
+    call react(c, q)                 ! accesses neither u nor buffers
+
+After::
+
+    call begin(u, messages)
+    call react(c, q)
+    call finish(u, messages)
+
+The two calls, or one of them and a call of MPI, stand in one statement list.  They move as a whole,
+so that the procedures remain as they are.  What they pass does not communicate (``called_order``).
+Computation beyond a statement that they cannot pass moves into the window itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
+from asphalt.analysis.dependence.called_order import CalledOrder
+from asphalt.analysis.messages.called_transfers import (
+    RequestEffects,
+    StartedOperation,
+    UnitRequests,
+)
+from asphalt.analysis.messages.messages import Messages
+from asphalt.config.passes import Pass
+from asphalt.ir.tree import Leaf, Node, leaves
+from asphalt.transforms.motion import code_motion
+from asphalt.transforms.motion.windows import is_given, is_work
+from asphalt.transforms.rewriting.edit import lists_in
+from asphalt.transforms.rewriting.step import Phase, Transformation
+
+
+@dataclass(frozen=True, slots=True)
+class CalledWindow:
+    """The statements between the one at ``first`` of a list, which starts an operation, and the one
+    at ``last``, which may complete it; at least one of them calls a procedure that does so."""
+
+    first: int
+    last: int
+    started: StartedOperation
+
+
+def windows_in(siblings: tuple[Node, ...], requests: UnitRequests) -> Iterator[CalledWindow]:
+    """The windows of a list."""
+    done = [requests.inside(node) for node in siblings]
+    for first, starts in enumerate(done):
+        if starts is None or not starts.only_starts:
+            continue
+        for one in starts.starts:
+            last = _end(one, done, first)
+            nodes = () if last is None else (siblings[first], siblings[last])
+            if last is not None and any(requests.is_call(x) for n in nodes for x in leaves(n)):
+                yield CalledWindow(first, last, one)
+
+
+def _end(one: StartedOperation, done: list[RequestEffects | None], first: int) -> int | None:
+    """Where the next statement stands that completes the request of an operation, and starts none;
+    None: one that may do something else comes before."""
+    for number in range(first + 1, len(done)):
+        effects = done[number]
+        if effects is None:
+            return None
+        if any(one.request.meets(part.object) for part in effects.completes):
+            return number if effects.only_completes else None
+    return None
+
+
+def work_in(
+    siblings: tuple[Node, ...], window: CalledWindow, messages: Messages, requests: UnitRequests
+) -> tuple[Node, ...]:
+    """The statements that take time in a window, without those that communicate."""
+    inside = siblings[window.first + 1 : window.last]
+    return tuple(node for node in inside if _is_work(node, messages, requests))
+
+
+def check(facts: UnitFacts) -> Iterator[code_motion.Schedule]:
+    """The lists of a unit in another order, found one by one."""
+    requests = facts.once(UnitRequests)
+    calls = (leaf for node in facts.unit.body for leaf in leaves(node))
+    if not any(requests.is_call(leaf) for leaf in calls):
+        return
+    messages, order = facts.once(Messages), facts.once(CalledOrder)
+    for path, siblings in lists_in(facts.unit.body):
+        moves: list[code_motion.Move] = []
+        while len(moves) < code_motion.MOST_MOVES:
+            move = next(_moves(siblings, path, messages, order), None)
+            if move is None:
+                break
+            moves.append(move)
+            siblings = move.moved(siblings)
+        if moves:
+            first = moves[0]
+            yield code_motion.Schedule(first.line, first.does, first.evidence, tuple(moves))
+
+
+def _moves(
+    siblings: tuple[Node, ...], path: tuple[int, ...], messages: Messages, order: CalledOrder
+) -> Iterator[code_motion.Move]:
+    """The moves for the windows of a list, the last one first."""
+    windows = list(windows_in(siblings, order.requests))
+    for last in sorted({window.last for window in windows}, reverse=True):
+        yield from _move(siblings, path, last, +1, messages, order)
+    for first in sorted({window.first for window in windows}, reverse=True):
+        yield from _move(siblings, path, first, -1, messages, order)
+    for last in sorted({window.last for window in windows}, reverse=True):
+        yield from _from_behind(siblings, path, last, messages, order)
+
+
+def _move(
+    siblings: tuple[Node, ...],
+    path: tuple[int, ...],
+    origin: int,
+    direction: int,
+    messages: Messages,
+    order: CalledOrder,
+) -> Iterator[code_motion.Move]:
+    """The move of one statement behind, or before, the last work that it may pass."""
+    moved, reached = siblings[origin], origin
+    others = range(origin + 1, len(siblings)) if direction > 0 else reversed(range(origin))
+    for number in others:
+        other = siblings[number]
+        if is_given(other) or not order.commutes(moved, other):
+            break
+        if is_work(other, messages):
+            reached = number
+    if reached == origin:
+        return
+    places = [order.facts.at(_head(node)) for node in (moved, siblings[reached])]
+    what, where = ("completes", "behind") if direction > 0 else ("starts", "before")
+    yield code_motion.Move(
+        line_of(_head(moved)),
+        f"what {what} messages in {places[0]} goes {where} {places[1]}",
+        ("what it passes neither communicates nor names a buffer of these messages",),
+        path,
+        origin,
+        reached,
+    )
+
+
+def _from_behind(
+    siblings: tuple[Node, ...],
+    path: tuple[int, ...],
+    last: int,
+    messages: Messages,
+    order: CalledOrder,
+) -> Iterator[code_motion.Move]:
+    """The move of work into the window that ends at ``last``, from behind something that what
+    completes the messages cannot pass."""
+    for origin in range(last + 1, len(siblings)):
+        work = siblings[origin]
+        if is_given(work) or not _is_work(work, messages, order.requests):
+            continue
+        if all(order.passes(work, node) for node in reversed(siblings[last:origin])):
+            places = [order.facts.at(_head(node)) for node in (work, siblings[last])]
+            yield code_motion.Move(
+                line_of(_head(work)),
+                f"the work of {places[0]} goes before what completes messages in {places[1]}",
+                ("all statements on the way are independent of it",),
+                path,
+                origin,
+                last,
+            )
+            return
+
+
+def _is_work(node: Node, messages: Messages, requests: UnitRequests) -> bool:
+    done = requests.inside(node)
+    return done is not None and not done.requests and is_work(node, messages)
+
+
+def _head(node: Node) -> Leaf:
+    return next(iter(leaves(node)))
+
+
+TRANSFORMATION = Transformation(
+    "motion of calls",
+    Pass.MOTION,
+    Phase.WINDOWS,
+    "A call of a procedure that starts messages moves up, one that completes them moves down.",
+    check,
+    code_motion.apply,
+    in_place=True,
+)

@@ -1,0 +1,289 @@
+"""Calls that complete messages move behind work that accesses nothing of these, and calls that
+start messages move before it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asphalt.config.passes import Pass
+from asphalt.config.settings import Settings
+from asphalt.frontend.source_tree.tree import load_tree
+from asphalt.optimiser.optimise import optimise
+from asphalt.optimiser.options import Options
+from asphalt.optimiser.outcome import Optimised
+
+_PROGRAM = """\
+module layer
+  use mpi
+  implicit none
+  integer, parameter :: n = 200000
+  integer :: left, right, flag
+  real(8) :: out(n), in(n)
+{module}
+contains
+  subroutine begin({begins})
+    {u}
+{begin_declares}
+    integer :: ierr
+    out = u(1:n)
+{start}
+    call MPI_Irecv({in_}, n, MPI_DOUBLE_PRECISION, left, 1, MPI_COMM_WORLD, {r}(1), ierr)
+    call MPI_Isend({out_}, n, MPI_DOUBLE_PRECISION, right, 1, MPI_COMM_WORLD, {r}(2), ierr)
+  end subroutine begin
+  subroutine finish({finishes})
+    real(8), intent(inout) :: u(0:n+1)
+{finish_declares}
+    integer :: ierr
+    if (right < 0) return
+    {wait}
+    u(0) = {in_}(n)
+{more}
+  end subroutine finish
+  subroutine work(c)
+    real(8), intent(inout) :: c(n)
+    integer :: i
+    do i = 1, n
+      c(i) = sqrt(abs(c(i)) + i)
+    end do
+  end subroutine work
+  subroutine other(c)
+    real(8), intent(inout) :: c(n)
+    integer :: i
+    do i = 1, n
+      c(i) = c(i) + {used}
+    end do
+  end subroutine other
+  subroutine part(c, b, k)
+    integer, intent(in) :: k
+    real(8), intent(inout) :: c(n)
+    real(8) :: b(k)
+    integer :: i
+    do i = 1, n
+      c(i) = c(i) + i
+    end do
+  end subroutine part
+  subroutine elsewhere(c)
+    real(8), intent(inout) :: c(n)
+    integer :: ierr
+    {elsewhere}
+  end subroutine elsewhere
+end module layer
+program main
+  use layer
+  implicit none
+  real(8) :: u(0:n+1), c(n), d(n)
+  integer :: ierr, step
+{main}
+  call MPI_Init(ierr)
+  u = 1
+  c = 2
+  d = 3
+  left = 0
+  right = 0
+{setup}
+  do step = 1, 5
+{loop}
+    u(1:n) = u(1:n) + u(0) + c
+  end do
+  print *, sum(u), sum(c), sum(d)
+  call MPI_Finalize(ierr)
+contains
+  subroutine inside
+    integer :: e
+    {inside}
+  end subroutine inside
+end program main
+"""
+_DUMMY = {
+    "module": "",
+    "begins": "u, r",
+    "u": "real(8), intent(in) :: u(0:n+1)",
+    "begin_declares": "    integer, intent(out) :: r(2)",
+    "start": "",
+    "in_": "in",
+    "out_": "out",
+    "r": "r",
+    "finishes": "u, r",
+    "finish_declares": "    integer, intent(inout) :: r(2)",
+    "wait": "call MPI_Waitall(2, r, MPI_STATUSES_IGNORE, ierr)",
+    "more": "",
+    "used": "1",
+    "elsewhere": "ierr = 0",
+    "main": "  integer :: r(2)",
+    "setup": "",
+    "loop": "    call begin(u, r)\n    call finish(u, r)\n    call work(c)",
+    "inside": "e = 0",
+}
+_MODULE = _DUMMY | {
+    "module": "  integer :: r(2)",
+    "begins": "u",
+    "begin_declares": "",
+    "finishes": "u",
+    "finish_declares": "",
+    "main": "",
+    "loop": "    call begin(u)\n    call finish(u)\n    call work(c)",
+}
+_HANDLE = _DUMMY | {
+    "module": (
+        "  type handle\n    integer :: r(2) = MPI_REQUEST_NULL\n"
+        "    real(8), allocatable :: in(:), out(:)\n  end type"
+    ),
+    "begins": "u, h",
+    "begin_declares": "    type(handle), intent(inout) :: h",
+    "in_": "h%in",
+    "out_": "h%out",
+    "r": "h%r",
+    "finishes": "u, h",
+    "finish_declares": "    type(handle), intent(inout) :: h",
+    "wait": "call MPI_Waitall(2, h%r, MPI_STATUSES_IGNORE, ierr)",
+    "main": "  type(handle) :: h",
+    "setup": "  allocate (h%in(n), h%out(n))\n  h%out = 1",
+    "loop": "    call begin(u, h)\n    call finish(u, h)\n    call work(c)",
+}
+_PASSED = _DUMMY | {
+    "begins": "u, b, r",
+    "begin_declares": ("    real(8), intent(inout) :: b(n)\n    integer, intent(out) :: r(2)"),
+    "in_": "b",
+    "finishes": "u, b, r",
+    "finish_declares": ("    real(8), intent(in) :: b(n)\n    integer, intent(inout) :: r(2)"),
+    "main": "  integer :: r(2)\n  real(8) :: b(n), wide(2*n)",
+    "loop": "    call begin(u, b, r)\n    call finish(u, b, r)\n    call work(c)",
+}
+
+
+def _optimised(tmp_path: Path, forms: dict[str, str]) -> tuple[Optimised, str]:
+    path = tmp_path / "main.f90"
+    path.write_text(_PROGRAM.format_map(forms))
+    tree = load_tree([tmp_path], Settings(cache=False, jobs=1))
+    (unit,) = (u for u in tree.units_of(str(path)) if u.unit.kind == "program")
+    found = optimise(tree, unit, Options((Pass.MOTION,)))
+    return found, (found.content or path.read_bytes()).decode().split("program main\n")[1]
+
+
+def _order(main: str) -> list[str]:
+    """The calls of procedures of the program in the loop, in their order."""
+    loop = main.split("do step")[1].split("end do")[0]
+    found = [line.split("call ")[1] for line in loop.splitlines() if "call " in line]
+    return [call.split("(")[0] for call in found]
+
+
+@pytest.mark.parametrize("forms", [_DUMMY, _MODULE, _HANDLE, _PASSED])
+def test_what_completes_messages_goes_behind_work(tmp_path: Path, forms: dict[str, str]) -> None:
+    found, main = _optimised(tmp_path, forms)
+    assert _order(main) == ["begin", "work", "finish"]
+    assert [t.operation for t in found.transfers] == ["MPI_Irecv", "MPI_Isend"]
+    assert {t.overlaps for t in found.transfers} == {("call work(c)",)}
+
+
+def test_a_wait_in_the_caller_goes_behind_work(tmp_path: Path) -> None:
+    loop = (
+        "    call begin(u, r)\n    call MPI_Wait(r(2), MPI_STATUS_IGNORE, ierr)\n    call work(c)"
+    )
+    loop += "\n    call MPI_Wait(r(1), MPI_STATUS_IGNORE, ierr)"
+    assert _order(_optimised(tmp_path, _DUMMY | {"loop": loop})[1])[:2] == ["begin", "work"]
+
+
+def test_what_starts_messages_goes_before_work(tmp_path: Path) -> None:
+    loop = "    call work(c)\n    call begin(u, r)\n    call finish(u, r)"
+    main = _optimised(tmp_path, _DUMMY | {"loop": loop})[1]
+    assert _order(main) == ["begin", "work", "finish"]
+
+
+def test_work_passes_other_messages(tmp_path: Path) -> None:
+    loop = (
+        "    call begin(u, r)\n    call finish(u, r)\n    call MPI_Barrier(MPI_COMM_WORLD, ierr)\n"
+    )
+    again = "    call begin(d, q)\n    call finish(d, q)\n    call work(c)"
+    forms = _DUMMY | {"main": "  integer :: r(2), q(2)", "loop": f"{loop}{again}"}
+    kept = _order(_optimised(tmp_path, forms)[1])
+    assert kept == ["begin", "finish", "MPI_Barrier", "begin", "work", "finish"]
+    forms |= {
+        "loop": "    call begin(u, r)\n    call begin(d, q)\n    call finish(u, r)\n"
+        "    call finish(d, q)\n    call work(c)"
+    }
+    forms |= {"main": "  integer :: r(2), q(2)\n  real(8) :: d2(0:n+1)"}
+    forms |= {"loop": forms["loop"].replace("(d, q)", "(d2, q)")}
+    order = _order(_optimised(tmp_path, forms)[1])
+    assert order == ["begin", "begin", "work", "finish", "finish"]
+
+
+_REFUSED = {
+    "work reads a receive buffer": _DUMMY
+    | {"used": "in(i)", "loop": _DUMMY["loop"].replace("work", "other")},
+    "work reads a buffer of a handle": _HANDLE
+    | {"loop": _HANDLE["loop"].replace("work(c)", "work(h%in)")},
+    "work changes a send buffer": _DUMMY | {"loop": _DUMMY["loop"].replace("(c)", "(out)")},
+    "work reads what is unpacked": _DUMMY
+    | {"loop": _DUMMY["loop"].replace("call work(c)", "c = u(1:n) + u(0)")},
+    "a copy of a buffer is written back": _PASSED
+    | {"loop": _PASSED["loop"].replace("work(c)", "part(c, b(1:n:2), n/2)")},
+    "a buffer may be a copy": _PASSED
+    | {"loop": _PASSED["loop"].replace("begin(u, b,", "begin(u, wide(1:2*n:2),")},
+    "the request has a second start": _DUMMY
+    | {
+        "loop": "    call MPI_Irecv(c, n, MPI_DOUBLE_PRECISION, left, 2, MPI_COMM_WORLD, r(2), "
+        "ierr)\n    call begin(u, r)\n    call finish(u, r)\n    call work(c)",
+    },
+    "the request is a copy of another": _DUMMY
+    | {
+        "main": "  integer :: r(2), q(2)",
+        "loop": "    call MPI_Irecv(c, n, MPI_DOUBLE_PRECISION, left, 2, MPI_COMM_WORLD, q(1), "
+        "ierr)\n    call begin(u, r)\n    r(1) = q(1)\n    call finish(u, r)\n    call work(c)",
+    },
+    "the callee copies a request": _DUMMY | {"start": "    r(1) = flag"},
+    "an internal procedure has the request": _DUMMY
+    | {
+        "inside": "call MPI_Irecv(c, n, MPI_DOUBLE_PRECISION, left, 2, MPI_COMM_WORLD, r(1), e)",
+        "setup": "  call inside",
+    },
+    "another procedure starts with the module's request": _MODULE
+    | {
+        "elsewhere": "call MPI_Irecv(c, n, MPI_DOUBLE_PRECISION, left, 2, MPI_COMM_WORLD, r(1), "
+        "ierr)",
+        "setup": "  call elsewhere(c)\n  call finish(u)",
+    },
+    "another procedure starts with the module's request into its own array": _MODULE
+    | {
+        "elsewhere": "real(8), save :: own(n)\n    call MPI_Irecv(own, n, MPI_DOUBLE_PRECISION, "
+        "left, 2, MPI_COMM_WORLD, r(1), ierr)",
+        "setup": "  call elsewhere(c)\n  call finish(u)",
+    },
+    "a clock is read between": _DUMMY
+    | {
+        "main": "  integer :: r(2)\n  real(8) :: t",
+        "loop": _DUMMY["loop"].replace("    call work", "    t = MPI_Wtime()\n    call work"),
+    },
+    "what completes also starts": _DUMMY
+    | {
+        "more": "    call MPI_Irecv(out, n, MPI_DOUBLE_PRECISION, left, 2, MPI_COMM_WORLD, r(1), "
+        "ierr)"
+    },
+    "a test may complete nothing": _DUMMY
+    | {"wait": "call MPI_Testall(2, r, flag, MPI_STATUSES_IGNORE, ierr)"},
+    "what completes may stop the program": _DUMMY | {"more": "    if (u(0) < 0) stop"},
+    "what completes prints": _DUMMY | {"more": "    print *, u(0)"},
+    "work communicates": _DUMMY
+    | {
+        "elsewhere": "call MPI_Bcast(c, n, MPI_DOUBLE_PRECISION, 0, MPI_COMM_WORLD, ierr)",
+        "loop": _DUMMY["loop"].replace("work", "elsewhere"),
+    },
+    "the loop may end between": _DUMMY
+    | {"loop": _DUMMY["loop"].replace("    call work", "    if (u(0) > 9) exit\n    call work")},
+    "a pointer leads to the buffer": _PASSED
+    | {
+        "main": "  integer :: r(2)\n  real(8), target :: b(n)\n  real(8), pointer :: p(:)",
+        "setup": "  p => b",
+        "loop": _PASSED["loop"].replace("work(c)", "work(p)"),
+    },
+}
+
+
+@pytest.mark.parametrize("name", sorted(_REFUSED))
+def test_what_may_meet_the_messages_stays(tmp_path: Path, name: str) -> None:
+    forms = _REFUSED[name]
+    found, main = _optimised(tmp_path, forms)
+    before = _PROGRAM.format_map(forms).split("program main\n")[1]
+    assert _order(main) == _order(before)
+    assert not found.transfers
