@@ -9,12 +9,13 @@ even name them.  No other call of MPI is passed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.memory.accesses import Access, EffectKind
 from asphalt.analysis.memory.storage import evaluated_storages
+from asphalt.analysis.messages.argument_origins import ArgumentOrigins
 from asphalt.analysis.messages.called_transfers import Part, UnitRequests
 from asphalt.analysis.messages.request_starts import RequestStarts
 from asphalt.analysis.names.references import actions, expressions_of
@@ -32,6 +33,7 @@ class CalledOrder:
         self.order = facts.once(Independence.of)
         self.requests = facts.once(UnitRequests)
         self.starts = facts.once(RequestStarts)
+        self.origins = facts.once(ArgumentOrigins)
         self._pending: dict[int, tuple[Node, tuple[Part, ...] | None]] = {}
 
     def commutes(self, moved: Node, other: Node) -> bool:
@@ -48,7 +50,25 @@ class CalledOrder:
             if storage is None:
                 return False
             objects.add(storage)
-        return not any(part.meets(one) for part in pending for one in objects)
+        if any(part.meets(one) for part in pending for one in objects):
+            return False
+        return not self._outlive(moved) or self._differ_always(pending, objects)
+
+    def _outlive(self, node: Node) -> bool:
+        """Whether a statement may complete operations that an earlier invocation of the unit has
+        started."""
+        done = self.requests.inside(node)
+        return done is not None and any(map(self.starts.outlive, done.completes))
+
+    def _differ_always(self, pending: Iterable[Part], objects: Iterable[str]) -> bool:
+        """Whether buffers of any invocation of the unit differ from objects of this one."""
+        buffers = [self.origins.of(part.object) for part in pending]
+        others = [self.origins.of(one) for one in objects]
+        return not any(
+            mine is None or theirs is None or any(a.overlaps(b) for a in mine for b in theirs)
+            for mine in buffers
+            for theirs in others
+        )
 
     def passes(self, work: Node, node: Node) -> bool:
         """Whether computation may move before a statement in front of it, whatever that is."""

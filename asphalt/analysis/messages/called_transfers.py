@@ -56,8 +56,12 @@ class Part:
     def meets(self, designator: str) -> bool:
         """Whether an object may be, contain, or be contained in this one."""
         storage, *path = designator.split("%")
-        common = min(len(path), len(self.path))
-        return storage == self.storage and tuple(path[:common]) == self.path[:common]
+        return self.overlaps(Part(storage, tuple(path)))
+
+    def overlaps(self, other: Part) -> bool:
+        """The same for another part."""
+        common = min(len(other.path), len(self.path))
+        return other.storage == self.storage and other.path[:common] == self.path[:common]
 
     @property
     def is_of_module(self) -> bool:
@@ -164,6 +168,11 @@ class UnitRequests:
         own = leaf.call is not None and mpi_call(leaf.call, self.scope) is None
         found = self.of(leaf) if own else None
         return found is not None and bool(found.requests)
+
+    def called(self, leaf: Leaf) -> Located | None:
+        """The procedure of the tree that a line calls."""
+        found = None if leaf.call is None else invoked(leaf.call, self.scope)
+        return None if found is None else found[0]
 
     def completes(self, leaf: Leaf) -> bool:
         """Whether a line may complete operations."""

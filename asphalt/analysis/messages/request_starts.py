@@ -2,29 +2,32 @@
 
 A request that is a local variable is defined by its unit alone, and one in a module by the units
 that can access it.  If all of these define it by starts and completions only, directly or in called
-procedures, the operations are those of the starts.
+procedures, the operations are those of the starts.  An argument of the unit may come from wherever
+the callers define it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, unit_key
+from asphalt.analysis.call_graph.call_sites import CallingContext, unit_key
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.procedure_effects import Effects
+from asphalt.analysis.messages.argument_origins import call_sites
 from asphalt.analysis.messages.called_transfers import (
     Part,
     PassedRequests,
     StartedOperation,
     UnitRequests,
     lines_of,
+    part_of,
 )
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.scopes import Origin, Symbol
 from asphalt.ir.tree import Leaf
 
 _CALLERS_DEEP = 4
-_OTHER_NAMES = frozenset({"pointer", "target", "volatile", "dummy"})
+_OTHER_NAMES = frozenset({"pointer", "target", "volatile"})
 
 
 class RequestStarts:
@@ -41,6 +44,12 @@ class RequestStarts:
             self._found[request] = self._of(request)
         return self._found[request]
 
+    def outlive(self, request: Part) -> bool:
+        """Whether its operations may have been started in an earlier invocation of the unit."""
+        symbol = self.facts.scope.lookup(request.storage)
+        local = symbol is not None and symbol.origin is Origin.LOCAL
+        return not local and self.facts.unit.kind != "program"
+
     def _of(self, request: Part) -> tuple[StartedOperation, ...] | None:
         name = request.storage.rpartition("::")[2]
         if request.is_of_module:
@@ -50,23 +59,47 @@ class RequestStarts:
             plain = symbol is not None and _has_one_name(symbol)
             return None if symbol is None or not plain else self._of_module(symbol, request)
         symbol = self.facts.scope.lookup(name)
-        if symbol is None or not self._is_local(symbol):
+        if symbol is not None and symbol.origin is Origin.DUMMY:
+            return self._of_dummy(symbol, request)
+        if symbol is None or not _is_local(symbol, self.facts):
             return None
         lines = self.own.only_defined_so(request, lines_of(self.facts.unit.body))
         return None if lines is None else _starts(self.own, lines, request)
 
-    def _is_local(self, symbol: Symbol) -> bool:
-        """Whether each execution of the unit has a variable of its own, which nothing else can
-        access."""
-        kept = bool(symbol.attrs & {"save", "data"}) or symbol.initial is not None
-        if kept and self.facts.unit.kind != "program":
-            return False
-        if symbol.origin is not Origin.LOCAL or not _has_one_name(symbol):
-            return False
-        return not named_inside(symbol.name, self.facts.scope)
+    def _of_dummy(self, symbol: Symbol, request: Part) -> tuple[StartedOperation, ...] | None:
+        """The operations of a dummy argument, which only this unit starts with it."""
+        if not _has_one_name(symbol) or symbol.attrs & {"optional", "value"}:
+            return None
+        lines = self.own.only_defined_so(request, lines_of(self.facts.unit.body))
+        sites = self.facts.effects.once(call_sites)
+        callers = sites.callers(sites.context(self.facts.scope))
+        if lines is None or isinstance(callers, str) or self.facts.unit.contained:
+            return None
+        for site in callers:
+            actual, caller = site.args.get(symbol.name), self._requests_of(site.context)
+            passed = None if actual is None else part_of(actual, site.context.scope)
+            if caller is self.own or passed is None or passed.is_of_module:
+                return None
+            home = caller.scope.lookup(passed.storage)
+            if home is None or not _is_local(home, caller.facts):
+                return None
+            if not self._gets_only_ours(request.of(passed), caller):
+                return None
+        return _starts(self.own, lines, request)
+
+    def _gets_only_ours(self, request: Part, caller: UnitRequests) -> bool:
+        """Whether all operations that a caller has with a local request come from this unit."""
+        key = unit_key(self.facts.located)
+        others = [
+            leaf
+            for leaf in lines_of(caller.facts.unit.body)
+            if (found := caller.called(leaf)) is None or unit_key(found) != key
+        ]
+        lines = caller.only_defined_so(request, others)
+        return lines is not None and not _starts(caller, lines, request)
 
     def _of_module(self, symbol: Symbol, request: Part) -> tuple[StartedOperation, ...] | None:
-        sites = self.facts.effects.once(_call_sites)
+        sites = self.facts.effects.once(call_sites)
         definitions = sites.shared_definitions(symbol)
         if isinstance(definitions, str):
             return None
@@ -111,7 +144,7 @@ class RequestStarts:
         symbol = context.scope.lookup(part.storage)
         if symbol is None or symbol.origin is not Origin.DUMMY or depth == 0:
             return None
-        callers = self.facts.effects.once(_call_sites).callers(context)
+        callers = self.facts.effects.once(call_sites).callers(context)
         if isinstance(callers, str):
             return None
         found: set[Part] = set()
@@ -144,8 +177,14 @@ class _UnitsElsewhere:
         return self._found[context.key]
 
 
-def _call_sites(effects: Effects) -> CallSites:
-    return CallSites(effects.scopes)
+def _is_local(symbol: Symbol, facts: UnitFacts) -> bool:
+    """Whether each execution of a unit has a variable of its own, which nothing else can access."""
+    kept = bool(symbol.attrs & {"save", "data"}) or symbol.initial is not None
+    if kept and facts.unit.kind != "program":
+        return False
+    if symbol.origin is not Origin.LOCAL or not _has_one_name(symbol):
+        return False
+    return not named_inside(symbol.name, facts.scope)
 
 
 def _has_one_name(symbol: Symbol) -> bool:

@@ -69,6 +69,7 @@ contains
     integer :: ierr
     {elsewhere}
   end subroutine elsewhere
+{step}
 end module layer
 program main
   use layer
@@ -111,6 +112,7 @@ _DUMMY = {
     "more": "",
     "used": "1",
     "elsewhere": "ierr = 0",
+    "step": "",
     "main": "  integer :: r(2)",
     "setup": "",
     "loop": "    call begin(u, r)\n    call finish(u, r)\n    call work(c)",
@@ -287,3 +289,56 @@ def test_what_may_meet_the_messages_stays(tmp_path: Path, name: str) -> None:
     before = _PROGRAM.format_map(forms).split("program main\n")[1]
     assert _order(main) == _order(before)
     assert not found.transfers
+
+
+_STEP = """\
+  subroutine advance(a, c, {dummy}phase)
+    real(8), intent(inout) :: a(0:n+1), c(n)
+{declared}
+    integer, intent(in) :: phase
+    if (phase /= 2) call begin(a{r})
+    if (phase /= 1) call finish(a{r})
+    call work(c)
+  end subroutine advance
+"""
+_OWN = _MODULE | {"step": _STEP.format(dummy="", declared="", r="")}
+_GIVEN = _DUMMY | {
+    "step": _STEP.format(dummy="r, ", declared="    integer, intent(inout) :: r(2)", r=", r"),
+    "setup": "  r = MPI_REQUEST_NULL",
+}
+
+
+def _step(tmp_path: Path, forms: dict[str, str], calls: str) -> list[str]:
+    """The calls in ``advance``, in their order, if the program has these calls of it."""
+    path = tmp_path / "main.f90"
+    text = _PROGRAM.format_map(forms | {"loop": calls})
+    path.write_text(text)
+    tree = load_tree([tmp_path], Settings(cache=False, jobs=1))
+    (unit,) = (u for u in tree.units_of(str(path)) if u.unit.name == "advance")
+    found = optimise(tree, unit, Options((Pass.MOTION,))).content or path.read_bytes()
+    body = found.decode().split("subroutine advance(")[1].split("end subroutine")[0]
+    return [line.split("call ")[1].split("(")[0] for line in body.splitlines() if "call " in line]
+
+
+_MOVED = ["begin", "work", "finish"]
+_KEPT = ["begin", "finish", "work"]
+
+
+def test_requests_of_a_module_may_be_those_of_an_earlier_call(tmp_path: Path) -> None:
+    assert _step(tmp_path, _OWN, "    call advance(u, c, 3)") == _MOVED
+    assert _step(tmp_path, _OWN, "    call advance(u, c, 1)\n    call advance(u, d, 2)") == _MOVED
+    swapped = "    call advance(u, c, 1)\n    call advance(d2, u(1:n), 2)"
+    forms = _OWN | {"main": "  real(8) :: d2(0:n+1)"}
+    assert _step(tmp_path, forms, swapped) == _MOVED  # u is copied before it is sent
+    forms |= {"out_": "u(1:n)", "u": "real(8), intent(in) :: u(0:n+1)"}
+    assert _step(tmp_path, forms, "    call advance(u, c, 1)\n    call advance(d2, d, 2)") == _MOVED
+    assert _step(tmp_path, forms, swapped) == _KEPT
+
+
+def test_requests_that_a_caller_gives_are_those_that_the_unit_starts(tmp_path: Path) -> None:
+    call = "    call advance(u, c, r, 3)"
+    assert _step(tmp_path, _GIVEN, call) == _MOVED
+    start = "    call MPI_Irecv(c, n, MPI_DOUBLE_PRECISION, left, 2, MPI_COMM_WORLD, r(1), ierr)\n"
+    assert _step(tmp_path, _GIVEN, start + call) == _KEPT
+    assert _step(tmp_path, _GIVEN, "    call begin(u, r)\n" + call) == _KEPT
+    assert _step(tmp_path, _GIVEN, "    r(1) = step\n" + call) == _KEPT
