@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.call_graph.call_sites import UnitKey, unit_key
+from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.effects.invoked import invoked
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.effects.summary import dummies_of
 from asphalt.analysis.memory.accesses import ALIASED, Access, EffectKind, NameKind
