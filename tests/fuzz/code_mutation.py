@@ -15,7 +15,7 @@ def mutants() -> Iterator[TransferMutant]:
     """All of them."""
     fatal = (
         *off(error_codes, "why_errors_return", None),
-        *off(feasible_statements, "why_errors_return", None),
+        *off(feasible_statements, "errors_return", False),
     )
     yield TransferMutant("codes: errors that return", "errors_returned", fatal, ON_MPICH)
     yield TransferMutant(

@@ -13,7 +13,7 @@ from functools import cached_property
 from asphalt.analysis.control_flow.graph import PointRole
 from asphalt.analysis.data_flow.error_code_flow import ErrorCodeFlow
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
-from asphalt.analysis.effects.error_handlers import may_return, rests_on_fatal, why_errors_return
+from asphalt.analysis.effects.error_handlers import errors_return, may_return, rests_on_fatal
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import NameSemantics, RefinedNames, Statement
 from asphalt.analysis.names.scopes import Scope
@@ -44,7 +44,7 @@ class FeasibleStatements:
             return False
         if not fatal and not self.effects.scopes.program.main_programs():
             return False  # errors may return; asked at no cost
-        return self.codes.decides and why_errors_return(self.effects) is None
+        return self.codes.decides and not errors_return(self.effects)
 
     @property
     def rests_on_fatal(self) -> bool:

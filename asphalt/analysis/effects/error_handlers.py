@@ -17,7 +17,10 @@ from functools import cache
 
 from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.effects.procedure_effects import Effects
-from asphalt.analysis.effects.whole_program import why_not_closed_but_for_libraries
+from asphalt.analysis.effects.whole_program import (
+    has_unseen_calls,
+    why_not_closed_but_for_libraries,
+)
 from asphalt.analysis.mpi.call import mpi_call, mpi_constant
 from asphalt.analysis.mpi.procedures import Direction, MpiProcedure, Timing, table
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
@@ -61,6 +64,14 @@ def why_errors_return(effects: Effects) -> str | None:
     return None if found is None or rests_on_fatal(effects) else found.why
 
 
+def errors_return(effects: Effects) -> bool:
+    """Whether ``why_errors_return`` has a reason, which is not looked for."""
+    named = effects.once(_named_doubt)
+    if named is not None or effects.assumed.fatal:
+        return not (effects.assumed.fatal and (named is None or named.lifted))
+    return has_unseen_calls(effects) or doubt(effects) is not None
+
+
 def may_return(effects: Effects) -> bool:
     """Whether an MPI call may return another code under the assumptions that are accepted, as far
     as that is known before the calls of the program are followed, or was asked before."""
@@ -72,8 +83,10 @@ def may_return(effects: Effects) -> bool:
 
 def rests_on_fatal(effects: Effects) -> bool:
     """Whether it is only assumed that no error handler returns."""
+    if not effects.assumed.fatal:
+        return False
     found = doubt(effects)
-    return found is not None and found.lifted and effects.assumed.fatal
+    return found is not None and found.lifted
 
 
 def _doubt(effects: Effects) -> Doubt | None:

@@ -17,16 +17,13 @@ from asphalt.analysis.effects.argument_accesses import (
     anything,
     bound_arguments,
     is_procedure,
-    is_scalar_variable,
     whole,
 )
 from asphalt.analysis.effects.array_flow import ArrayFlow, Flow, same_flow
-from asphalt.analysis.effects.assumed_calls import assumed_effect
 from asphalt.analysis.effects.callee import ArgumentPart, Callee, SharedPart, same_elements
-from asphalt.analysis.effects.clocks import clock_effect
 from asphalt.analysis.effects.element_arguments import section_of_element
-from asphalt.analysis.effects.intrinsic_calls import intrinsic_effect
 from asphalt.analysis.effects.known_libraries import library_procedure
+from asphalt.analysis.effects.predefined_calls import predefined_effect
 from asphalt.analysis.effects.shared_storage import SharedVariable, is_exact, storages_in
 from asphalt.analysis.effects.summary import Summary, is_reset_on_entry, least_summary, summarise
 from asphalt.analysis.effects.summary_provenance import ProcedureKey as ProcedureKey
@@ -47,8 +44,7 @@ from asphalt.analysis.memory.invariant_frame import Frame
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.memory.storage import name_kind, storage_of
-from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_function
-from asphalt.analysis.mpi.library_effects import library_row
+from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.ir.expr import (
@@ -287,20 +283,9 @@ class Effects:
 
     def call(self, call: Call, scope: Scope) -> CallEffect:
         """The effects of a CALL statement or function reference, in terms of the caller."""
-        mpi = mpi_call(call, scope)
-        if mpi is not None:
-            return _mpi_effect(call, mpi, scope)
-        clock = clock_effect(call, scope, whole)
-        if clock is not None:
-            return clock
-        if isinstance(call.procedure, Ref) and mpi_function(call.procedure, scope) is not None:
-            return CallEffect((), ((EffectKind.MPI, call.procedure.name),))
-        assumed = assumed_effect(call, self.assumed, scope)
-        if assumed is not None:
-            return assumed
-        intrinsic = intrinsic_effect(call, scope)
-        if intrinsic is not None:
-            return intrinsic
+        known = predefined_effect(call, self.assumed, scope)
+        if known is not None:
+            return known
         callee, bound = self._bound(call, scope)
         if callee is None or bound is None:
             return anything(call, scope)
@@ -384,25 +369,6 @@ class Effects:
 
 def _final_names(scope: Scope, effects: Effects) -> NameSemantics:
     return UnitNames(scope, effects.call, {})
-
-
-def _mpi_effect(call: Call, mpi: MpiCall, scope: Scope) -> CallEffect:
-    """The effect of a call of MPI, found once for each statement."""
-    known = scope.call_effects.get(id(call))
-    if known is None:
-        accesses = [a for arg in mpi.used(scope) for a in whole(arg, Mode.READ, scope)]
-        for arg in mpi.defined(scope):
-            sure = arg is mpi.error and mpi.binding != "unknown" and is_scalar_variable(arg, scope)
-            accesses += whole(arg, Mode.WRITE if sure else Mode.MAYBE_WRITE, scope)
-        quiet = library_row(mpi.procedure).quiet
-        effects = [] if quiet else [(EffectKind.MPI, mpi.operation)]
-        if mpi.anywhere(scope):
-            effects.append((EffectKind.UNKNOWN_CALL, "MPI_BOTTOM"))
-        known = call, CallEffect(tuple(accesses), tuple(effects))
-        scope.call_effects[id(call)] = known
-    found = known[1]
-    assert isinstance(found, CallEffect)
-    return found
 
 
 def _shared_accesses(summary: Summary) -> Iterable[tuple[SharedVariable, Mode]]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.call_graph.missing_sources import why_unknown
+from asphalt.analysis.effects.argument_accesses import called_name
+from asphalt.analysis.effects.known_libraries import library_procedure
+from asphalt.analysis.effects.predefined_calls import predefined_effect
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import Effect, EffectKind
 from asphalt.analysis.memory.place_accesses import ASSIGNED, BOUND
@@ -21,12 +25,20 @@ from asphalt.ir.stmt import Call, Opaque, Raw, Use
 from asphalt.ir.tree import Leaf, leaves
 
 _UNSEEN = (EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE)
+_NEAR = 100
+"""The units, main programs first, whose CALL statements are looked at before summaries are made."""
 
 
 def is_closed(effects: Effects) -> bool:
     """Whether all that a program does is seen: it has a main program, no call goes to where
     nothing is known, and no other program is connected to it."""
-    return _why_not_closed(effects, lambda effect: False) is None
+    return not has_unseen_calls(effects) and _why_not_closed(effects, lambda effect: False) is None
+
+
+def has_unseen_calls(effects: Effects) -> bool:
+    """Whether CALL statements alone show, near a main program, that not every call of a program is
+    seen, those of procedures of well-known libraries aside; it asks for no summary."""
+    return effects.once(_has_unseen_calls)
 
 
 def why_not_closed_but_for_libraries(effects: Effects) -> str | None:
@@ -57,6 +69,28 @@ def _why_not_closed(effects: Effects, is_known: Callable[[Effect], bool]) -> str
                 return _not_understood(effects, main, effect.leaf)
             return _unseen(effect.detail, main, effect.leaf, effects)
     return None
+
+
+def _has_unseen_calls(effects: Effects) -> bool:
+    scopes = effects.scopes
+    waiting = [scopes.of(main) for main in scopes.program.main_programs()]
+    found = {id(scope.unit) for scope in waiting}
+    for scope in islice(waiting, _NEAR):  # which grows meanwhile
+        for leaf in (leaf for node in scope.unit.body for leaf in leaves(node)):
+            call = leaf.action
+            if not isinstance(call, Call):
+                continue
+            if predefined_effect(call, effects.assumed, scope) is not None:
+                continue
+            target = invoked(call, scope)
+            if target is None and library_procedure(call, scope) is None:
+                effect = Effect(EffectKind.UNKNOWN_CALL, leaf, called_name(call.procedure), ())
+                if not _calls_nothing(effect, effects):
+                    return True
+            elif target is not None and id(target[0].unit) not in found:
+                found.add(id(target[0].unit))
+                waiting.append(scopes.of(target[0]))
+    return False
 
 
 def _not_understood(effects: Effects, main: Located, leaf: Leaf) -> str:
