@@ -8,7 +8,7 @@ from asphalt.analysis.call_graph.defined_operations import finalizes_at_end
 from asphalt.analysis.effects.shared_storage import SharedVariable, shared_storage
 from asphalt.analysis.memory.accesses import ALIASED, Effect, EffectKind, Footprint, NameSemantics
 from asphalt.analysis.memory.forward_substitution import given_other_names
-from asphalt.analysis.memory.loop_scalars import surely_defines
+from asphalt.analysis.memory.loop_scalars import surely_defined
 from asphalt.analysis.names.common_blocks import blocks_seen_twice
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.parallel_loops import private_names
@@ -96,19 +96,22 @@ def summarise(scope: Scope, footprint: Footprint, names: NameSemantics) -> Summa
 
     for_itself = private_names(unit)
 
-    def is_defined(name: str, storage: str) -> bool:
-        if name in for_itself:  # with OpenMP, the variable of the procedure keeps its value
-            return False
+    def may_be_defined(name: str) -> bool:
         symbol = scope.lookup(name)
         scalar = symbol is not None and symbol.dims is None
-        return scalar and surely_defines(unit.body, storage, names)
+        # with OpenMP, the variable of the procedure keeps its value
+        return scalar and name not in for_itself
 
-    defined = frozenset(name for name in written if is_defined(name, name))
-    shared_defined = frozenset(
-        shared
+    scalars = {name for name in written if may_be_defined(name)}
+    shared_scalars = [
+        (storage, shared)
         for (storage, path), shared in shared_written.items()
-        if shared.name is not None and not path and is_defined(shared.name, storage)
-    )
+        if shared.name is not None and not path and may_be_defined(shared.name)
+    ]
+    asked = scalars.union(storage for storage, _ in shared_scalars)
+    sure = surely_defined(unit.body, asked, footprint, names)
+    defined = frozenset(scalars & sure)
+    shared_defined = frozenset(one for storage, one in shared_scalars if storage in sure)
     return Summary(
         dummies,
         frozenset(read - defined),

@@ -6,13 +6,19 @@ An array counts if an assignment to the whole of it comes first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
-from asphalt.analysis.memory.accesses import Access, Mode, NameKind, NameSemantics
+from asphalt.analysis.memory.accesses import (
+    Access,
+    Footprint,
+    Mode,
+    NameKind,
+    NameSemantics,
+)
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.ir.expr import Ref, Section
-from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Guarded, Jump, JumpKind
+from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Jump, JumpKind
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 
@@ -124,20 +130,87 @@ def _leaf(leaf: Leaf, storage: str, names: NameSemantics) -> _Flow:
     )
     if reads:
         return _Flow(True, False)
-    whole = any(
-        a.mode is Mode.WRITE and a.sure and _is_whole(a) for a in footprint.of(storage)
-    ) and not isinstance(leaf.what, Guarded)
+    whole = any(_defines_all(access) for access in footprint.of(storage))
     return _Flow(False, whole and isinstance(leaf.what, Assign | DoHead | Call))
 
 
-def surely_defines(body: tuple[Node, ...], storage: str, names: NameSemantics) -> bool:
-    """Whether a procedure body defines a scalar before it reads it, on all paths."""
-    if any(jump.kind in _WAYS_OUT for node in body for jump in jumps_in(node)):
-        return False
-    if examine(body, names).depends_on_own_size(storage):
-        return False
-    flow = _list(body, storage, names, lambda node, name: False)
-    return flow.defined and not flow.exposed and not _has_gotos(body)
+def surely_defined(
+    body: tuple[Node, ...], storages: Collection[str], whole: Footprint, names: NameSemantics
+) -> frozenset[str]:
+    """Those of some scalars that a procedure body, whose footprint is ``whole``, defines before it
+    reads them, on all paths."""
+    asked = frozenset(storages)
+    if not asked or any(j.kind in _WAYS_OUT or j.labels for node in body for j in jumps_in(node)):
+        return frozenset()
+    sizes = {access.storage for access in whole.accesses if access.asks_for_a_size}
+    resized = {access.storage for access in whole.accesses if access.may_resize}
+    return _SureDefinitions(asked, names).of_list(body).defined - (sizes & resized)
+
+
+@dataclass(frozen=True, slots=True)
+class _Flows:
+    """What a statement list does to several variables, as ``_Flow`` has it for one."""
+
+    exposed: frozenset[str]
+    defined: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _SureDefinitions:
+    """The flows of ``asked`` scalars, for all of which each statement is examined once."""
+
+    asked: frozenset[str]
+    names: NameSemantics
+
+    def of_list(self, nodes: tuple[Node, ...]) -> _Flows:
+        exposed, defined = set[str](), set[str]()
+        for node in nodes:
+            flows = self._of_node(node)
+            exposed |= flows.exposed - defined
+            defined |= flows.defined
+        return _Flows(frozenset(exposed), frozenset(defined - exposed))
+
+    def _of_node(self, node: Node) -> _Flows:
+        match node:
+            case Leaf():
+                return self._of_leaf(node)
+            case Do(head=head, body=body):
+                entry, inside = self._of_leaf(head), self.of_list(body)
+                return _Flows(entry.exposed | (inside.exposed - entry.defined), entry.defined)
+            case Branch(arms=arms):
+                exposed = set[str]()
+                flows: list[_Flows] = []
+                for arm in arms:
+                    exposed |= self._of_leaf(arm.head).exposed
+                    if arm.body or not is_selector(arm.head):
+                        flows.append(self.of_list(arm.body))
+                exposed = exposed.union(*(flow.exposed for flow in flows))
+                complete = any(has_default(arm.head) for arm in arms)
+                if not complete or _leaves_construct(node):
+                    return _Flows(frozenset(exposed), frozenset())
+                defined = self.asked.intersection(*(flow.defined for flow in flows))
+                return _Flows(frozenset(exposed), defined - exposed)
+            case Block(head=head, body=body):
+                above, inside = self._of_leaf(head).exposed, self.of_list(body)
+                defined = frozenset() if _leaves_construct(node) else inside.defined - above
+                return _Flows(above | inside.exposed, defined)
+        return _Flows(self.asked, frozenset())
+
+    def _of_leaf(self, leaf: Leaf) -> _Flows:
+        exposed, defined = set[str](), set[str]()
+        may_define = isinstance(leaf.what, Assign | DoHead | Call)
+        for access in examine((leaf,), self.names).accesses:
+            if access.storage not in self.asked:
+                continue
+            if access.mode not in (Mode.WRITE, Mode.INQUIRE):
+                exposed.add(access.storage)
+            elif _defines_all(access) and may_define:
+                defined.add(access.storage)
+        return _Flows(frozenset(exposed), frozenset(defined - exposed))
+
+
+def _defines_all(access: Access) -> bool:
+    return access.mode is Mode.WRITE and access.sure and _is_whole(access)
 
 
 def _is_whole(access: Access) -> bool:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from asphalt.analysis.exchange.site import statements
-from asphalt.analysis.memory.loop_scalars import is_copy, live_after, surely_defines, upward_exposed
-from asphalt.ir.tree import Do, Node
+from asphalt.analysis.memory.accesses import RefinedNames
+from asphalt.analysis.memory.loop_scalars import is_copy, live_after, surely_defined, upward_exposed
+from asphalt.analysis.memory.statement_accesses import examine
+from asphalt.ir.stmt import What
+from asphalt.ir.tree import Do, Leaf, Node
 from support.analysed import Analysed
 
 UNIT = """
@@ -92,11 +95,38 @@ def test_masked_assignments(last: str, partly: bool) -> None:
         ("y = x\nx = 1", False),
         ("do i = 1, n\n  x = 1\nend do", False),
         ("goto 10\nx = 1\n10 continue", False),
+        ("do i = 1, n\n  y = x\nend do\nx = 1", False),
+        ("if (x > 1) then\n  x = 1\nelse\n  x = 2\nend if", False),
+        ("if (yes) then\n  x = 1\nelse if (n > 1) then\n  x = 2\nend if", False),
+        ("if (yes) then\n  y = x\nelse\n  x = 2\nend if\nx = 1", False),
+        ("select case (n)\ncase (1)\n  x = 1\ncase default\n  x = 2\nend select\ny = x", True),
+        ("select case (n)\ncase (1)\n  x = 1\ncase (2)\n  x = 2\nend select\ny = x", False),
+        ("c: if (yes) then\n  if (n > 3) exit c\n  x = 1\nelse\n  x = 2\nend if c", False),
+        ("block\n  x = 1\nend block\ny = x", True),
+        ("c: block\n  if (yes) exit c\n  x = 1\nend block c", False),
+        ("y = 1\nx = y\ny = x", True),
     ],
 )
-def test_surely_defines(body: str, defined: bool) -> None:
+def test_surely_defined(body: str, defined: bool) -> None:
     unit = Analysed(UNIT.format(body=body))
-    assert surely_defines(unit.body, "x", unit.names) is defined
+    whole = examine(unit.body, unit.names)
+    found = surely_defined(unit.body, ("x", "i"), whole, unit.names)
+    assert ("x" in found, found <= {"x", "i"}) == (defined, True)
+    assert ("i" in found) is (body.startswith("do ") and "return" not in body)
+
+
+def test_each_statement_is_examined_once_for_all_variables() -> None:
+    unit = Analysed(UNIT.format(body="k = 0\nx = 1\ny = x\nif (yes) then\n  x = y\nend if"))
+    whole, asked = examine(unit.body, unit.names), list[object]()
+
+    class Counting(RefinedNames):
+        def effective_statement(self, what: What, leaf: Leaf) -> What:
+            asked.append(leaf)
+            return super().effective_statement(what, leaf)
+
+    names = Counting(unit.names)
+    assert surely_defined(unit.body, ("x", "y", "k", "i"), whole, names) == {"x", "y", "k"}
+    assert len(asked) == len(set(map(id, asked)))
 
 
 def live(body: str) -> bool:
@@ -183,4 +213,5 @@ end subroutine unit
 def test_a_size_that_an_assignment_may_change(name: str, body: str, expected: bool) -> None:
     unit = Analysed(SIZED.format(body=body))
     assert upward_exposed(unit.body, name, unit.names, never) is expected
-    assert not (surely_defines(unit.body, name, unit.names) and expected)
+    whole = examine(unit.body, unit.names)
+    assert not (surely_defined(unit.body, (name,), whole, unit.names) and expected)
