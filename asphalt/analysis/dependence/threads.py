@@ -90,8 +90,12 @@ class LoopThreads:
 
     def around(self, node: Node) -> str | None:
         """Why a statement stays with its neighbours: it is part of a parallel loop."""
-        loop = self.threads.around(node)
-        return None if loop is None else f"it is in the parallel loop of line {loop.loop.head.line}"
+        one = self.threads.around(node)
+        if one is None:
+            return None
+        if one.loop is node:
+            return f"the loop of line {one.loop.head.line} is one of several in a parallel region"
+        return f"it is in the parallel loop of line {one.loop.head.line}"
 
     def why_unknown(self, node: Node) -> str | None:
         """Why it is not known what the directives in a statement read, or what several threads do

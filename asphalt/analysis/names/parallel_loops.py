@@ -7,7 +7,8 @@
     end do
 
 The region of ``!$omp parallel`` that is nothing but a loop behind ``!$omp do`` is the same, with
-the clauses of both directives (OpenMP 5.0 2.13.1).
+the clauses of both directives (OpenMP 5.0 2.13.1).  The loops of a region that is several of them,
+one behind the other, are parallel loops that stay where they are, and that nothing passes.
 
 A conforming program has no race in such a loop, so that the loop does what it does without OpenMP,
 as one statement: it may be executed elsewhere as a whole, with its directive.  Variables that each
@@ -35,6 +36,7 @@ _INSIDE = re.compile(
 )
 _REGION = re.compile(r"parallel\b")
 _SHARED = re.compile(r"do(?:\s*simd)?\b")
+_BETWEEN = re.compile(r"end\s*do(?:\s*simd)?(?:\s*nowait)?|barrier")
 _END = re.compile(r"[!c*]\$omp\s*end\s*parallel\s*(?:!.*)?", re.IGNORECASE)
 _CLAUSE = re.compile(r"[\s,]*([a-z_]+)\s*")
 _NAME = re.compile(r"(?<![\w.%])[a-z]\w*")
@@ -62,7 +64,8 @@ class ParallelLoop:
     ``evaluated``: the names in expressions of its directive; ``listed``: those in its lists of
     variables; ``private``: the ones among them that each thread has for itself; ``clauses``: the
     words of its clauses, and ``default`` with its argument, too; ``is_region``: its directives are
-    those of a region and of a loop in it, and the end of the region stands behind it.
+    those of a region and of a loop in it, and the end of the region stands behind it; ``beside``:
+    it is one of several loops of a region.
     """
 
     loop: Do
@@ -71,6 +74,7 @@ class ParallelLoop:
     private: frozenset[str]
     clauses: frozenset[str]
     is_region: bool = False
+    beside: bool = False
 
     @property
     def own(self) -> frozenset[str]:
@@ -104,10 +108,13 @@ class Threads:
     unknown: Directive | None
 
     def around(self, node: Node) -> ParallelLoop | None:
-        """The parallel loop in which a statement stands; None: it stands in none."""
+        """The parallel loop in which a statement stands, or which it is beside others of a region;
+        None: it stands in none."""
         first = next(leaves(node))
         for one in self.loops:
-            if node is not one.loop and any(leaf is first for leaf in leaves(one.loop)):
+            if node is one.loop and not one.beside:
+                continue
+            if any(leaf is first for leaf in leaves(one.loop)):
                 return one
         return None
 
@@ -163,8 +170,19 @@ class _Found:
 
     def nodes(self, nodes: Iterable[Node]) -> None:
         """Statements that one thread executes."""
-        for node in nodes:
+        known = tuple(nodes)
+        beside = 0
+        for number, node in enumerate(known):
+            if beside:
+                beside -= 1
+                continue
             if isinstance(node, Do):
+                members = _region_of_loops(known[number:])
+                for one in members:
+                    self._inside(one)
+                beside = max(len(members) - 1, 0)
+                if members:
+                    continue
                 if any(_directives(node.head)):
                     self._loop(node)
                 else:
@@ -195,6 +213,11 @@ class _Found:
         if one is None:
             self.unknown = self.unknown or directives[0]
             return
+        self._inside(one)
+
+    def _inside(self, one: ParallelLoop) -> None:
+        """A parallel loop, and those in it."""
+        loop = one.loop
         self.loops.append(one)
         inner = {id(other.head): other for other in loops_of(loop.body)}
         for leaf in leaves(loop):
@@ -259,13 +282,45 @@ def parallel_region(loop: Do, region: str, shared: str) -> ParallelLoop | None:
     outer, inner = parts
     if outer is None or inner is None:
         return None
+    return _both(outer, inner)
+
+
+def _region_of_loops(nodes: tuple[Node, ...]) -> tuple[ParallelLoop, ...]:
+    """The loops of a region that the first of some statements begins, and that is several loops;
+    none: there is no such region."""
+    first = nodes[0]
+    texts = [one.text for one in _directives(first.head)] if isinstance(first, Do) else []
+    start = _REGION.match(texts[0]) if len(texts) == 2 else None
+    outer = None
+    if start is not None and isinstance(first, Do) and not _LOOP.match(texts[0]):
+        outer = _with_clauses(first, texts[0], start.end())
+    found: list[ParallelLoop] = []
+    for node in nodes:
+        if outer is None or not isinstance(node, Do) or node.end is None:
+            return ()
+        *before, text = [one.text for one in _directives(node.head)] or [""]
+        shared = _SHARED.match(text)
+        if shared is None or (found and not all(map(_BETWEEN.fullmatch, before))):
+            return ()
+        inner = _with_clauses(node, text, shared.end())
+        if inner is None:
+            return ()
+        found.append(_both(outer, inner, beside=True))
+        if any(_END.fullmatch(line.strip()) for line in node.end.trail.splitlines()):
+            return tuple(found) if len(found) > 1 else ()
+    return ()
+
+
+def _both(outer: ParallelLoop, inner: ParallelLoop, *, beside: bool = False) -> ParallelLoop:
+    """A loop with the clauses of its region and its own."""
     return ParallelLoop(
-        loop,
+        inner.loop,
         outer.evaluated | inner.evaluated,
         outer.listed | inner.listed,
         outer.private | inner.private,
         outer.clauses | inner.clauses,
         is_region=True,
+        beside=beside,
     )
 
 

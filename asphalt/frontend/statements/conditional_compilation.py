@@ -300,7 +300,7 @@ def _with_loop(before: list[Node], lead: tuple[Trivia, ...]) -> tuple[Trivia, ..
     if not before or not isinstance(before[-1], Do):
         return lead
     loop = before[-1]
-    ends = [_END_DO, _END_PARALLEL] if _is_region(loop) else [_ENDS_LOOP]
+    ends = [_END_DO, _END_PARALLEL] if _ends_region(before) else [_ENDS_LOOP]
     for number, entry in enumerate(lead):
         text = entry.text.strip()
         if entry.kind is TriviaKind.DIRECTIVE and ends[-1].match(text):
@@ -315,6 +315,20 @@ def _with_loop(before: list[Node], lead: tuple[Trivia, ...]) -> tuple[Trivia, ..
         elif entry.kind not in (TriviaKind.BLANK, TriviaKind.COMMENT):
             return lead
     return lead
+
+
+def _ends_region(before: list[Node]) -> bool:
+    """Whether the last statements are loops of one parallel region, which begins in front of the
+    first of them."""
+    for node in reversed(before):
+        if not isinstance(node, Do):
+            return False
+        if _is_region(node):
+            return True
+        texts = [entry.text for entry in node.head.lead if entry.kind is TriviaKind.DIRECTIVE]
+        if not texts or not _DO.match(texts[-1]):
+            return False
+    return False
 
 
 def _is_region(loop: Do) -> bool:

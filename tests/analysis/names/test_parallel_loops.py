@@ -110,6 +110,29 @@ def test_the_directives_of_a_region() -> None:
     assert one.clauses == {"if", "private", "reduction", "schedule"}
 
 
+def test_the_directives_of_a_region_of_several_loops() -> None:
+    loop = "  do k = 1, 3\n    b(k) = 1\n  end do\n"
+    text = _PROGRAM.format("!$omp parallel private(t)\n!$omp do schedule(static,k)\n", "")
+    more = f"!$omp end do nowait\n!$omp do reduction(+:s)\n{loop}!$omp end do\n!$omp end parallel\n"
+    found = threads_of(_unit(text.replace("  x = 2", f"{more}  x = 2")))
+    assert found.unknown is None
+    first, second = found.loops
+    assert first.beside
+    assert second.beside
+    assert first.clauses == {"private", "schedule"}
+    assert second.clauses == {"private", "reduction"}
+    assert (second.listed, second.own) == ({"t", "s"}, {"t", "k"})
+    assert found.around(first.loop) is first  # it stays beside the other one
+    for wrong in (
+        more.replace("!$omp end parallel\n", ""),
+        more.replace("  do k", "  m = 1\n  do k"),
+        more.replace("!$omp do red", "!$omp workshare\n!$omp do red"),
+        more.replace("!$omp do reduction(+:s)\n", ""),
+        more.replace("reduction", "inclusive"),
+    ):
+        assert threads_of(_unit(text.replace("  x = 2", f"{wrong}  x = 2"))).unknown is not None
+
+
 def test_the_line_of_a_directive() -> None:
     text = _PROGRAM.format("! first\n!$omp target &\n!$omp teams\n\n! second\n!$omp loop\n", "")
     unknown = threads_of(_unit(text)).unknown

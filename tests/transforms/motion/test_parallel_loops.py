@@ -90,6 +90,19 @@ _REGION = """\
 !$omp end parallel ! all of them
 """
 _PLAIN_REGION = f"!$omp parallel\n!$omp do\n{_LOOP}!$omp end parallel\n"
+_TWO_LOOPS = f"""\
+!$omp parallel private(t)
+!$omp do
+{_LOOP}!$omp end do
+
+!$omp do schedule(static, m)
+    do i = 1, n
+      t = c(i)
+      c(i) = t + 0.25d0*abs(t)
+    end do
+!$omp end do nowait
+!$omp end parallel ! all of them
+"""
 _THREADS = f"!$omp parallel do if (n > nt)\n{_LOOP}"
 _TAKEN = {
     "loop in front": (f"!$omp parallel do\n{_LOOP}", _LOOP),
@@ -97,6 +110,9 @@ _TAKEN = {
     "two loops in the window": ("", f"{_PRIVATE}!$omp parallel do\n{_LOOP}"),
     "region in front": (_PLAIN_REGION, _LOOP),
     "region in the window": ("", _REGION),
+    "region of two loops in front": (_TWO_LOOPS, _LOOP),
+    "region of two loops in a branch": (f"    if (n > 3) then\n{_TWO_LOOPS}    end if\n", _LOOP),
+    "branch in the window": ("", f"    if (n > 3) then\n{_TWO_LOOPS}    end if\n"),
     "regions in the window": ("", f"{_REGION}{_PLAIN_REGION}{_LOOP}"),
     "region in a branch": ("", f"    if (n > 3) then\n{_REGION}    end if\n"),
     "lines in front": ("!$  m = omp_get_max_threads()\n!$  m = m*0\n", _LOOP),
@@ -112,6 +128,8 @@ _TAKEN = {
     "variable of another module": ("", _THREADS),
 }  # fmt: skip
 _RUN = (
+    "region of two loops in front",
+    "branch in the window",
     "regions in the window",
     "region in a branch",
     "two loops in the window",
@@ -161,9 +179,15 @@ _STAYING = {
         f"!$omp parallel\n!$omp do\n{_LOOP}!$omp end do\n    m = 1\n!$omp end parallel\n", _LOOP),
     "a region that begins before the loop": (
         f"!$omp parallel\n    m = 1\n!$omp do\n{_LOOP}!$omp end do\n!$omp end parallel\n", _LOOP),
-    "a region of two loops": (
-        f"!$omp parallel\n!$omp do\n{_LOOP}!$omp end do\n!$omp do\n{_LOOP}!$omp end do\n"
-        "!$omp end parallel\n", _LOOP),
+    "a region of two loops alone": ("", _TWO_LOOPS),
+    "a region of two loops with a statement": (
+        _TWO_LOOPS.replace("\n!$omp do sch", "\n    m = 1\n!$omp do sch"), _LOOP),
+    "a region of two loops with one for itself": (
+        _TWO_LOOPS.replace("\n!$omp do sch", "\n!$omp single\n!$omp do sch"), _LOOP),
+    "a region of two loops without an end": (
+        _TWO_LOOPS.replace("!$omp end parallel ! all of them\n", ""), _LOOP),
+    "a value of each thread behind two loops": ("", f"{_LOOP}{_TWO_LOOPS}    c(2) = t\n"),
+    "a loop variable behind two loops": ("", f"{_LOOP}{_TWO_LOOPS}    c(2) = i\n"),
     "a region whose loop no threads share": (
         f"!$omp parallel num_threads(1)\n{_LOOP}!$omp end parallel\n", _LOOP),
     "a region of one thread": (
@@ -221,6 +245,18 @@ def test_what_may_differ_in_one_of_them_stays(case: str, tmp_path: Path) -> None
     before, behind = _STAYING[case]
     text = _PROGRAM.format(before=before, behind=behind)
     assert _transformed(tmp_path / "in", text) == text
+
+
+def test_nothing_passes_the_loops_of_one_region(tmp_path: Path) -> None:
+    """Neither a call nor a loop gets in between, or to the other side."""
+    text = _PROGRAM.format(before=_TWO_LOOPS, behind=f"{_LOOP}{_TWO_LOOPS}{_LOOP}")
+    found = _transformed(tmp_path / "in", text)
+    assert found.count(_TWO_LOOPS) == 2
+    start, wait = found.index("call asphalt_irecv(b"), found.index("call asphalt_wait(")
+    assert found.index(_TWO_LOOPS) < start < found.index(f"{_LOOP}    call asphalt_wait")
+    assert start < wait < found.rindex(_TWO_LOOPS)
+    for mpi in installed(OPENMPI):
+        _same(mpi, tmp_path, text, found)
 
 
 _TWO = _NESTED.replace("parallel do private(m)", "parallel private(m)\n!$omp do").replace(
