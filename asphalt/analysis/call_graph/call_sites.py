@@ -139,6 +139,8 @@ class CallSites:
             return True
         if symbol.intent == "in" or "value" in symbol.attrs:
             return False
+        if symbol.intent == "out" and _is_structure(symbol):
+            return True  # it gets its initial values
         units = (inside, *self.all_contained(inside))
         return any("*" in unit.defined for unit in units) or any(
             self.changes(inner, depth - 1)
@@ -399,6 +401,10 @@ def _is_elsewhere(caller: CallingContext, name: str) -> bool:
     """Whether a name that a unit does not declare is only that of components there."""
     scope = caller.scope
     return not scope.declared.open and is_only_component(scope.located, name)
+
+
+def _is_structure(symbol: Symbol) -> bool:
+    return symbol.type is None or symbol.type.base in ("type", "class")
 
 
 def _holder(symbol: Symbol) -> str:

@@ -12,6 +12,7 @@ the variables in them is executed before that ALLOCATE, and never again.
 from __future__ import annotations
 
 from asphalt.analysis.call_graph.call_sites import CallingContext, CallSite, CallSites
+from asphalt.analysis.call_graph.component_definitions import calling, may_change, overlap
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.ir.tree import Leaf
@@ -19,13 +20,25 @@ from asphalt.ir.tree import Leaf
 _Statements = dict[CallingContext, list[ConditionedStatement]]
 
 
-def stays_from(symbol: Symbol, allocation: Leaf, scope: Scope) -> bool:
-    """Whether nothing in the program defines an integer of a module after, or while, an ALLOCATE of
-    the unit ``scope`` has been executed."""
+def stays_from(
+    symbol: Symbol,
+    allocation: Leaf,
+    scope: Scope,
+    path: tuple[str, ...] = (),
+    passed: bool | None = None,
+) -> bool:
+    """Whether nothing in the program defines an integer of a module, or the integer component
+    ``path`` of a structure of a module, after an ALLOCATE of the unit ``scope``, or a call, has
+    been executed.
+
+    ``passed``: for a call that allocates, whether it may define the variable, which has its value
+    behind the call.
+    """
     kept = scope.scopes.settled
-    key = id(allocation), symbol.identity
+    key = id(allocation), symbol.identity, path, passed
     if key not in kept:
-        kept[key] = allocation, _Order(CallSites(scope.scopes)).settled(symbol, allocation, scope)
+        order = _Order(calling(scope.scopes))
+        kept[key] = allocation, order.settled(symbol, allocation, scope, path, passed)
     return kept[key][1]
 
 
@@ -35,13 +48,20 @@ class _Order:
     def __init__(self, sites: CallSites) -> None:
         self.sites = sites
 
-    def settled(self, symbol: Symbol, allocation: Leaf, scope: Scope) -> bool:
+    def settled(
+        self,
+        symbol: Symbol,
+        allocation: Leaf,
+        scope: Scope,
+        path: tuple[str, ...],
+        passed: bool | None,
+    ) -> bool:
         """Whether each definition of a variable is executed before any ALLOCATE."""
         if symbol.origin is not Origin.MODULE or symbol.dims is not None or symbol.equivalenced:
             return False
         if symbol.attrs & {"pointer", "target", "volatile", "bind"}:
             return False
-        if symbol.type is None or symbol.type.base != "integer":
+        if not path and (symbol.type is None or symbol.type.base != "integer"):
             return False
         mains = self.sites.scopes.program.main_programs()
         found = self.sites.shared_definitions(symbol)
@@ -53,8 +73,16 @@ class _Order:
         if later is None:
             return False
         for context, definition in found:
+            if not overlap(definition.path, path) or not may_change(
+                definition, path, context.scope
+            ):
+                continue
+            if passed and definition.statement is behind and not behind.loops:
+                continue
             earlier = self._ways_to(context, definition.statement)
             if earlier is None or definition.lasting:
+                return False
+            if passed is False and behind in earlier.get(here, []):
                 return False
             if not self._before(self.sites.of(mains[0]), earlier, later):
                 return False

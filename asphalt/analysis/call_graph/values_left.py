@@ -14,8 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites
-from asphalt.analysis.call_graph.definitions import Source, VariableDefinition, is_user_function
+from asphalt.analysis.call_graph.call_sites import CallingContext
+from asphalt.analysis.call_graph.component_definitions import (
+    calling,
+    component_definitions,
+    is_part_of,
+    whole_designator,
+)
 from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.call_graph.operators import is_intrinsic_assignment
 from asphalt.analysis.call_graph.reaching import is_hidden
@@ -26,23 +31,18 @@ from asphalt.analysis.names.derived_types import may_be_allocatable, may_be_poin
 from asphalt.analysis.names.designators import (
     designator,
     designator_name,
-    may_be_function,
     symbol_named,
 )
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.references import bind
-from asphalt.analysis.names.scopes import Origin, Scope, Scopes, constant
+from asphalt.analysis.names.scopes import Origin, Scope, constant
 from asphalt.ir.expr import (
     Arg,
     Component,
     Expr,
     Lit,
     Op,
-    OpaqueExpr,
     Ref,
-    argument_value,
-    names_in,
-    walk,
 )
 from asphalt.ir.stmt import Assign, Call
 
@@ -71,34 +71,6 @@ class Left:
 def value_left(call: Call, name: str, scope: Scope) -> Left | None:
     """The value that a call certainly gives to an integer component, in terms of the caller."""
     return _value_left(call, name, scope, _DEPTH)
-
-
-def may_define(call: Call, name: str, scope: Scope) -> bool:
-    """Whether a call may define the component, or a part of it, of this designator."""
-    root, *path = name.split("%")
-    if any(_calls_with(arg, root, scope) for arg in call.args):
-        return True
-    return _may_define(call, root, tuple(path), scope, _DEPTH)
-
-
-def calling(scopes: Scopes) -> CallSites:
-    """The call sites of the program."""
-    if scopes.call_sites is None:
-        scopes.call_sites = CallSites(scopes)
-    assert isinstance(scopes.call_sites, CallSites)
-    return scopes.call_sites
-
-
-def is_part_of(name: str, whole: str | None) -> bool:
-    """Whether the object of a designator is, or is part of, that of another one."""
-    return whole is not None and (name == whole or name.startswith(f"{whole}%"))
-
-
-def whole_designator(arg: Arg) -> str | None:
-    """The designator of an argument that is a whole object."""
-    value = argument_value(arg)
-    whole = isinstance(value, Ref | Component) and value.args is None
-    return designator_name(value) if whole else None
 
 
 def always_executed(statement: ConditionedStatement, context: CallingContext) -> bool:
@@ -169,14 +141,14 @@ def _kept_object(
         return None
     if symbol.origin is Origin.PARAMETER and "%" not in name:
         return part
-    if symbol.type is None or symbol.type.base != "integer" or not _has_one_place(name, scope):
+    if symbol.type is None or symbol.type.base != "integer" or not has_one_place(name, scope):
         return None
     root, *path = name.split("%")
     if symbol.origin is Origin.MODULE and "%" not in name:
         return part if stays_from(symbol, since.leaf, scope) else None
     if symbol.origin is Origin.DUMMY:
         itself = name in passed
-        for one in _definitions(context, root, tuple(path)):
+        for one in component_definitions(context, root, tuple(path)):
             at = one.statement.position
             if one.lasting or at > since.position or (at == since.position and not itself):
                 return None
@@ -184,7 +156,7 @@ def _kept_object(
     return _substituted(name, context, since) if symbol.origin is Origin.LOCAL else None
 
 
-def _has_one_place(name: str, scope: Scope) -> bool:
+def has_one_place(name: str, scope: Scope) -> bool:
     """Whether an object of this designator is always the same one, with no other name."""
     root, *path = name.split("%")
     symbol = scope.lookup(root)
@@ -209,80 +181,6 @@ def _substituted(name: str, context: CallingContext, since: ConditionedStatement
     return _kept(what.value, context, statement, frozenset())
 
 
-def _definitions(
-    context: CallingContext, root: str, path: tuple[str, ...], depth: int = _DEPTH
-) -> list[VariableDefinition]:
-    """The definitions in a unit that may change a component of a variable."""
-    return [
-        one
-        for one in context.defined.get(root, ())
-        if _overlap(one.path, path) and _may_change(one, path, context.scope, depth)
-    ]
-
-
-def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    common = min(len(one), len(other))
-    return one[:common] == other[:common]
-
-
-def _may_change(
-    definition: VariableDefinition, path: tuple[str, ...], scope: Scope, depth: int
-) -> bool:
-    """Whether a definition may change a component: a procedure need not that has the structure as
-    an actual argument."""
-    if definition.source is not Source.CALLEE or definition.callee is None or depth == 0:
-        return True
-    inside = calling(scope.scopes).of(definition.callee)
-    return _dummy_changes(inside, definition.dummy, path[len(definition.path) :], depth - 1)
-
-
-def _dummy_changes(inside: CallingContext, dummy: str, path: tuple[str, ...], depth: int) -> bool:
-    symbol = inside.scope.lookup(dummy)
-    if symbol is None or symbol.equivalenced or symbol.attrs & {"pointer", "target"}:
-        return True
-    if symbol.intent == "in" or "value" in symbol.attrs:
-        return False
-    if symbol.intent == "out" and (symbol.type is None or symbol.type.base in ("type", "class")):
-        return True
-    if inside.scope.located.is_unread or "*" in inside.defined or "allocatable" in symbol.attrs:
-        return True
-    if path and may_be_allocatable(symbol, path):
-        return True
-    return named_inside(dummy, inside.scope) or bool(_definitions(inside, dummy, path, depth))
-
-
-def _may_define(call: Call, root: str, path: tuple[str, ...], scope: Scope, depth: int) -> bool:
-    if mpi_call(call, scope) is not None or invoked(call, scope) is None:
-        return True
-    found = invoked(call, scope)
-    assert found is not None
-    callee = calling(scope.scopes).of(found[0])
-    args = bind(found[1].args, callee.dummies)
-    if args is None:
-        return True
-    for dummy, actual in args.items():
-        if root not in names_in(actual):
-            continue
-        whole = whole_designator(actual)
-        own = tuple(whole.split("%")[1:]) if whole is not None else ()
-        if whole is None or whole.split("%")[0] != root:
-            return True
-        if _overlap(own, path) and _dummy_changes(callee, dummy, path[len(own) :], depth - 1):
-            return True
-    return False
-
-
-def _calls_with(arg: Arg, root: str, scope: Scope) -> bool:
-    """Whether an argument references a function with a part of a variable."""
-    return any(
-        isinstance(part, OpaqueExpr)
-        or (isinstance(part, Component) and may_be_function(part, scope))
-        or (isinstance(part, Ref) and part.args is not None and is_user_function(part, scope))
-        for part in walk(arg)
-        if not isinstance(part, Lit) and root in names_in(part)
-    )
-
-
 def _value_left(call: Call, name: str, scope: Scope, depth: int) -> Left | None:
     found = invoked(call, scope) if depth else None
     if found is None or mpi_call(call, scope) is not None:
@@ -302,15 +200,11 @@ def _value_at_return(callee: CallingContext, name: str, depth: int) -> Left | No
     behind."""
     root, *path = name.split("%")
     symbol = callee.scope.lookup(root)
-    if (
-        symbol is None
-        or symbol.origin is not Origin.DUMMY
-        or not _has_one_place(name, callee.scope)
-    ):
+    if symbol is None or symbol.origin is not Origin.DUMMY or not has_one_place(name, callee.scope):
         return None
     if "*" in callee.defined or callee.scope.located.is_unread:
         return None
-    found = _definitions(callee, root, tuple(path))
+    found = component_definitions(callee, root, tuple(path))
     if len(found) != 1 or found[0].lasting or not always_executed(found[0].statement, callee):
         return None
     statement, what = found[0].statement, found[0].statement.what
@@ -323,6 +217,24 @@ def _value_at_return(callee: CallingContext, name: str, depth: int) -> Left | No
             left = _value_left(what, name, callee.scope, depth)
             return None if left is None else at_return(left, callee, statement)
     return None
+
+
+def in_components(left: Left, root: str, callee: CallingContext) -> Left | None:
+    """Values that a procedure leaves behind, with components of a dummy for the other dummies
+    whose values it gives to them; None: it gives none of these to any."""
+    given: dict[str, Expr] = {}
+    for one in callee.defined.get(root, ()):
+        name = "%".join((root, *one.path))
+        value = _value_at_return(callee, name, _DEPTH) if one.path else None
+        match value:
+            case Left(exprs=(Ref(name=dummy, args=None),)):
+                given.setdefault(dummy, designator(name))
+
+    def of(part: Ref | Component) -> Expr:
+        return given.get(part.name, part) if isinstance(part, Ref) else part
+
+    found = tuple(None if expr is None else _rebuilt(expr, of) for expr in left.exprs)
+    return Left(found) if found != left.exprs else None
 
 
 def carried(

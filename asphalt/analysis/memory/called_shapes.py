@@ -15,6 +15,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 from asphalt.analysis.call_graph.call_sites import CallingContext
+from asphalt.analysis.call_graph.component_definitions import (
+    calling,
+    is_part_of,
+    whole_designator,
+)
 from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.call_graph.operators import is_intrinsic_assignment
 from asphalt.analysis.call_graph.reaching import is_hidden
@@ -24,11 +29,9 @@ from asphalt.analysis.call_graph.values_left import (
     Left,
     always_executed,
     at_return,
-    calling,
     carried,
     executed_once,
-    is_part_of,
-    whole_designator,
+    in_components,
 )
 from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.memory.reallocation import NO_SHAPE, may_allocate
@@ -71,17 +74,18 @@ class Change(Enum):
 @dataclass(frozen=True, slots=True)
 class Allocated:
     """A statement allocates the array.  ``bounds``: lower and upper ones in turn; a lower bound
-    that is not given is None.  ``may_fail``: not where it is allocated already."""
+    that is not given is None.  ``may_fail``: not where it is allocated already.  ``own``: the same
+    bounds, with components of the structure for what else has their values."""
 
     bounds: Left
     may_fail: bool
+    own: Left | None = None
 
-    @property
-    def dims(self) -> tuple[Dim, ...]:
-        """The dimensions."""
-        given = self.bounds.exprs
-        pairs = zip(given[::2], given[1::2], strict=True)
-        return tuple(Dim("explicit", lower, upper) for lower, upper in pairs)
+
+def dims_of(bounds: Left) -> tuple[Dim, ...]:
+    """The dimensions with these bounds."""
+    pairs = zip(bounds.exprs[::2], bounds.exprs[1::2], strict=True)
+    return tuple(Dim("explicit", lower, upper) for lower, upper in pairs)
 
 
 ShapeChange = Change | Allocated
@@ -225,7 +229,11 @@ def _called(call: Call, name: str, scope: Scope, depth: int) -> ShapeChange:
     if not isinstance(change, Allocated):
         return change
     bounds = carried(change.bounds.exprs, bound_args, callee.scope, scope)
-    return Change.UNKNOWN if bounds is None else Allocated(bounds, change.may_fail)
+    other = change.own
+    inside = None if other is None else carried(other.exprs, bound_args, callee.scope, scope)
+    if bounds is None:
+        return Change.UNKNOWN if inside is None else Allocated(inside, change.may_fail)
+    return Allocated(bounds, change.may_fail, inside)
 
 
 def _change_in(callee: CallingContext, name: str, depth: int) -> ShapeChange:
@@ -265,7 +273,9 @@ def _found_in(callee: CallingContext, name: str, depth: int) -> ShapeChange:
     if not asked and not always_executed(statement, callee):
         return Change.UNKNOWN
     left = at_return(change.bounds, callee, statement)
-    return Change.UNKNOWN if left is None else Allocated(left, change.may_fail or asked)
+    if left is None:
+        return Change.UNKNOWN
+    return Allocated(left, change.may_fail or asked, in_components(left, root, callee))
 
 
 def _only_where_not_allocated(

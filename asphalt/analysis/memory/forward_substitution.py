@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from asphalt.analysis.call_graph.values_left import Left, may_define, value_left
+from asphalt.analysis.call_graph.component_definitions import may_define
+from asphalt.analysis.call_graph.values_left import Left, value_left
 from asphalt.analysis.memory.accesses import Access, EffectKind, Footprint, NameSemantics
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.memory.storage import component_storage, storage_of

@@ -10,17 +10,31 @@ nothing but DEALLOCATE does any of this, then the array has these bounds whereve
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
+from asphalt.analysis.call_graph.component_definitions import calling
+from asphalt.analysis.call_graph.reaching import is_hidden
 from asphalt.analysis.call_graph.settled_bounds import stays_from
+from asphalt.analysis.call_graph.values_left import has_one_place
+from asphalt.analysis.memory.called_shapes import (
+    Allocated,
+    Change,
+    changes_in,
+    dims_of,
+    shape_change,
+)
 from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.memory.reallocation import NO_SHAPE, may_allocate
 from asphalt.analysis.memory.storage import name_kind
+from asphalt.analysis.names.designators import designator_name, symbol_named
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.references import actions, expressions_of, use_renames
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol, constant
 from asphalt.ir.expr import (
     Arg,
+    Component,
+    Expr,
     Lit,
     Op,
     Ref,
@@ -38,11 +52,19 @@ _WORD = re.compile(r"[a-z]\w*")
 
 @dataclass(frozen=True, slots=True)
 class ModuleAllocation:
-    """An ALLOCATE of a module array: its unit, its statement, and the bounds."""
+    """An ALLOCATE of a module array: its unit, its statement, and the bounds.
+
+    A call may allocate, too: ``passed`` are the designators in the bounds that it may define
+    itself, None for a statement that is no such call.  ``once``: where it is executed again, it
+    gives the bounds that hold then.  ``own``: the same with other names of the bounds.
+    """
 
     scope: Scope
     leaf: Leaf
     bounds: tuple[Arg, ...]
+    passed: frozenset[str] | None = None
+    once: bool = True
+    own: ModuleAllocation | None = None
 
 
 def shaped_here_alone(symbol: Symbol, scope: Scope) -> bool:
@@ -116,6 +138,10 @@ def _found(
             if allocated is not None:
                 found.append(ModuleAllocation(own, leaf, allocated))
                 continue
+            made = _made_by_call(what, symbol.name, leaf, own)
+            if made is not None:
+                found += made
+                continue
             given = _shape_givers(what, symbol.name, own)
             if given is not None:
                 others += given
@@ -123,6 +149,76 @@ def _found(
             elif not _deallocates(what) and _shapes(what, symbol.name, own):
                 return None
     return tuple(found), others, from_one
+
+
+def _made_by_call(what: What, name: str, leaf: Leaf, scope: Scope) -> list[ModuleAllocation] | None:
+    """The allocations of a CALL that is passed the array; None: it is none, or what it does to the
+    shape is not known."""
+    if not isinstance(what, Call) or not any(_is_named(arg, name) for arg in what.args):
+        return None
+    change = shape_change(what, name, scope)
+    if isinstance(change, Allocated):
+        return [_made(change, leaf, scope)]
+    return None if change is Change.UNKNOWN else []
+
+
+def _made(change: Allocated, leaf: Leaf, scope: Scope) -> ModuleAllocation:
+    direct = isinstance(leaf.action, Allocation)
+    one, other = (
+        None
+        if left is None
+        else ModuleAllocation(
+            scope,
+            leaf,
+            tuple(Section(d.lower, d.upper, None) for d in dims_of(left)),
+            None if direct else left.passed,
+            not change.may_fail,
+        )
+        for left in (change.bounds, change.own)
+    )
+    assert one is not None
+    return one if other is None else replace(other, own=one)
+
+
+def component_allocations(name: str, scope: Scope) -> tuple[ModuleAllocation, ...] | None:
+    """Each ALLOCATE in the program of a component of a structure of a module.
+
+    None: something else than these and DEALLOCATE may change the shape.  ``name``: its designator.
+    """
+    root, part = scope.lookup(name.split("%")[0]), symbol_named(name, scope)
+    if root is None or part is None or root.origin is not Origin.MODULE:
+        return None
+    if "allocatable" not in part.attrs or "allocatable" in root.attrs:
+        return None
+    kept, key = scope.scopes.allocations, (*root.identity, *name.split("%")[1:])
+    if key not in kept:
+        own = "%".join((root.name, *name.split("%")[1:]))
+        kept[key] = _component_allocations(own, root, scope)
+    found = kept[key]
+    return None if found is None else tuple(a for a in found if isinstance(a, ModuleAllocation))
+
+
+def _component_allocations(
+    name: str, root: Symbol, scope: Scope
+) -> tuple[ModuleAllocation, ...] | None:
+    if not _has_one_name(root, scope) or root.equivalenced:
+        return None
+    found: list[ModuleAllocation] = []
+    for located in scope.program.mentions(root.name):
+        if located.is_unread or any(use_renames(located, root.name)):
+            return None
+        own = scope.scopes.of(located)
+        seen = own.lookup(root.name)
+        if seen is not None and seen.identity != root.identity:
+            continue
+        if root.name in own.shadowed:
+            return None
+        for statement, change in changes_in(calling(scope.scopes).of(located), name):
+            if change is Change.UNKNOWN or (is_hidden(statement) or statement.threaded):
+                return None
+            if isinstance(change, Allocated):
+                found.append(_made(change, statement.leaf, own))
+    return tuple(found)
 
 
 def _gives_bounds_from_one(what: What, symbol: Symbol, given: list[Symbol]) -> bool:
@@ -166,13 +262,70 @@ def _are_alike(found: list[tuple[ModuleAllocation, ...]]) -> bool:
         for part in (part for bound in one.bounds for part in walk(bound)):
             if not isinstance(part, Ref) or constant(part, one.scope) is not None:
                 continue
-            variable = one.scope.lookup(part.name) if part.args is None else None
-            if variable is None or not stays_from(variable, one.leaf, one.scope):
+            if part.args is not None or not _keeps_value(part, one):
                 return False
     first = found[0][0]
     return all(
         one.bounds == first.bounds and one.scope.unit is first.scope.unit for (one,) in found
     )
+
+
+def is_settled(
+    bound: Expr, one: ModuleAllocation, scope: Scope, changed_unseen: Callable[[str], bool]
+) -> bool:
+    """Whether a bound of an ALLOCATE is made of constants and of variables of modules, and
+    components of such, that keep their values from there on, and ``scope`` has them under the same
+    names.
+
+    ``changed_unseen``: whether something may change a variable that is not analysed there.
+    """
+    match bound:
+        case Lit():
+            return True
+        case Op(op="+" | "-" | "*" | "/" | "()", operands=operands):
+            return all(is_settled(part, one, scope, changed_unseen) for part in operands)
+        case Ref(args=None) | Component(args=None):
+            if constant(bound, one.scope) is not None:
+                return True
+            root = (designator_name(bound) or "").split("%")[0]
+            there, here = one.scope.lookup(root), scope.lookup(root)
+            if there is None or here is None or there.identity != here.identity:
+                return False
+            if there.origin is here.origin is Origin.PARAMETER and isinstance(bound, Ref):
+                return True
+            return not changed_unseen(root) and _keeps_value(bound, one)
+    return False
+
+
+def _keeps_value(part: Ref | Component, one: ModuleAllocation) -> bool:
+    """Whether an integer variable of a module, or such a component, keeps its value from an
+    ALLOCATE on."""
+    name = designator_name(part)
+    symbol = None if name is None else symbol_named(name, one.scope)
+    if name is None or symbol is None or symbol.dims is not None:
+        return False
+    root, *path = name.split("%")
+    variable = one.scope.lookup(root)
+    if variable is None or symbol.type is None or symbol.type.base != "integer":
+        return False
+    if path and not has_one_place(name, one.scope):
+        return False
+    passed = None if one.passed is None else name in one.passed and one.once
+    return stays_from(variable, one.leaf, one.scope, tuple(path), passed)
+
+
+def with_numbers(bound: Expr | None, home: Scope) -> Expr | None:
+    """A bound with numbers for the named constants."""
+
+    def change(part: Expr) -> Expr:
+        match part:
+            case Op(operands=operands):
+                return replace(part, operands=tuple(map(change, operands)))
+            case Ref(args=None) if (value := constant(part, home)) is not None:
+                return Lit("integer", str(value))
+        return part
+
+    return None if bound is None else change(bound)
 
 
 def _has_one_name(symbol: Symbol, scope: Scope) -> bool:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from asphalt.analysis.call_graph.settled_bounds import stays_from
 from asphalt.analysis.memory.accesses import ALIASED
-from asphalt.analysis.memory.called_shapes import Allocated, Change, shape_change
+from asphalt.analysis.memory.called_shapes import Allocated, Change, dims_of, shape_change
 from asphalt.analysis.memory.module_arrays import (
     ModuleAllocation,
     allocations,
+    component_allocations,
+    is_settled,
     shaped_here_alone,
+    with_numbers,
 )
 from asphalt.analysis.memory.reallocation import (
     arrays_of_value,
@@ -254,6 +256,8 @@ def _allocated_dims(
             return fixed
         if not shaped_here_alone(symbol, scope):
             return None
+    elif symbol.origin is Origin.MODULE:
+        return None if values.changed_unseen(root) else _always_allocated(symbol, scope, values)
     elif symbol.origin is not Origin.LOCAL or symbol.attrs & {"pointer", "save"}:
         return None
     if named_inside(root, scope):
@@ -267,7 +271,9 @@ def _allocated_dims(
     (allocation,) = made
     change = changes[id(allocation)]
     if isinstance(change, Allocated):
-        dims = change.dims if values.stays_as_left(change.bounds, allocation) else None
+        given = (change.bounds, *((change.own,) if change.own is not None else ()))
+        kept_bounds = (one for one in given if values.stays_as_left(one, allocation))
+        dims = next(map(dims_of, kept_bounds), None)
     else:
         dims = _dims_of_allocation(name, len(symbol.dims or ()), allocation, scope, values)
     if dims is None or name in kept:
@@ -356,58 +362,29 @@ def _dims_of_allocation(
 def _always_allocated(symbol: Symbol, scope: Scope, values: Values) -> tuple[Dim, ...] | None:
     """The bounds of the only ALLOCATE of a module array in the program, where they are constants or
     keep their values from then on."""
-    found = allocations(symbol, scope)
+    part = "%" in symbol.name
+    found = component_allocations(symbol.name, scope) if part else allocations(symbol, scope)
     if found is None or len(found) != 1:
         return None
     (one,) = found
+    own = None if one.own is None else _bounds_of(one.own, scope, values)
+    return own or _bounds_of(one, scope, values)
+
+
+def _bounds_of(one: ModuleAllocation, scope: Scope, values: Values) -> tuple[Dim, ...] | None:
+    """The bounds that an ALLOCATE gives to an array, if they are the same ever after."""
     dims = tuple(dim for arg in one.bounds if (dim := _allocated(arg)) is not None)
     bounds = [b for dim in dims for b in (dim.lower, dim.upper) if b is not None]
     if not dims or len(dims) != len(one.bounds):
         return None
     if all(_is_constant(b, one.scope) for b in bounds):
         return _constant_dims(dims, one.scope, scope)
-    if not all(_is_settled(b, one, scope, values) for b in bounds):
+    if not all(is_settled(b, one, scope, values.changed_unseen) for b in bounds):
         return None
     return tuple(
-        Dim(dim.kind, _in_scope(dim.lower, one.scope), _in_scope(dim.upper, one.scope))
+        Dim(dim.kind, with_numbers(dim.lower, one.scope), with_numbers(dim.upper, one.scope))
         for dim in dims
     )
-
-
-def _is_settled(bound: Expr, one: ModuleAllocation, scope: Scope, values: Values) -> bool:
-    """Whether a bound of an ALLOCATE is made of constants and of variables of modules that keep
-    their values from there on, and ``scope`` has them under the same names."""
-    for part in walk(bound):
-        match part:
-            case Lit() | Op(op="+" | "-" | "*" | "/" | "()"):
-                continue
-            case Ref(name=name, args=None):
-                there, here = one.scope.lookup(name), scope.lookup(name)
-                if constant(part, one.scope) is not None:
-                    continue
-                if there is None or here is None or there.identity != here.identity:
-                    return False
-                if there.origin is here.origin is Origin.PARAMETER:
-                    continue
-                if values.changed_unseen(name) or not stays_from(there, one.leaf, one.scope):
-                    return False
-            case _:
-                return False
-    return True
-
-
-def _in_scope(bound: Expr | None, home: Scope) -> Expr | None:
-    """A bound with numbers for the named constants."""
-
-    def change(part: Expr) -> Expr:
-        match part:
-            case Op(operands=operands):
-                return replace(part, operands=tuple(map(change, operands)))
-            case Ref(args=None) if (value := constant(part, home)) is not None:
-                return Lit("integer", str(value))
-        return part
-
-    return None if bound is None else change(bound)
 
 
 def _always_begins(symbol: Symbol, dimension: int, scope: Scope) -> int | None:

@@ -69,9 +69,9 @@ class Scopes:
         self.asked = asked
         self.own_procedures: dict[str, bool] = {}  # whether an mpi_ name is the user's own
         # each ALLOCATE of module arrays
-        self.allocations: dict[tuple[str, str, str], tuple[object, ...] | None] = {}
+        self.allocations: dict[tuple[str, ...], tuple[object, ...] | None] = {}
         # whether an ALLOCATE is behind all definitions of a variable; the statement is kept, too
-        self.settled: dict[tuple[int, tuple[str, str, str]], tuple[Leaf, bool]] = {}
+        self.settled: dict[tuple[object, ...], tuple[Leaf, bool]] = {}
         # what calls do to shapes, by unit and designator, and the call sites that were looked up
         self.shape_changes: dict[tuple[object, str], object] = {}
         self.call_sites: object = None

@@ -27,9 +27,13 @@ contains
     print *, x
   end subroutine show_one
   subroutine show_all(x)
-    real, intent(in){grows} :: x(:,:)
+    real{grows} :: x(:,:)
     print *, x
   end subroutine show_all
+  subroutine swell(x)
+    real, allocatable :: x(:,:)
+    if (size(x) > 9) x = x(:,:2)
+  end subroutine swell
   integer function counted(k)
     integer, intent(in) :: k
     m = k
@@ -191,7 +195,11 @@ def test_the_order_of_calls_decides(calls: str, more: str, answer: str) -> None:
         ("  v = w(:,:2)\n", "", "?"),
         ("  v = transpose(w)\n", "", "?"),
         ("  v = w\n  m = 1\n", "", "?"),
-        ("  call show(v)\n", ", allocatable", "?"),
+        ("  call show(v)\n", ", allocatable, intent(in)", "1+n,1+m"),
+        ("  call show(v)\n", ", allocatable", "1+n,1+m"),
+        ("  call show(v)\n", ", allocatable, intent(out)", "1+n,1+m"),
+        ("  call swell(v)\n", ", allocatable", "?"),
+        ("  if (m > 9) call swell(v)\n", "", "?"),
         ("  v = w\n  deallocate (w)\n  allocate (w(2,2))\n", "", "?"),
     ],
 )
