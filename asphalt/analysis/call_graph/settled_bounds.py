@@ -122,8 +122,10 @@ class _Order:
         if any(map(context.flow.may_come_back_to, first)):
             return False
         if max(s.position for s in first) < min(s.position for s in second):
-            loops = {loop for s in first for loop in s.loops}
-            return not loops.intersection(loop for s in second for loop in s.loops)
+            around = {loop for s in second for loop in s.loops}
+            heads = {start for start, _ in around}  # a loop defines its variable in each iteration
+            repeated = around.intersection(loop for s in first for loop in s.loops)
+            return not repeated and heads.isdisjoint(s.position for s in first)
         (one, *more) = first
         if more or second != [one] or one.loops or depth == 0:
             return False

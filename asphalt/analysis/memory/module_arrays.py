@@ -56,7 +56,7 @@ class ModuleAllocation:
 
     A call may allocate, too: ``passed`` are the designators in the bounds that it may define
     itself, None for a statement that is no such call.  ``once``: where it is executed again, it
-    gives the bounds that hold then.  ``own``: the same with other names of the bounds.
+    gives the bounds that hold then.  ``other``: the same ALLOCATE with other names in the bounds.
     """
 
     scope: Scope
@@ -64,7 +64,7 @@ class ModuleAllocation:
     bounds: tuple[Arg, ...]
     passed: frozenset[str] | None = None
     once: bool = True
-    own: ModuleAllocation | None = None
+    other: ModuleAllocation | None = None
 
 
 def shaped_here_alone(symbol: Symbol, scope: Scope) -> bool:
@@ -177,7 +177,7 @@ def _made(change: Allocated, leaf: Leaf, scope: Scope) -> ModuleAllocation:
         for left in (change.bounds, change.own)
     )
     assert one is not None
-    return one if other is None else replace(other, own=one)
+    return one if other is None else replace(other, other=one)
 
 
 def component_allocations(name: str, scope: Scope) -> tuple[ModuleAllocation, ...] | None:

@@ -367,8 +367,8 @@ def _always_allocated(symbol: Symbol, scope: Scope, values: Values) -> tuple[Dim
     if found is None or len(found) != 1:
         return None
     (one,) = found
-    own = None if one.own is None else _bounds_of(one.own, scope, values)
-    return own or _bounds_of(one, scope, values)
+    other = None if one.other is None else _bounds_of(one.other, scope, values)
+    return _bounds_of(one, scope, values) or other
 
 
 def _bounds_of(one: ModuleAllocation, scope: Scope, values: Values) -> tuple[Dim, ...] | None:
