@@ -81,6 +81,21 @@ do turn = 1, np
 end do
 call MPI_Waitall(2*np, requests(1:2*np), statuses, ierr)
 """
+BESIDE = """\
+do turn = 0, np - 1
+  p = modulo(me + turn, np)
+  q = modulo(me - turn, np)
+  call MPI_Irecv(r(1,1,q), n*nz, MPI_DOUBLE_PRECISION, q, 5, MPI_COMM_WORLD, &
+                 requests(2*turn + 1), ierr)
+  call MPI_Isend(s(1,1,p), n*nz, MPI_DOUBLE_PRECISION, p, 5, MPI_COMM_WORLD, &
+                 requests(2*turn + 2), ierr)
+end do
+call MPI_Waitall(2*np, requests, MPI_STATUSES_IGNORE, ierr)
+"""
+BY_RANK = BESIDE.replace("2*turn + 1", "q + 1").replace("2*turn + 2", "np + p + 1")
+FROM_ZERO = (
+    BESIDE.replace("requests", "pairs").replace("2*turn + 1", "np + q").replace("2*turn + 2", "p")
+)
 BLOCKING = """\
 do turn = 0, np - 1
   p = mod(me + turn, np)
@@ -141,6 +156,13 @@ ACCEPTED = {
     "a block with a positive factor is copied": program(FACTOR_COPY, before="many = nz - 1\n"),
     "a wait if there are messages": program(
         RING.replace("call MPI_Wait", "if (pending > 0) call MPI_Wait")
+    ),
+    "requests of both directions beside each other": program(BESIDE),
+    "requests of the ranks": program(BY_RANK),
+    "requests that begin with 0": program(
+        FROM_ZERO,
+        declare="integer, allocatable :: pairs(:)\n",
+        before="allocate(pairs(0:2*np-1))\n",
     ),
 }
 

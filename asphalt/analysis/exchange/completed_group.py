@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from asphalt.analysis.exchange.peers import Peers, is_over_ranks, peers_of
 from asphalt.analysis.exchange.privatisation import may_be_read_after
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.shapes import shape_of
@@ -15,9 +16,9 @@ from asphalt.analysis.messages.loops import LoopMessage
 from asphalt.analysis.mpi.call import MpiCall, mpi_call_in, mpi_constant
 from asphalt.analysis.mpi.library_effects import Quantity, library_row
 from asphalt.analysis.symbolic.polynomials import Poly, poly
-from asphalt.ir.expr import Expr, Lit, Ref, Section
+from asphalt.ir.expr import Expr, Lit, Op, Ref, Section, names_in
 from asphalt.ir.stmt import Assign, DoHead
-from asphalt.ir.tree import Leaf, Node, leaves
+from asphalt.ir.tree import Do, Leaf, Node, leaves
 
 _ONE = Poly.constant(1)
 Reason = tuple[str, Leaf]
@@ -76,23 +77,33 @@ def _why_not_all(
     if done is None or not done.certain or done.quantity is not Quantity.ALL or count is None:
         return "the call does not wait for all messages"
     shape = shape_of(root, exchange.scope, exchange.values, exchange.leaf)
-    if shape is None or shape.rank != 1 or shape.lower[0] != _ONE:
-        return f"{root} is not an array whose first element is the first"
-    match array:
-        case Ref(args=None) | Ref(args=(Lit("integer", "1"),)):
-            pass
-        case Ref(args=(Section(lower=None | Lit("integer", "1"), upper=upper, stride=None),)):
-            if upper is not None and poly(upper) != poly(count):
-                return f"not all of {root} is waited for"
-        case _:
-            return f"not all of {root} is waited for"
+    if shape is None or shape.rank != 1:
+        return f"{root} is not an array of one dimension with known bounds"
+    lower = shape.lower[0]
+    if not _is_begin(array, lower, lower + poly(count) - _ONE):
+        return f"not all of {root} is waited for"
     counters = {m.counter for m in messages}
     if counters != {None}:
+        if lower != _ONE:
+            return f"{root} is not an array whose first element is the first"
         return _why_not_counted(counters, count, settings)
     null = any(_sets(leaf, root, None) and _is_null(exchange, leaf) for leaf in settings)
     if not null and any(m.conditions for m in messages):
         return f"an element of {root} may have no request"
-    return _why_not_filled(root, messages, poly(count))
+    return _why_not_filled(root, messages, lower, poly(count))
+
+
+def _is_begin(array: Expr | None, lower: Poly, last: Poly) -> bool:
+    """Whether an argument passes an array from its first element on, at least up to ``last``."""
+    match array:
+        case Ref(args=None):
+            return True
+        case Ref(args=(Section(lower=first, upper=upper, stride=None),)):
+            begins = first is None or poly(first) == lower
+            return begins and (upper is None or poly(upper) == last)
+        case Ref(args=(Lit() | Ref() | Op() as first,)):
+            return poly(first) == lower
+    return False
 
 
 def _why_not_counted(
@@ -107,9 +118,11 @@ def _why_not_counted(
     return None
 
 
-def _why_not_filled(root: str, messages: list[LoopMessage], count: Poly) -> str | None:
-    """Why the messages may not get the requests 1 to ``count``, one each."""
+def _why_not_filled(root: str, messages: list[LoopMessage], lower: Poly, count: Poly) -> str | None:
+    """Why the messages may not get the first ``count`` requests from ``lower`` on, one each."""
     ends: list[tuple[Poly, Poly]] = []
+    beside: dict[tuple[int, int], list[Poly]] = {}  # of a loop that steps through requests
+    loops: dict[int, tuple[Poly, Poly]] = {}
     for message in messages:
         head = message.loop.head.what
         assert isinstance(head, DoHead)
@@ -117,20 +130,59 @@ def _why_not_filled(root: str, messages: list[LoopMessage], count: Poly) -> str 
         args = message.request.args
         if args is None or len(args) != 1 or isinstance(args[0], Section):
             return f"the messages share {root}"
-        if head.first is None or head.last is None or not isinstance(head.var, Ref):
+        if head.first is None or head.last is None or not isinstance(head.var, Ref) or head.step:
             return "the loop does not count"
-        shift = poly(args[0]) - Poly.atom(Ref(head.var.name, head.var.name))  # type: ignore[arg-type]
-        if any(isinstance(a, Ref) and a.name == head.var.name for a in shift.atoms):
+        first, last = poly(head.first), poly(head.last)
+        element = poly(args[0])  # type: ignore[arg-type]
+        variable = Ref(head.var.name, head.var.name)
+        powers = element.coefficients(variable)
+        step = powers.get(1, Poly()).value or 0
+        shift = element - Poly.constant(step) * Poly.atom(variable)
+        if step > 0 and not _varies(shift, variable):
+            loops[id(message.loop)] = first, last
+            beside.setdefault((id(message.loop), step), []).append(shift)
+            continue
+        of_rank = _of_every_rank(element, message.loop, variable)
+        if of_rank is None:
             return f"it is not known which element of {root} a message gets"
-        ends.append((poly(head.first) + shift, poly(head.last) + shift))
-    following = _ONE
+        ends.append((of_rank, of_rank + last - first))
+    for (loop, step), shifts in beside.items():
+        first, last = (Poly.constant(step) * end for end in loops[loop])
+        if step > 1:  # an iteration takes a run of requests
+            shifts = [s for s in shifts if _are_run([o - s for o in shifts], step)]
+        if not shifts:
+            return f"the messages do not get the elements of {root} one after the other"
+        ends += ((first + s, last + s + Poly.constant(step) - _ONE) for s in shifts)
+    following = lower
     while ends:
         here = next((pair for pair in ends if pair[0] == following), None)
         if here is None:
             return f"the messages do not get the elements of {root} one after the other"
         ends.remove(here)
         following = here[1] + _ONE
-    return None if following - _ONE == count else f"not all of {root} is waited for"
+    return None if following - lower == count else f"not all of {root} is waited for"
+
+
+def _are_run(distances: list[Poly], number: int) -> bool:
+    """Whether distances are 0 to ``number - 1``."""
+    return sorted(d.value if d.value is not None else -1 for d in distances) == list(range(number))
+
+
+def _varies(value: Poly, variable: Ref) -> bool:
+    return any(variable.name in names_in(atom) for atom in value.atoms)
+
+
+def _of_every_rank(element: Poly, loop: Do, variable: Ref) -> Poly | None:
+    """The subscript for rank 0, where a subscript is a rank plus that, and a loop visits every
+    rank once; None: it is not."""
+    for rank in element.atoms:
+        begin = element - Poly.atom(rank)
+        if not is_over_ranks(rank) or _varies(begin, variable):
+            continue
+        peers = peers_of(loop, rank, None)
+        if isinstance(peers, Peers) and peers.left_out is None and peers.own is None:
+            return begin
+    return None
 
 
 def _sets(leaf: Leaf, name: str, value: Expr | None) -> bool:

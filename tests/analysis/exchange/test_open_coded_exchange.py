@@ -27,6 +27,8 @@ from support.judging import SETTINGS
 from support.mpi_run import OPENMPI, RUNTIME, build, installed, run
 from support.open_coded import (
     ACCEPTED,
+    BESIDE,
+    BY_RANK,
     NOT_AGREED,
     OWN,
     RECEIVES,
@@ -96,6 +98,25 @@ REFUSED = {
     ),
     "requests that were counted before": (
         program(RING.replace("pending = 0", "pending = many"), before="many = 0\n"),
+        "ASP071",
+    ),
+    "one request for two messages": (program(BESIDE.replace("turn + 2", "turn + 1")), "ASP071"),
+    "requests that overlap": (program(BESIDE.replace("2*turn + 2", "turn + 2")), "ASP071"),
+    "requests with gaps": (
+        program(BESIDE.replace("2*turn", "3*turn").replace("requests,", "requests(1),")),
+        "ASP071",
+    ),
+    "fewer requests are waited for": (
+        program(BESIDE.replace("all(2*np,", "all(2*np - 1,")),
+        "ASP071",
+    ),
+    "a request that no message has": (program(BESIDE.replace("turn + 2", "turn + 3")), "ASP071"),
+    "requests of the ranks, one for two messages": (
+        program(BY_RANK.replace("np + p + 1", "p + 1")),
+        "ASP071",
+    ),
+    "requests of half of the ranks": (
+        program(BY_RANK.replace("np + p + 1", "np + modulo(me + 2*turn, np) + 1")),
         "ASP071",
     ),
     "requests that are used again": (program(after=SECOND_WAIT), "ASP071"),
