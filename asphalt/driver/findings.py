@@ -18,6 +18,7 @@ from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.effects.whole_program import is_closed
 from asphalt.analysis.messages.all_sends import all_sends, may_receive, operations
 from asphalt.analysis.messages.messages import Messages
+from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.mpi.library_effects import Store
 from asphalt.analysis.requests.interprocedural import ignored_requests
 from asphalt.analysis.requests.matching import matching
@@ -58,11 +59,16 @@ def findings(tree: Tree, effects: Effects, errors: InternalErrors) -> tuple[Site
 
 def _of_unit(facts: UnitFacts) -> Iterator[Refused]:
     """The errors whatever other procedures do."""
-    named = matches(facts.unit)
-    yield from of_requests(matching(facts.scope, facts.values, facts.reaching, named))
     messages = Messages(facts)
+    if any(_has_request(call) for _, call in messages.written_calls()):
+        named = matches(facts.unit)
+        yield from of_requests(matching(facts.scope, facts.values, facts.reaching, named))
     yield from of_own_rank(facts, messages)
     yield from of_arguments(facts, messages)
+
+
+def _has_request(call: MpiCall) -> bool:
+    return any(parameter.kind == "REQUEST" for parameter in call.procedure.parameters)
 
 
 def _reports(facts: UnitFacts, found: Iterable[Refused]) -> Iterator[SiteReport]:

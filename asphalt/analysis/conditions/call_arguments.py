@@ -20,7 +20,8 @@ from asphalt.analysis.names.symbol import Symbol
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr
 from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, Section, walk
-from asphalt.ir.tree import Leaf
+from asphalt.ir.stmt import Assign
+from asphalt.ir.tree import Leaf, leaves
 
 OVERLAPPING = Code(
     "ASP035",
@@ -100,7 +101,7 @@ def _too_long(buffer: str, leaf: Leaf, call: MpiCall, facts: UnitFacts) -> str |
     room = None if symbol is None else _bytes_behind(passed, symbol, leaf, facts)
     if symbol is None or room is None or kind.bytes is None:
         return None
-    count = facts.values.polynomial(message.count, leaf).value
+    count = _value(message.count, leaf, facts)
     if count is None:
         return None
     if count * kind.bytes <= room * (1 if _size_is_sure(symbol, kind) else 2):
@@ -157,7 +158,7 @@ def _bytes_behind(passed: Ref, symbol: Symbol, leaf: Leaf, facts: UnitFacts) -> 
                 return None
             known = None
             if isinstance(start, Ref | Lit | Op):
-                known = facts.values.polynomial(start, leaf).value
+                known = _value(start, leaf, facts)
             if start is not None and known is None:
                 return None
             first = lower if known is None else known
@@ -198,7 +199,7 @@ def _overlapping(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> str | None:
     if out is None or into is None or name is None or name != designator_name(into.passed):
         return None
     sent, received = out.passed, into.passed
-    many, more = (facts.values.polynomial(one.count, leaf).value for one in (out, into))
+    many, more = (_value(one.count, leaf, facts) for one in (out, into))
     if many is None or more is None or many < 1 or more < 1:
         return None
     if "neighbor" in call.procedure.name:
@@ -220,16 +221,50 @@ def _overlapping(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> str | None:
         return None
     if folded_expr(sent) == folded_expr(received):
         return f"it sends from {spelled} and receives in the same elements"
-    starts = [_start(one, symbol, leaf, facts) for one in (sent, received)]
     each = element_bytes(symbol, symbol.home or facts.scope)
-    if starts[0] is None or starts[1] is None or each is None:
+    if not (each and out.type and into.type and out.type.bytes == into.type.bytes == each):
         return None
-    if not (out.type and into.type and out.type.bytes == into.type.bytes == each):
+    starts = [_start(one, symbol, leaf, facts) for one in (sent, received)]
+    if starts[0] is None or starts[1] is None:
         return None
     distance = (starts[1] - starts[0]).value
     if distance is None or not -more < distance < many:
         return None
     return f"it sends {many} elements of {spelled} and receives {more} that overlap with them"
+
+
+def _value(expr: Expr, leaf: Leaf, facts: UnitFacts) -> int | None:
+    """The value of an expression in a statement.
+
+    The values of the unit, which take long to find, are asked only if each variable of the
+    expression is assigned once in it, of such variables and constants.
+    """
+    known = constants_in(expr, facts.scope).value
+    if known is not None or not _may_be_known(expr, facts, frozenset()):
+        return known
+    return facts.values.polynomial(expr, leaf).value
+
+
+def _may_be_known(expr: Expr, facts: UnitFacts, within: frozenset[str]) -> bool:
+    """Whether an expression may have one known value; ``within``: the variables whose only
+    assignments led to it."""
+    for part in walk(expr):
+        if isinstance(part, Ref) and part.args is None and constant(part, facts.scope) is None:
+            given = facts.once(_assigned).get(part.name, [])
+            if len(given) != 1 or part.name in within:
+                return False
+            if not _may_be_known(given[0], facts, within | {part.name}):
+                return False
+    return True
+
+
+def _assigned(facts: UnitFacts) -> dict[str, list[Expr]]:
+    """What the statements of the unit assign to each scalar variable."""
+    found: dict[str, list[Expr]] = {}
+    for what in (leaf.action for leaf in leaves(facts.unit)):
+        if isinstance(what, Assign) and isinstance(what.target, Ref) and what.target.args is None:
+            found.setdefault(what.target.name, []).append(what.value)
+    return found
 
 
 def _may_call(passed: Ref | Component, facts: UnitFacts) -> bool:
@@ -258,7 +293,8 @@ def _start(passed: Ref | Component, symbol: Symbol, leaf: Leaf, facts: UnitFacts
     (index,) = passed.args
     if not isinstance(index, Ref | Component | Lit | Op):
         return None
-    return facts.values.polynomial(index, leaf)
+    known = constants_in(index, facts.scope)
+    return known if known.value is not None else facts.values.polynomial(index, leaf)
 
 
 def _is_rank(expr: Expr, facts: UnitFacts) -> bool:

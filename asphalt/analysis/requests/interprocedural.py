@@ -16,6 +16,7 @@ from asphalt.analysis.control_flow.paths import Path, path_witness
 from asphalt.analysis.data_flow.temporaries import is_local
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.directives.directives import matches
+from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.mpi.library_effects import Quantity
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.scopes import Origin
@@ -23,7 +24,7 @@ from asphalt.analysis.requests.lost import leaving, stopping
 from asphalt.analysis.requests.operations import Does, Operation, operations
 from asphalt.ir.expr import Expr, Ref, names_in
 from asphalt.ir.stmt import Call
-from asphalt.ir.tree import Leaf
+from asphalt.ir.tree import Leaf, leaves
 
 _DEEPEST = 5
 """The number of procedures through which a request is followed."""
@@ -74,7 +75,7 @@ def _in_callers(
 
 def _expected(facts: UnitFacts) -> Iterator[tuple[str, Operation]]:
     """The only operation of every call of a procedure on a request that is a scalar dummy."""
-    if any(conditional_statements(facts.unit)):
+    if not _names_a_dummy_request(facts) or any(conditional_statements(facts.unit)):
         return
     named = _named(facts)
     for one in operations(facts.reaching, facts.scope, facts.values):
@@ -85,6 +86,19 @@ def _expected(facts: UnitFacts) -> Iterator[tuple[str, Operation]]:
             continue
         if _only_there(facts, one.point, one.storage):
             yield one.storage, one
+
+
+def _names_a_dummy_request(facts: UnitFacts) -> bool:
+    """Whether an MPI call of a procedure has a dummy argument for its request: quickly found."""
+    calls = (leaf.call for leaf in leaves(facts.unit))
+    made = (mpi_call(call, facts.scope) for call in calls if call is not None)
+    for call in (one for one in made if one is not None):
+        for parameter in call.procedure.parameters:
+            actual = call.args.get(parameter.name) if parameter.kind == "REQUEST" else None
+            symbol = facts.scope.lookup(actual.name) if isinstance(actual, Ref) else None
+            if symbol is not None and symbol.origin is Origin.DUMMY:
+                return True
+    return False
 
 
 def _only_there(facts: UnitFacts, point: int, name: str) -> bool:
