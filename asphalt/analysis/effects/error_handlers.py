@@ -19,6 +19,7 @@ from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.effects.whole_program import (
     has_unseen_calls,
+    knows_unseen_calls,
     why_not_closed_but_for_libraries,
 )
 from asphalt.analysis.mpi.call import mpi_call, mpi_constant
@@ -78,6 +79,8 @@ def may_return(effects: Effects) -> bool:
     named = effects.once(_named_doubt)
     if named is not None:
         return not (named.lifted and effects.assumed.fatal)
+    if knows_unseen_calls(effects):
+        return not effects.assumed.fatal
     return effects.has_found(_doubt) and why_errors_return(effects) is not None
 
 

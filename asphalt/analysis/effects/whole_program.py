@@ -71,6 +71,11 @@ def _why_not_closed(effects: Effects, is_known: Callable[[Effect], bool]) -> str
     return None
 
 
+def knows_unseen_calls(effects: Effects) -> bool:
+    """Whether ``has_unseen_calls`` holds and was asked before."""
+    return effects.has_found(_has_unseen_calls) and has_unseen_calls(effects)
+
+
 def _has_unseen_calls(effects: Effects) -> bool:
     scopes = effects.scopes
     waiting = [scopes.of(main) for main in scopes.program.main_programs()]

@@ -53,8 +53,22 @@ def together(facts: UnitFacts, call: MpiCall) -> Together:
     """Whether all ranks reach each call of an operation, and equally often.
 
     One call at a uniform place is not enough: one rank may be in a call of the operation before it,
-    and the others in a call after it.
+    and the others in a call after it.  So the answer is the same for all calls of an operation in a
+    unit, and looked for once.
     """
+    answers = facts.once(_answers)
+    key = call.operation, call.procedure.name
+    if key not in answers:
+        answers[key] = _together(facts, call)
+    return answers[key]
+
+
+def _answers(facts: UnitFacts) -> dict[tuple[str, str], Together]:
+    """Those of ``together`` for a unit, by operation."""
+    return {}
+
+
+def _together(facts: UnitFacts, call: MpiCall) -> Together:
     program, effects = facts.scope.program, facts.effects
     if facts.uniformity is None:
         return Together("the ranks that reach this call are unknown")

@@ -57,6 +57,8 @@ def hidden_statements(leaf: Leaf) -> Iterator[Opaque]:
         for trivia in leaf.lead
         if trivia.kind is TriviaKind.CONDITIONAL or is_threading(trivia)
     ]
+    if not lines:
+        return
     names = [set[str]() for _ in lines]
     for form in Form:
         for text, positions in joined_lines(lines, form):

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from asphalt.frontend.source_tree.includes import find_include, is_mpi_header
@@ -67,6 +67,8 @@ class IncludeLines:
 
     def read(self, given: Mapping[str, bytes], others: Iterable[str]) -> None:
         """Enter files, by content or path, and all that they include."""
+        self.__dict__.pop("_all", None)
+        self.__dict__.pop("_listed", None)
         waiting = [(path, content, 0) for path, content in given.items()]
         waiting += [(path, self._content(path), 0) for path in others if path not in given]
         while waiting:
@@ -81,7 +83,29 @@ class IncludeLines:
 
     def meaning(self, path: str) -> tuple[IncludeLine, ...]:
         """The lines that may include a file."""
-        return tuple(one for lines in self.lines.values() for one in lines if one.may_mean(path))
+        by_macro, by_name, by_file = self._listed
+        found = {*by_macro, *by_name.get(os.path.basename(path), ())}
+        if by_file:
+            found.update(by_file.get(_real(path), ()))
+        return tuple(self._all[at] for at in sorted(found) if self._all[at].may_mean(path))
+
+    @cached_property
+    def _all(self) -> tuple[IncludeLine, ...]:
+        return tuple(one for lines in self.lines.values() for one in lines)
+
+    @cached_property
+    def _listed(self) -> tuple[list[int], dict[str, list[int]], dict[str, list[int]]]:
+        """The positions of the lines whose name a macro gives, and of all others by the name
+        without directories and by the file."""
+        by_macro, by_name, by_file = list[int](), dict[str, list[int]](), dict[str, list[int]]()
+        for at, one in enumerate(self._all):
+            if one.name is None:
+                by_macro.append(at)
+            else:
+                by_name.setdefault(os.path.basename(one.name), []).append(at)
+            if one.found is not None:
+                by_file.setdefault(_real(one.found), []).append(at)
+        return by_macro, by_name, by_file
 
     def _lines(self, path: str, content: bytes) -> Iterator[IncludeLine]:
         if _WORD not in content.lower():

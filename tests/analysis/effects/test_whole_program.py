@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from asphalt.analysis.directives.assumed_facts import Assumed
-from asphalt.analysis.effects.error_handlers import doubt, errors_return, why_errors_return
+from asphalt.analysis.effects.error_handlers import (
+    doubt,
+    errors_return,
+    may_return,
+    why_errors_return,
+)
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.effects.whole_program import has_unseen_calls, is_closed
 from support.stepping import Stepped
@@ -53,7 +58,9 @@ def _effects(folder: Path, statement: str) -> Effects:
 @pytest.mark.parametrize("statement", ["call elsewhere(a)", "if (a(2) > 0d0) call elsewhere(a)"])
 def test_a_call_of_the_unknown_needs_no_summary(statement: str, tmp_path: Path) -> None:
     effects = _effects(tmp_path, statement)
+    assert not may_return(effects)  # nothing was asked yet
     assert errors_return(effects)
+    assert may_return(effects)
     assert not is_closed(effects)
     assert not effects.known.summaries
     why = why_errors_return(effects)

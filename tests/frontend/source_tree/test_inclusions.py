@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from asphalt.config.settings import Settings
+from asphalt.frontend.source_tree.include_lines import IncludeLine
 from asphalt.frontend.source_tree.inclusions import Inclusions
 from asphalt.frontend.source_tree.tree import load_tree
 
@@ -155,3 +156,23 @@ def test_declarations_are_read_where_they_are_included(tmp_path: Path) -> None:
     found = read(tmp_path, {"main.F90": _MAIN, "step.inc": "integer :: a\nreal :: b = 1\n"})
     assert not found.compositions
     assert not found.refused
+
+
+def test_a_file_is_compared_with_the_lines_that_name_it_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[str] = []
+    may_mean = IncludeLine.may_mean
+
+    def counted(self: IncludeLine, path: str) -> bool:
+        compared.append(path)
+        return may_mean(self, path)
+
+    monkeypatch.setattr(IncludeLine, "may_mean", counted)
+    parts = {f"step{n}.inc": _STEP for n in range(9)}
+    mains = {f"main{n}.F90": _MAIN.replace("step", f"step{n}") for n in range(9)}
+    mains |= {"macro.F90": _MAIN.replace('"step.inc"', "STEP")}
+    found = read(tmp_path, {**parts, **mains})
+    assert len(found.compositions) + len(found.refused) == 9
+    assert max(compared.count(path) for path in compared) <= 12
+    assert len(compared) <= 60
