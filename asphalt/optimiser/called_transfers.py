@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.messages.called_transfers import UnitRequests
+from asphalt.analysis.dependence.called_order import CalledOrder
+from asphalt.analysis.messages.called_transfers import lines_of
 from asphalt.analysis.messages.messages import Messages
-from asphalt.ir.tree import leaves
 from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import Transfer
 from asphalt.optimiser.overlapped_work import Started, text_of, work_heads
@@ -47,21 +47,22 @@ def transfers_of_calls(shop: Workshop, begin: UnitState, state: UnitState) -> It
 
 def _started(facts: UnitFacts) -> Mapping[_Key, Started]:
     """These operations of a unit, with the work in their windows."""
-    messages, requests = facts.once(Messages), facts.once(UnitRequests)
+    messages, order = facts.once(Messages), facts.once(CalledOrder)
+    requests = order.requests
     found: dict[_Key, Started] = {}
     seen: Counter[tuple[str, int]] = Counter()
     for _, siblings in lists_in(facts.unit.body):
-        for window in called_motion.windows_in(siblings, requests):
+        for window in called_motion.windows_in(siblings, order):
             one = window.started
             work = called_motion.work_in(siblings, window, messages, requests)
             heads = work_heads(work, messages)
-            end = next(leaf for leaf in leaves(siblings[window.last]) if requests.completes(leaf))
+            ends = lines_of(siblings[window.last : window.last + 1])
             found[one.path, one.line, seen[one.path, one.line]] = Started(
                 one.line,
                 one.operation,
                 tuple(map(text_of, heads)),
                 tuple(map(line_of, heads)),
-                (line_of(end),),
+                tuple(line_of(leaf) for leaf in ends if requests.completes(leaf)),
             )
             seen[one.path, one.line] += 1
     return found

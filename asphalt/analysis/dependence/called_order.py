@@ -16,7 +16,12 @@ from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.memory.accesses import Access, EffectKind
 from asphalt.analysis.memory.storage import evaluated_storages
 from asphalt.analysis.messages.argument_origins import ArgumentOrigins
-from asphalt.analysis.messages.called_transfers import Part, UnitRequests
+from asphalt.analysis.messages.called_transfers import (
+    Part,
+    StartedOperation,
+    UnitRequests,
+    lines_of,
+)
 from asphalt.analysis.messages.request_starts import RequestStarts
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.ir.tree import Leaf, Node, leaves
@@ -84,6 +89,17 @@ class CalledOrder:
         if known is None:
             known = self._pending[id(node)] = node, self._buffers(node)
         return known[1]
+
+    def may_complete(self, node: Node) -> tuple[StartedOperation, ...]:
+        """The operations that a statement may complete; none, if they are not known."""
+        done = self.requests.inside(node)
+        found = [self.starts.of(request) for request in (done.completes if done else ())]
+        return tuple(dict.fromkeys(one for starts in found for one in starts or ()))
+
+    def is_completed(self, request: Part) -> bool:
+        """Whether a line of the unit may complete operations with a request."""
+        effects = (self.requests.of(leaf) for leaf in lines_of(self.facts.unit.body))
+        return any(request.meets(part.object) for one in effects if one for part in one.completes)
 
     def _buffers(self, node: Node) -> tuple[Part, ...] | None:
         done = self.requests.inside(node)

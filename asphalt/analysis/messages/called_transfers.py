@@ -28,7 +28,7 @@ from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.names.designators import declarations_on_the_way, way_to
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.references import actions, bind, expressions_of
-from asphalt.analysis.names.scopes import Scope
+from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Component, Expr, Lit, Op, Ref, walk
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Assign
@@ -173,6 +173,14 @@ class UnitRequests:
         """The procedure of the tree that a line calls."""
         found = None if leaf.call is None else invoked(leaf.call, self.scope)
         return None if found is None else found[0]
+
+    def starts_itself(self, one: StartedOperation) -> bool:
+        """Whether a call of MPI in the unit starts an operation."""
+        return any(
+            leaf.line == one.line and leaf.call is not None and not self.is_call(leaf)
+            for node in (self.facts.unit.body if one.path == self.facts.located.path else ())
+            for leaf in leaves(node)
+        )
 
     def completes(self, leaf: Leaf) -> bool:
         """Whether a line may complete operations."""
@@ -346,8 +354,18 @@ class PassedRequests:
         known = frozenset(part for part in completes if part is not None)
         return RequestEffects(tuple(starts), known, found.operations)
 
-    def _request(self, part: Part) -> Part | None:
+    def _is_the_same(self, part: Part) -> bool:
+        """Whether a variable of the procedure is one that its caller has, too: of a module, or of
+        their host."""
         if part.is_of_module:
+            return True
+        symbol, own = (scope.lookup(part.storage) for scope in (self.callee, self.caller))
+        if symbol is None or own is None or symbol.origin is not Origin.HOST:
+            return False
+        return symbol.identity == own.identity
+
+    def _request(self, part: Part) -> Part | None:
+        if self._is_the_same(part):
             return part
         actual = self.bound.get(part.storage)
         found = None if actual is None else part_of(actual, self.caller)
@@ -355,7 +373,7 @@ class PassedRequests:
 
     def buffer(self, part: Part) -> Part | None:
         """A buffer in terms of the caller; None: not known, or a copy may be passed."""
-        if part.is_of_module:
+        if self._is_the_same(part):
             return part
         actual, symbol = self.bound.get(part.storage), self.callee.lookup(part.storage)
         if actual is None or symbol is None or symbol.attrs & {"value", "pointer", "optional"}:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asphalt.analysis.call_graph.call_sites import CallingContext, unit_key
+from asphalt.analysis.call_graph.call_sites import CallingContext, SharedDefinitions, unit_key
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.messages.argument_origins import call_sites
@@ -22,8 +22,8 @@ from asphalt.analysis.messages.called_transfers import (
     lines_of,
     part_of,
 )
-from asphalt.analysis.names.host_association import named_inside
-from asphalt.analysis.names.scopes import Origin, Symbol
+from asphalt.analysis.names.host_association import is_text_missing, named_inside
+from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.ir.tree import Leaf
 
 _CALLERS_DEEP = 4
@@ -57,10 +57,15 @@ class RequestStarts:
             home = self.facts.effects.scopes.module(owner)
             symbol = None if home is None else home.own.get(name)
             plain = symbol is not None and _has_one_name(symbol)
-            return None if symbol is None or not plain else self._of_module(symbol, request)
+            if symbol is None or not plain:
+                return None
+            definitions = self.facts.effects.once(call_sites).shared_definitions(symbol)
+            return None if isinstance(definitions, str) else self._of_all(definitions, request)
         symbol = self.facts.scope.lookup(name)
         if symbol is not None and symbol.origin is Origin.DUMMY:
             return self._of_dummy(symbol, request)
+        if symbol is not None and _is_of_program(symbol):
+            return self._of_program(symbol, request)
         if symbol is None or not _is_local(symbol, self.facts):
             return None
         lines = self.own.only_defined_so(request, lines_of(self.facts.unit.body))
@@ -98,11 +103,20 @@ class RequestStarts:
         lines = caller.only_defined_so(request, others)
         return lines is not None and not _starts(caller, lines, request)
 
-    def _of_module(self, symbol: Symbol, request: Part) -> tuple[StartedOperation, ...] | None:
+    def _of_program(self, symbol: Symbol, request: Part) -> tuple[StartedOperation, ...] | None:
+        """The operations of a variable of the main program, which its internal procedures may
+        define."""
+        assert isinstance(symbol.home, Scope)
         sites = self.facts.effects.once(call_sites)
-        definitions = sites.shared_definitions(symbol)
-        if isinstance(definitions, str):
+        definitions = sites.own_definitions(symbol.name, sites.context(symbol.home))
+        if definitions is None or is_text_missing(symbol.home):
             return None
+        return self._of_all(definitions, request)
+
+    def _of_all(
+        self, definitions: SharedDefinitions, request: Part
+    ) -> tuple[StartedOperation, ...] | None:
+        """The operations of a request that has these definitions and no other ones."""
         found: list[StartedOperation] = []
         for context, definition in definitions:
             unit = self._requests_of(context)
@@ -142,6 +156,9 @@ class RequestStarts:
         if part.is_of_module:
             return {part}
         symbol = context.scope.lookup(part.storage)
+        if symbol is not None and symbol.home is not None and _is_of_program(symbol):
+            own = self.facts.scope.lookup(part.storage)
+            return {part} if own is not None and own.identity == symbol.identity else None
         if symbol is None or symbol.origin is not Origin.DUMMY or depth == 0:
             return None
         callers = self.facts.effects.once(call_sites).callers(context)
@@ -185,6 +202,14 @@ def _is_local(symbol: Symbol, facts: UnitFacts) -> bool:
     if symbol.origin is not Origin.LOCAL or not _has_one_name(symbol):
         return False
     return not named_inside(symbol.name, facts.scope)
+
+
+def _is_of_program(symbol: Symbol) -> bool:
+    """Whether a variable is one of the main program, with one name in it and its procedures."""
+    home = symbol.home
+    if symbol.origin not in (Origin.LOCAL, Origin.HOST) or not isinstance(home, Scope):
+        return False
+    return home.unit.kind == "program" and _has_one_name(symbol)
 
 
 def _has_one_name(symbol: Symbol) -> bool:

@@ -12,8 +12,9 @@ After::
     call react(c, q)
     call finish(u, messages)
 
-The two calls, or one of them and a call of MPI, stand in one statement list.  They move as a whole,
-so that the procedures remain as they are.  What they pass does not communicate (``called_order``).
+The two calls, or one of them and a call of MPI, stand in one statement list, or in two: messages
+may be started in one iteration and completed in the next one.  They move as a whole, so that the
+procedures remain as they are.  What they pass does not communicate (``called_order``).
 Computation beyond a statement that they cannot pass moves into the window itself.
 """
 
@@ -41,24 +42,43 @@ from asphalt.transforms.rewriting.step import Phase, Transformation
 @dataclass(frozen=True, slots=True)
 class CalledWindow:
     """The statements between the one at ``first`` of a list, which starts an operation, and the one
-    at ``last``, which may complete it; at least one of them calls a procedure that does so."""
+    at ``last``, which may complete it; at least one of them calls a procedure that does so.
+
+    A start or a completion elsewhere, such as in the iteration before, counts as one in front of
+    the list (-1), or behind it.
+    """
 
     first: int
     last: int
     started: StartedOperation
 
 
-def windows_in(siblings: tuple[Node, ...], requests: UnitRequests) -> Iterator[CalledWindow]:
+def windows_in(siblings: tuple[Node, ...], order: CalledOrder) -> Iterator[CalledWindow]:
     """The windows of a list."""
+    requests = order.requests
     done = [requests.inside(node) for node in siblings]
-    for first, starts in enumerate(done):
-        if starts is None or not starts.only_starts:
+    ends: set[int] = set()
+    for first, effects in enumerate(done):
+        if effects is None or not effects.only_starts:
             continue
-        for one in starts.starts:
+        for one in effects.starts:
             last = _end(one, done, first)
-            nodes = () if last is None else (siblings[first], siblings[last])
-            if last is not None and any(requests.is_call(x) for n in nodes for x in leaves(n)):
+            if last is None:
+                continue
+            ends.add(last)
+            elsewhere = last == len(siblings)
+            nodes = siblings[first : first + 1] + siblings[last : last + 1]
+            if elsewhere and not order.is_completed(one.request):
+                continue
+            if any(requests.is_call(leaf) for node in nodes for leaf in leaves(node)):
                 yield CalledWindow(first, last, one)
+    for last, effects in enumerate(done):
+        if effects is None or not effects.only_completes or last in ends:
+            continue
+        called = any(requests.is_call(leaf) for leaf in leaves(siblings[last]))
+        for one in order.may_complete(siblings[last]):
+            if called or not requests.starts_itself(one):
+                yield CalledWindow(-1, last, one)
 
 
 def _end(one: StartedOperation, done: list[RequestEffects | None], first: int) -> int | None:
@@ -70,7 +90,7 @@ def _end(one: StartedOperation, done: list[RequestEffects | None], first: int) -
             return None
         if any(one.request.meets(part.object) for part in effects.completes):
             return number if effects.only_completes else None
-    return None
+    return len(done)
 
 
 def work_in(
@@ -105,12 +125,14 @@ def _moves(
     siblings: tuple[Node, ...], path: tuple[int, ...], messages: Messages, order: CalledOrder
 ) -> Iterator[code_motion.Move]:
     """The moves for the windows of a list, the last one first."""
-    windows = list(windows_in(siblings, order.requests))
-    for last in sorted({window.last for window in windows}, reverse=True):
+    windows = list(windows_in(siblings, order))
+    ends = sorted({one.last for one in windows if one.last < len(siblings)}, reverse=True)
+    begins = sorted({one.first for one in windows if one.first >= 0}, reverse=True)
+    for last in ends:
         yield from _move(siblings, path, last, +1, messages, order)
-    for first in sorted({window.first for window in windows}, reverse=True):
+    for first in begins:
         yield from _move(siblings, path, first, -1, messages, order)
-    for last in sorted({window.last for window in windows}, reverse=True):
+    for last in ends:
         yield from _from_behind(siblings, path, last, messages, order)
 
 
