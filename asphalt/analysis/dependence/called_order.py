@@ -22,6 +22,7 @@ from asphalt.analysis.messages.called_transfers import (
     UnitRequests,
     lines_of,
 )
+from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.messages.request_starts import RequestStarts
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.ir.tree import Leaf, Node, leaves
@@ -36,6 +37,7 @@ class CalledOrder:
     def __init__(self, facts: UnitFacts) -> None:
         self.facts = facts
         self.order = facts.once(Independence.of)
+        self.messages = facts.once(Messages)
         self.requests = facts.once(UnitRequests)
         self.starts = facts.once(RequestStarts)
         self.origins = facts.once(ArgumentOrigins)
@@ -90,6 +92,15 @@ class CalledOrder:
             known = self._pending[id(node)] = node, self._buffers(node)
         return known[1]
 
+    def is_asked_about(self, node: Node) -> bool:
+        """Whether a statement starts or completes operations in called procedures, or it is not
+        known which starts belong to what it completes (``Messages``)."""
+        return any(
+            self.requests.is_call(leaf)
+            or (self.requests.completes(leaf) and self.messages.completed_by(leaf) is None)
+            for leaf in leaves(node)
+        )
+
     def may_complete(self, node: Node) -> tuple[StartedOperation, ...]:
         """The operations that a statement may complete; none, if they are not known."""
         done = self.requests.inside(node)
@@ -123,7 +134,7 @@ class CalledOrder:
 
     def _is_computation(self, node: Node) -> bool:
         kinds = {effect.kind for effect in self.facts.footprint(node).effects}
-        if not kinds <= _PASSED or any(self.order.messages.calls(node)):
+        if not kinds <= _PASSED or any(self.messages.calls(node)):
             return False
         return self.order.place.stays(node) is None
 

@@ -174,14 +174,6 @@ class UnitRequests:
         found = None if leaf.call is None else invoked(leaf.call, self.scope)
         return None if found is None else found[0]
 
-    def starts_itself(self, one: StartedOperation) -> bool:
-        """Whether a call of MPI in the unit starts an operation."""
-        return any(
-            leaf.line == one.line and leaf.call is not None and not self.is_call(leaf)
-            for node in (self.facts.unit.body if one.path == self.facts.located.path else ())
-            for leaf in leaves(node)
-        )
-
     def completes(self, leaf: Leaf) -> bool:
         """Whether a line may complete operations."""
         found = self.of(leaf)

@@ -254,7 +254,9 @@ def _shortest(branch: Branch) -> Node:
     guarded = Guarded(_condition(arm), action.what)
     deeper = len(action.head) + action.shift - len(arm.head.head) - arm.head.shift
     lead = (*arm.head.lead, *outwards(action.lead, max(0, deeper)))
-    return replace(arm.head, what=guarded, body=None, span=None, lead=lead, trail=action.trail)
+    return replace(
+        arm.head, what=guarded, body=None, span=action.span, lead=lead, trail=action.trail
+    )
 
 
 TRANSFORMATION = Transformation(

@@ -42,7 +42,8 @@ from asphalt.transforms.rewriting.step import Phase, Transformation
 @dataclass(frozen=True, slots=True)
 class CalledWindow:
     """The statements between the one at ``first`` of a list, which starts an operation, and the one
-    at ``last``, which may complete it; at least one of them calls a procedure that does so.
+    at ``last``, which may complete it; at least one of them calls a procedure that does so, or it
+    is not known exactly what it completes.
 
     A start or a completion elsewhere, such as in the iteration before, counts as one in front of
     the list (-1), or behind it.
@@ -70,14 +71,13 @@ def windows_in(siblings: tuple[Node, ...], order: CalledOrder) -> Iterator[Calle
             nodes = siblings[first : first + 1] + siblings[last : last + 1]
             if elsewhere and not order.is_completed(one.request):
                 continue
-            if any(requests.is_call(leaf) for node in nodes for leaf in leaves(node)):
+            if any(order.is_asked_about(node) for node in nodes):
                 yield CalledWindow(first, last, one)
     for last, effects in enumerate(done):
         if effects is None or not effects.only_completes or last in ends:
             continue
-        called = any(requests.is_call(leaf) for leaf in leaves(siblings[last]))
-        for one in order.may_complete(siblings[last]):
-            if called or not requests.starts_itself(one):
+        if order.is_asked_about(siblings[last]):
+            for one in order.may_complete(siblings[last]):
                 yield CalledWindow(-1, last, one)
 
 
@@ -103,11 +103,9 @@ def work_in(
 
 def check(facts: UnitFacts) -> Iterator[code_motion.Schedule]:
     """The lists of a unit in another order, found one by one."""
-    requests = facts.once(UnitRequests)
-    calls = (leaf for node in facts.unit.body for leaf in leaves(node))
-    if not any(requests.is_call(leaf) for leaf in calls):
-        return
     messages, order = facts.once(Messages), facts.once(CalledOrder)
+    if not any(map(order.is_asked_about, facts.unit.body)):
+        return
     for path, siblings in lists_in(facts.unit.body):
         moves: list[code_motion.Move] = []
         while len(moves) < code_motion.MOST_MOVES:
