@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.commutation import Independence
+from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import Access, EffectKind
 from asphalt.analysis.memory.storage import evaluated_storages
 from asphalt.analysis.messages.argument_origins import ArgumentOrigins
@@ -118,7 +119,7 @@ class CalledOrder:
             return None
         if done.only_starts:
             return tuple(part for one in done.starts for part in one.buffers)
-        if not done.only_completes:
+        if not done.only_completes or self.facts.effects.once(_moves_allocations):
             return None
         found: list[Part] = []
         for request in done.completes:
@@ -153,3 +154,8 @@ class CalledOrder:
         for what in actions(leaf.what):
             for expr in expressions_of(what):
                 yield from evaluated_storages(expr, self.facts.scope)
+
+
+def _moves_allocations(effects: Effects) -> bool:
+    """Whether a program may give the memory of a buffer to another variable (F2018 16.9.137)."""
+    return bool(effects.scopes.program.mentions("move_alloc"))

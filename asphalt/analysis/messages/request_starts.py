@@ -64,10 +64,10 @@ class RequestStarts:
         symbol = self.facts.scope.lookup(name)
         if symbol is not None and symbol.origin is Origin.DUMMY:
             return self._of_dummy(symbol, request)
-        if symbol is not None and _is_of_program(symbol):
-            return self._of_program(symbol, request)
-        if symbol is None or not _is_local(symbol, self.facts):
+        if symbol is None:
             return None
+        if not _is_local(symbol, self.facts):
+            return self._of_program(symbol, request) if _is_of_program(symbol) else None
         lines = self.own.only_defined_so(request, lines_of(self.facts.unit.body))
         return None if lines is None else _starts(self.own, lines, request)
 
@@ -117,6 +117,8 @@ class RequestStarts:
         self, definitions: SharedDefinitions, request: Part
     ) -> tuple[StartedOperation, ...] | None:
         """The operations of a request that has these definitions and no other ones."""
+        if self.own.only_defined_so(request, lines_of(self.facts.unit.body)) is None:
+            return None
         found: list[StartedOperation] = []
         for context, definition in definitions:
             unit = self._requests_of(context)

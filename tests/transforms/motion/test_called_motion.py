@@ -211,7 +211,60 @@ def test_work_passes_other_messages(tmp_path: Path) -> None:
     assert order == ["begin", "begin", "work", "finish", "finish"]
 
 
+def test_messages_may_be_completed_in_the_next_iteration(tmp_path: Path) -> None:
+    loop = "    call finish(u, r)\n    call work(c)\n    call begin(u, r)"
+    forms = _DUMMY | {"setup": "  call begin(u, r)", "loop": loop}
+    found, main = _optimised(tmp_path, forms)
+    assert _order(main) == ["work", "finish", "begin"]
+    assert {t.operation for t in found.transfers} == {"MPI_Irecv", "MPI_Isend"}
+    kept = _optimised(tmp_path, forms | {"loop": loop.replace("(c)", "(in)")})[1]
+    assert _order(kept) == ["finish", "work", "begin"]
+
+
+_INTERNAL = _DUMMY | {
+    "main": "  integer :: r(2)\n  real(8) :: b(n)",
+    "inside": """if (step < 0) return
+    call MPI_Irecv(b, n, MPI_DOUBLE_PRECISION, left, 1, MPI_COMM_WORLD, r(1), e)
+  end subroutine inside
+  subroutine ended
+    integer :: e
+    call MPI_Wait(r(1), MPI_STATUS_IGNORE, e)
+  end subroutine ended
+  subroutine more
+    integer :: e
+    {third}""",
+    "loop": "    call inside\n    call ended\n    call work(c)",
+}
+
+
+def test_internal_procedures_may_start_and_complete(tmp_path: Path) -> None:
+    forms = _INTERNAL | {"inside": _INTERNAL["inside"].format(third="e = 0")}
+    assert _order(_optimised(tmp_path, forms)[1]) == ["inside", "work", "ended"]
+    read = forms | {"loop": forms["loop"].replace("(c)", "(b)")}
+    assert _order(_optimised(tmp_path, read)[1]) == ["inside", "ended", "work"]
+    third = "call MPI_Irecv(c, n, MPI_DOUBLE_PRECISION, left, 1, MPI_COMM_WORLD, r(1), e)"
+    other = _INTERNAL | {"inside": _INTERNAL["inside"].format(third=third), "setup": "  call more"}
+    assert _order(_optimised(tmp_path, other)[1]) == ["inside", "ended", "work"]
+
+
+def test_a_wait_for_a_start_under_another_condition_goes_behind_work(tmp_path: Path) -> None:
+    start = "call MPI_Isend(out, n, MPI_DOUBLE_PRECISION, left, 1, MPI_COMM_WORLD, r(1), ierr)"
+    loop = f"""    if (step /= 1) call MPI_Wait(r(1), MPI_STATUS_IGNORE, ierr)
+    call work(c)
+    if (step /= 5) {start}"""
+    assert _order(_optimised(tmp_path, _DUMMY | {"loop": loop})[1])[0] == "work"
+    kept = _optimised(tmp_path, _DUMMY | {"loop": loop.replace("(c)", "(out)")})[1]
+    assert _order(kept)[1] == "work"
+
+
 _REFUSED = {
+    "a buffer may get another name": _PASSED
+    | {
+        "main": "  integer :: r(2)\n  real(8), allocatable :: b(:), moved(:)",
+        "setup": "  allocate (b(n))",
+        "loop": "    call begin(u, b, r)\n    call move_alloc(b, moved)\n"
+        "    call finish(u, moved, r)\n    call work(moved)\n    call move_alloc(moved, b)",
+    },
     "work reads a receive buffer": _DUMMY
     | {"used": "in(i)", "loop": _DUMMY["loop"].replace("work", "other")},
     "work reads a buffer of a handle": _HANDLE
