@@ -263,7 +263,8 @@ _REFUSED = {
         "main": "  integer :: r(2)\n  real(8), allocatable :: b(:), moved(:)",
         "setup": "  allocate (b(n))",
         "loop": "    call begin(u, b, r)\n    call move_alloc(b, moved)\n"
-        "    call finish(u, moved, r)\n    call work(moved)\n    call move_alloc(moved, b)",
+        "    call MPI_Waitall(2, r, MPI_STATUSES_IGNORE, ierr)\n    call work(moved)\n"
+        "    call move_alloc(moved, b)",
     },
     "work reads a receive buffer": _DUMMY
     | {"used": "in(i)", "loop": _DUMMY["loop"].replace("work", "other")},
@@ -305,6 +306,8 @@ _REFUSED = {
         "left, 2, MPI_COMM_WORLD, r(1), ierr)",
         "setup": "  call elsewhere(c)\n  call finish(u)",
     },
+    "another procedure assigns the module's request": _MODULE
+    | {"elsewhere": "r(1) = left\n    ierr = 0", "setup": "  call elsewhere(c)"},
     "a clock is read between": _DUMMY
     | {
         "main": "  integer :: r(2)\n  real(8) :: t",
