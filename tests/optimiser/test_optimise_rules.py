@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.messages.messages import Messages
+from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.resources import RUNTIME, shipped
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
@@ -314,7 +317,7 @@ _INTO = "  call MPI_Irecv({}, 1, MPI_LOGICAL, left, 9, comm, other, ierr)\n"
 
 
 @pytest.mark.parametrize(
-    ("before", "between", "moves"),
+    ("before", "between", "is_pair"),
     [
         # a wait for a request of this unit changes its own buffer alone
         (_start("a"), _WAIT, True),
@@ -329,14 +332,20 @@ _INTO = "  call MPI_Irecv({}, 1, MPI_LOGICAL, left, 9, comm, other, ierr)\n"
     ],
 )
 def test_a_start_and_its_wait_are_a_pair_under_a_condition_that_stays(
-    tmp_path: Path, before: str, between: str, moves: bool
+    tmp_path: Path, before: str, between: str, is_pair: bool
 ) -> None:
     state = "  logical :: there, here\n  integer :: kept\n  common /state/ there, here, kept\n"
     change = f"subroutine change\n{state}  here = .true.\nend subroutine change\n"
     started = f"  if (here) call MPI_Irecv(b, n, {_KIND}, left, 7, comm, type, ierr)\n"
     done = "  if (here) call MPI_Wait(type, MPI_STATUS_IGNORE, ierr)\n"
     body = before + started + between + done + _loop("c(i) = i")
-    assert (_optimised(tmp_path, body, state, change__f90=change).content is not None) is moves
+    _optimised(tmp_path, body, state, change__f90=change)
+    tree = load_tree([tmp_path])
+    (unit, *_) = tree.units_of(str(tmp_path / "exchange.f90"))
+    messages = Messages(UnitFacts(unit, Analyses(tree).of()[0]))
+    calls = messages.own_calls()
+    (start,) = (leaf for leaf, call in calls if "left, 7" in (leaf.body or "") and call)
+    assert (messages.completion(start) is not None) is is_pair
 
 
 _PACKED = """\
