@@ -73,7 +73,8 @@ def _send_views(producer: Producer) -> list[View]:
         for view in found
         if all(write.subscripts is not None for write in send_writes(producer, view))
     ]
-    count = argument(exchange, arguments.send_count)
+    uneven = arguments.send_displacements is not None
+    count = None if uneven else argument(exchange, arguments.send_count)
     flat = [
         flat_view(view, send_writes(producer, view), producer.region, count) for view in agreeing
     ]

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from asphalt.analysis.exchange.buffers import View, buffer_of
+from asphalt.analysis.exchange.flat_views import flat_view
 from asphalt.analysis.exchange.per_rank import Uneven, uneven_blocks
 from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.memory.shapes import shape_of
@@ -43,9 +44,14 @@ def uneven_layout_of(producer: Producer) -> Layout | Misfit:
         if buffer.origin is not None:
             reason = f"{buffer.spelled} is not passed from its first element on"
             return Misfit("blocks", reason, exchange.leaf)
-    found = tiled_dimension(producer, send_writes(producer, View(send, shape)), shape)
+    view = View(send, shape)
+    found = tiled_dimension(producer, send_writes(producer, view), shape)
     if isinstance(found, Misfit):
-        return found
+        flat = flat_view(view, send_writes(producer, view), producer.region, None)
+        inside = None if flat is None else _inside(producer, flat)
+        if flat is None or inside is None:
+            return found
+        view, shape, found = flat, flat.shape, inside
     dimension, offset = found
     ends = loop_ends(producer)
     assert ends is not None
@@ -66,6 +72,8 @@ def uneven_layout_of(producer: Producer) -> Layout | Misfit:
         last, upper = ends[1] + offset, shape.lower[dimension] + extent - _ONE
         if last != upper:
             guards = (*guards, Guard(last, "<=", upper))
+    if view.flat is not None:
+        guards += tuple(Guard(_ONE, "<=", extent) for extent in view.flat.dimensions.extents)
     place = Address(send.name, shape.lower, dimension, _ONE, dimension, _ONE)
     landing = Address(receive.name, (), 0, _ONE, 0, _ONE)
     return Layout(
@@ -80,4 +88,12 @@ def uneven_layout_of(producer: Producer) -> Layout | Misfit:
         (*guards, *gap_guards(exchange, send, receive)),
         ((unit, plane),),
         uneven=blocks,
+        flat=view.flat,
     )
+
+
+def _inside(producer: Producer, view: View) -> tuple[int, Poly] | None:
+    """The dimension of a flat view that the tiled loop runs over, and subscript minus loop
+    variable; None: it runs over none."""
+    found = tiled_dimension(producer, send_writes(producer, view), view.shape)
+    return None if isinstance(found, Misfit) else found

@@ -162,3 +162,59 @@ def test_the_statements_that_change_a_subscript_are_told(tmp_path: Path) -> None
     nest = COUNTED.replace("at = at + 1", "if (i > me) at = at + 1")
     report = site(tmp_path, _text(nest)).report
     assert "the value of at in a subscript is not known: lines" in report.message
+
+
+_LISTS = "integer, allocatable :: counts(:), first(:)\n"
+_ALL = "allocate(counts(0:np-1), first(0:np-1))\n"
+_CALL = """\
+call MPI_Alltoallv(s, counts, first, MPI_DOUBLE_PRECISION, r, counts, first, &
+                   MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, ierr)
+"""
+_MESSAGES = """\
+do at = 0, np - 1
+  to = modulo(me + at, np)
+  from = modulo(me - at, np)
+  call MPI_Irecv(r(n*nz*from + 1), n*nz, MPI_DOUBLE_PRECISION, from, 1, MPI_COMM_WORLD, &
+                 requests(2*at + 1), ierr)
+  call MPI_Isend(s(n*nz*to + 1), n*nz, MPI_DOUBLE_PRECISION, to, 1, MPI_COMM_WORLD, &
+                 requests(2*at + 2), ierr)
+end do
+call MPI_Waitall(2*np, requests, MPI_STATUSES_IGNORE, ierr)
+"""
+
+
+def _uneven(nest: str, call: str) -> str:
+    return program(
+        arrays=f"real(8), allocatable :: s(:), r(:), work(:,:,:)\n{_LISTS}",
+        declare="integer :: at, low, high, to, from\ninteger, allocatable :: requests(:)\n",
+        allocate=f"allocate(s(2*n*nz*np), r(n*nz*np), requests(2*np))\n{_ALL}",
+        before="do p = 0, np - 1\n  counts(p) = n*nz\n  first(p) = n*nz*p\nend do\n",
+        nest=nest,
+        call=call,
+    )
+
+
+@pytest.mark.parametrize("call", [_CALL, _MESSAGES])
+@pytest.mark.parametrize(
+    ("nest", "proved"),
+    [
+        (PLANES, True),
+        (COUNTED, True),
+        (SECTIONS, True),
+        (PLANES.replace("i = 1, n", "i = 1, n + 1"), False),
+        (COUNTED.replace("i = 1, n", "i = 1, n + 1"), False),
+        (PLANES.replace("do i", "s(1) = z\n    do i"), False),
+        (PLANES.replace("n*nz*p", "(n*nz + 1)*p"), False),
+    ],
+)
+def test_flat_planes_of_other_exchanges(nest: str, proved: bool, call: str, tmp_path: Path) -> None:
+    report = site(tmp_path, _uneven(nest, call)).report
+    assert report.verdict == ("proved" if proved else "refused")
+
+
+def test_flat_slabs_of_uneven_blocks(tmp_path: Path) -> None:
+    judged = site(tmp_path, _uneven(ROWS, _CALL)).judgement
+    assert isinstance(judged, Plan), judged
+    assert judged.layout.pattern is TileShape.SLAB
+    wrong = ROWS.replace("i = 1, n", "i = 1, n + 1")
+    assert site(tmp_path, _uneven(wrong, _CALL)).report.verdict == "refused"

@@ -79,7 +79,7 @@ def test_a_loop_further_inside_of_a_block_does_not_fit() -> None:
 
 
 def test_subscripts_of_a_packed_buffer_do_not_follow_the_loop() -> None:
-    nest = "do z = 1, nz\n  do k = 1, m\n    s(d(1) + (z-1)*m + k) = z\n  end do\nend do\n"
+    nest = "do z = 1, nz\n  do k = 1, m\n    s(d(1) + (z-1)*z + k) = z\n  end do\nend do\n"
     found = layout("(*)", nest)
     assert isinstance(found, Misfit)
     assert found.kind == "subscripts"
