@@ -261,7 +261,7 @@ def _may_be_known(expr: Expr, facts: UnitFacts, within: frozenset[str]) -> bool:
 def _assigned(facts: UnitFacts) -> dict[str, list[Expr]]:
     """What the statements of the unit assign to each scalar variable."""
     found: dict[str, list[Expr]] = {}
-    for what in (leaf.action for leaf in leaves(facts.unit)):
+    for what in (leaf.action for node in facts.unit.body for leaf in leaves(node)):
         if isinstance(what, Assign) and isinstance(what.target, Ref) and what.target.args is None:
             found.setdefault(what.target.name, []).append(what.value)
     return found
