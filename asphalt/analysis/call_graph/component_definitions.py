@@ -88,6 +88,15 @@ def may_change(
 
 
 def _dummy_changes(inside: CallingContext, dummy: str, path: tuple[str, ...], depth: int) -> bool:
+    """Whether a procedure may define a component of a dummy; one that calls itself may."""
+    known, key = inside.scope.scopes.components_defined, (inside.key, dummy, path)
+    if key not in known:
+        known[key] = True
+        known[key] = _is_changed(inside, dummy, path, depth)
+    return known[key]
+
+
+def _is_changed(inside: CallingContext, dummy: str, path: tuple[str, ...], depth: int) -> bool:
     symbol = inside.scope.lookup(dummy)
     if symbol is None or symbol.equivalenced or symbol.attrs & {"pointer", "target"}:
         return True

@@ -75,6 +75,8 @@ class Scopes:
         # what calls do to shapes, by unit and designator, and the call sites that were looked up
         self.shape_changes: dict[tuple[object, str], object] = {}
         self.call_sites: object = None
+        # whether procedures may define components of dummies
+        self.components_defined: dict[tuple[object, str, tuple[str, ...]], bool] = {}
         self._by_unit: dict[int, Scope] = {}
         self._modules: dict[str, Scope | None] = {}
 
