@@ -20,7 +20,7 @@ from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.mpi.call import MpiCall, runtime_call
 from asphalt.analysis.verdicts.splitting_codes import SHAPE
 from asphalt.analysis.verdicts.verdict import Refused
-from asphalt.ir.expr import Component, Expr, Lit, Ref, Section, walk
+from asphalt.ir.expr import Component, Expr, Lit, Ref, walk
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Plain, What
 from asphalt.ir.tree import Branch, Leaf, Node, leaves
@@ -295,17 +295,11 @@ def conflict(access: Access, own: Access, facts: UnitFacts) -> str:
     if own.by_others or access.by_others:
         return f"{where} accesses {name}, which other ranks may access through a window"
     does = "defines" if access.writes else "reads"
-    if _is_open(access) or _is_open(own):
+    if access.is_open or own.is_open:
         shape = shape_of(access.object, facts.scope, facts.values, access.leaf)
         if shape is not None and not shape.stated:
             return f"{where} {does} {name}, the bounds of which are not known"
     return f"{where} {does} {name}"
-
-
-def _is_open(access: Access) -> bool:
-    """Whether an access is to all elements from some on, for it is not known how far they are."""
-    last = access.subscripts[-1] if access.subscripts else None
-    return isinstance(last, Section) and last.lower is not None and last.upper is None
 
 
 def _head(node: Node) -> Leaf:

@@ -121,6 +121,12 @@ class Access:
         return self.mode in (Mode.WRITE, Mode.MAYBE_WRITE)
 
     @property
+    def is_open(self) -> bool:
+        """Whether it is to all elements from some on, for it is not known how far they are."""
+        last = self.subscripts[-1] if self.subscripts else None
+        return isinstance(last, Section) and last.lower is not None and last.upper is None
+
+    @property
     def object(self) -> str:
         """The designator of the storage with the component."""
         return "%".join((self.storage, *self.path))

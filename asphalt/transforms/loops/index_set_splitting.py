@@ -22,6 +22,7 @@ from asphalt.analysis.exchange.producer import tilable_loops
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.affine_guards import extremes
 from asphalt.analysis.memory.regions import Region, loop_variable
+from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.designators import designators_in, symbol_named
@@ -144,9 +145,15 @@ class Nest:
             return self._refused(STATEMENT, stays)
         ends = self._ends(chain, passed)
         if ends is None or not any(ends):
+            unknown = self._without_bounds(passed)
             return self._refused(
                 SHAPE,
-                "which part of it needs a message is not known, or is not at the ends of its loops",
+                "which part of it needs a message is not known, "
+                + (
+                    "or is not at the ends of its loops"
+                    if unknown is None
+                    else f"for the bounds of {unknown} are not"
+                ),
             )
         cut = [number for number, own in enumerate(ends) if own]
         ends, outer = ends[: cut[-1] + 1], chain[: cut[-1] + 1]
@@ -189,6 +196,18 @@ class Nest:
         region = Region(self.facts.values, start, changed, tuple(changing), limits)
         variables = tuple(str(loop_variable(loop)) for loop in chain)
         return ends_of(region, pairs, variables, [range_of(loop, region) for loop in chain])
+
+    def _without_bounds(self, passed: tuple[Node, ...]) -> str | None:
+        """An array that the nest shares with a message whose last element is not known, for the
+        bounds of the array are not."""
+        mine = self.facts.footprint(self.nest).accesses
+        for one in (one for node in passed for one in self.order.accesses(node) or ()):
+            if not one.is_open or not any(one.meets(other) for other in mine):
+                continue
+            shape = shape_of(one.object, self.facts.scope, self.facts.values, one.leaf)
+            if shape is not None and not shape.stated:
+                return one.object.split("::")[-1]
+        return None
 
     def _forbidden(self, outer: tuple[Do, ...], divided: tuple[Do, ...]) -> Refused | None:
         """Why the iterations may not be divided."""

@@ -86,6 +86,11 @@ REFUSED: dict[str, tuple[Code, str, str]] = {
     "long_bound": (SHAPE, _nest(_FIVE, rows="1, last").replace("do j", "do jj"),
                    "  integer(8) :: jj\n  integer(8), parameter :: last = 9"),
     "max": (SHAPE, _nest(_FIVE), "  real(8) :: max(3)"),
+    "bounds": (SHAPE, "  call MPI_Irecv(w(1,0), n, MPI_DOUBLE_PRECISION, below, 2, comm, &\n"
+               "    request, ierr)\n  call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)\n"
+               + _nest("after(i,j) = w(i,j-1)"),
+               "  real(8), allocatable :: w(:,:)\n  allocate (w(0:n,0:m))\n  deallocate (w)\n"
+               "  allocate (w(0:n+1,0:m))"),
     "digits": (DIGITS, _COLUMN + _nest("after(i,j) = sin(u(i-1,j)) + u(i,j-1)"), ""),
     "power": (DIGITS, _COLUMN + _nest("after(i,j) = u(i-1,j)**3"), ""),
     "long": (LONG, _nest(_FIVE, *["after(i,j) = after(i,j) + 1"]*40), ""),
@@ -206,6 +211,7 @@ def test_a_nest_stays_whole(name: str, units: Units) -> None:
     assert isinstance(refused, Refused), refused
     assert refused.code == REFUSED[name][0], refused
     assert "is not split" in refused.message
+    assert ("for the bounds of w are not" in refused.message) is (name == "bounds")
 
 
 def test_every_code_is_given() -> None:
