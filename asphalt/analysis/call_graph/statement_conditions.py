@@ -92,6 +92,7 @@ class UnitFlow:
         self._hidden(tuple(leaf for leaf in closing if leaf is not None), (), ())
         self.has_gotos = any(_labels_of(s.what) or may_jump(s.what) for s in self.statements)
         self._jumps = [jump for s in self.statements for jump in self._jumps_of(s)]
+        self._conditions: dict[int, tuple[Condition, ...]] = {}
 
     def at(self, leaf: Leaf) -> ConditionedStatement | None:
         """The statement of a leaf (its action, if it is a one-line IF)."""
@@ -102,11 +103,14 @@ class UnitFlow:
 
     def conditions(self, statement: ConditionedStatement) -> tuple[Condition, ...]:
         """All conditions that control whether, and how often, one call reaches a statement."""
-        found = list(statement.conditions)
-        for jump in self._jumps:
-            if jump.first <= statement.position <= jump.last:
-                found += jump.conditions
-        return tuple(dict.fromkeys(found))
+        known = self._conditions.get(statement.position)
+        if known is None:
+            found = list(statement.conditions)
+            for jump in self._jumps:
+                if jump.first <= statement.position <= jump.last:
+                    found += jump.conditions
+            known = self._conditions[statement.position] = tuple(dict.fromkeys(found))
+        return known
 
     def may_come_back_to(self, statement: ConditionedStatement) -> bool:
         """Whether a jump backwards, or one to an unknown place, may repeat a statement.

@@ -8,19 +8,21 @@ reduction may add in another order.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.effects.uncalled import is_uncalled
 from asphalt.analysis.mpi.call import MpiCall, mpi_call_in, mpi_constant, predefined_type
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.mpi.procedures import MpiProcedure, Timing, procedure, table
 from asphalt.analysis.mpi.reductions import ORDER_FREE_REDUCTIONS, PREDEFINED_REDUCTIONS
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
-from asphalt.analysis.names.scopes import Scope
+from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.uniformity.uniformity import Level, Uniformity
 from asphalt.config.assumptions import UNIFORM
-from asphalt.ir.program import MpiMention, Program
+from asphalt.ir.program import Located, MpiMention, Program
 from asphalt.ir.tree import Leaf, leaves
 
 
@@ -69,39 +71,71 @@ def _answers(facts: UnitFacts) -> dict[tuple[str, str], Together]:
 
 
 def _together(facts: UnitFacts, call: MpiCall) -> Together:
-    program, effects = facts.scope.program, facts.effects
+    program = facts.scope.program
     if facts.uniformity is None:
         return Together("the ranks that reach this call are unknown")
-    shared = _shared_memory(program)
-    if shared is not None:
-        return Together(shared)
+    known = facts.effects.once(_Collectives)
+    if known.shared_memory is not None:
+        return Together(known.shared_memory)
     mentions = [m for m in program.mpi_calls() if _is(m.operation, call.procedure)]
     hidden = _not_compiled(facts, call, mentions)
     if hidden is not None:
         return Together(hidden)
     mentions = [m for m in mentions if m.live]
+    names = sorted({mention.operation for mention in mentions})
+    units = [located for name in names for located in program.mentions(name)]
+    executed = tuple(not is_uncalled(one, facts.once_called, program) for one in units)
+    key = facts.uniformity, call.operation, executed
+    if key not in known.together:
+        asked = call.operation, mentions, zip(units, executed, strict=True)
+        known.together[key] = _of_program(facts.uniformity, facts.effects.scopes, *asked)
+    return known.together[key]
+
+
+class _Collectives:
+    """What is known of the collective operations of a program.
+
+    ``shared_memory``: why ranks may share memory.  ``together``: whether all ranks reach an
+    operation together, by what is known of values and the units that count as executed.
+    """
+
+    def __init__(self, effects: Effects) -> None:
+        self.shared_memory = _shared_memory(effects.scopes.program)
+        self.together: dict[tuple[Uniformity, str, tuple[bool, ...]], Together] = {}
+
+
+def _of_program(
+    uniformity: Uniformity,
+    scopes: Scopes,
+    operation: str,
+    mentions: Sequence[MpiMention],
+    units: Iterable[tuple[Located, bool]],
+) -> Together:
+    """Whether all ranks reach each call of an operation, for all units of the program alike.
+
+    ``mentions``: of the operation.  ``units``: those that mention it, each with whether it is
+    executed.
+    """
     seen: set[tuple[str, int, int]] = set()  # there may be several in a line
     unproved: Together | None = None
     assumed: set[str] = set()
-    for name in sorted({mention.operation for mention in mentions}):
-        for located in program.mentions(name):
-            scope = effects.scopes.of(located)
-            for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
-                found = mpi_call_in(leaf, scope)
-                if found is None or found.operation != call.operation or leaf.span is None:
-                    continue
-                seen.add((located.path, leaf.span.first, leaf.span.first_col))
-                own = located.chain[0].name in RUNTIME_MODULES  # all ranks come there together
-                if own or is_uncalled(located, facts.once_called, program):
-                    continue
-                if _is_alone(found, scope):
-                    continue
-                where = f"the call in {located.path}:{leaf.span.first}"
-                answer = _reached(facts.uniformity, scope, leaf, found, where)
-                if answer.why_not is not None and not answer.unproved:
-                    return answer
-                unproved = unproved or (None if answer.why_not is None else answer)
-                assumed.update(answer.assumed)
+    for located, executed in units:
+        scope = scopes.of(located)
+        for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
+            found = mpi_call_in(leaf, scope)
+            if found is None or found.operation != operation or leaf.span is None:
+                continue
+            seen.add((located.path, leaf.span.first, leaf.span.first_col))
+            if located.chain[0].name in RUNTIME_MODULES:  # all ranks come there together
+                continue
+            if not executed or _is_alone(found, scope):
+                continue
+            where = f"the call in {located.path}:{leaf.span.first}"
+            answer = _reached(uniformity, scope, leaf, found, where)
+            if answer.why_not is not None and not answer.unproved:
+                return answer
+            unproved = unproved or (None if answer.why_not is None else answer)
+            assumed.update(answer.assumed)
     understood = Counter((path, line) for path, line, _ in seen)
     there = Counter((m.path, m.line) for m in mentions)
     missed = next((m for m in mentions if understood[m.path, m.line] < there[m.path, m.line]), None)

@@ -120,6 +120,13 @@ def type_definition(name: str, scope: Scope) -> tuple[Block, Scope] | None:
 
 def _definition(name: str, scope: Scope, depth: int) -> tuple[Block, Scope] | None:
     """The definition of a type with the scope that it stands in."""
+    key = name, depth
+    if key not in scope.types:
+        scope.types[key] = _looked_up(name, scope, depth)
+    return scope.types[key]
+
+
+def _looked_up(name: str, scope: Scope, depth: int) -> tuple[Block, Scope] | None:
     for node in _specification(scope):
         if isinstance(node, Block) and node.kind == "type":
             head = node.head.what

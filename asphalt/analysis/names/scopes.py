@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import Enum
+from functools import cached_property
 
 from asphalt.analysis.names.bound_names import defined_without_list, names_bound_in
 from asphalt.analysis.names.constants import constant as constant
@@ -40,7 +41,7 @@ from asphalt.ir.stmt import (
     TypeSpec,
     Use,
 )
-from asphalt.ir.tree import Leaf, Node, leaves
+from asphalt.ir.tree import Block, Leaf, Node, leaves
 from asphalt.support.may_must import MayMustAnswer
 
 
@@ -125,6 +126,8 @@ class Scope:
         self.procedures: dict[str, Located | None] = {}  # what procedure names resolve to
         # components of derived types, by type and name, with the scopes of their declarations
         self.components: dict[tuple[str, str], tuple[Decl, Entity, Scope] | None] = {}
+        # definitions of derived types, by name and how far they are looked for, with their scopes
+        self.types: dict[tuple[str, int], tuple[Block, Scope] | None] = {}
         self.declared: Declarations = own_names(self.unit, self, self._include)
         self._include_procedures()
         self._bound: frozenset[str] | None = None
@@ -159,7 +162,7 @@ class Scope:
         """The named constants whose values are known even so."""
         return self.scopes.asked
 
-    @property
+    @cached_property
     def host(self) -> Scope | None:
         """The scope around this one, if the unit is contained in another."""
         chain = self.located.chain

@@ -28,9 +28,13 @@ _FIXED_SIZE = frozenset(
 
 
 class ShapeFlow(ValueGraph):
-    """The part of the graph that concerns shapes and lengths."""
+    """The part of the graph that concerns shapes and lengths.
+
+    ``shapes_asked``: how often the shape of an array that is allocated has been asked for.
+    """
 
     sites: CallSites
+    shapes_asked = 0
 
     @abstractmethod
     def expression(self, expr: Arg, context: CallingContext, at: int, facts: Facts) -> None:
@@ -117,6 +121,7 @@ class ShapeFlow(ValueGraph):
     ) -> None:
         """The shape of an array that is allocated, noted once: inquiries about arrays may decide
         about the allocations of these, and of each other."""
+        self.shapes_asked += 1
         key = context.key, name
         if key not in facts.shapes:
             facts.shapes.add(key)

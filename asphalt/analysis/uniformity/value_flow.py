@@ -56,6 +56,8 @@ class ValueFlow(FunctionFlow):
         self.communicator = communicator
         self.uniform = UniformDirectives(sites)
         self.values = values
+        # what each condition adds to the facts of what it controls; the condition is kept, too
+        self._tested: dict[tuple[CallingContext, int], tuple[Condition, Facts]] = {}
         self.shared = Shared() if communicator is None else communicators.shared_by(communicator)
 
     def _is_far(self, node: Node) -> bool:
@@ -100,10 +102,28 @@ class ValueFlow(FunctionFlow):
             if (context.key, condition.position) in self.shared.conditions:
                 facts.note(Level.UNIFORM, _COLOUR)
                 continue
+            self._condition(context, condition, facts)
+
+    def _condition(self, context: CallingContext, condition: Condition, facts: Facts) -> None:
+        """Make ``facts`` depend on the expressions of a condition, which are looked at once: it may
+        control many definitions.
+
+        Where they ask for the shape of an array that is allocated, what they add depends on the
+        shapes that are among the facts.
+        """
+        key = context, id(condition)
+        known = self._tested.get(key)
+        if known is None:
+            known = condition, Facts(shapes=set(facts.shapes))
+            before = self.shapes_asked
             if not condition.exprs:
-                facts.note(Level.UNKNOWN, f"a condition at {condition.span} is unknown")
+                known[1].note(Level.UNKNOWN, f"a condition at {condition.span} is unknown")
             for expr in expressions(condition):
-                self.expression(expr, context, condition.position, facts)
+                self.expression(expr, context, condition.position, known[1])
+            if self.shapes_asked == before:
+                known[1].shapes.clear()
+                self._tested[key] = known
+        facts.include(known[1])
 
     def expression(self, expr: Arg, context: CallingContext, at: int, facts: Facts) -> None:
         """Make ``facts`` depend on the parts of an expression."""

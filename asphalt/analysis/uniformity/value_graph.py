@@ -78,6 +78,15 @@ class Facts:
         self.level = max(self.level, level)
         self.reasons.setdefault(reason, level)
 
+    def include(self, other: Facts) -> None:
+        """Add what other facts say, in their order."""
+        self.level = max(self.level, other.level)
+        for reason, level in other.reasons.items():
+            self.reasons.setdefault(reason, level)
+        self.depends |= other.depends
+        self.assumed |= other.assumed
+        self.shapes |= other.shapes
+
     def assume(self, assumption: str, reason: str) -> None:
         """Note that the node needs an assumption."""
         self.assumed[assumption] = None
