@@ -434,8 +434,7 @@ class Overlap:
 
 def _blocking_sends(facts: UnitFacts) -> list[nonblocking.Split]:
     """The blocking sends of a unit that can be taken apart, in source order."""
-    found = (f for f in facts.once(nonblocking.check) if isinstance(f, nonblocking.Split))
-    return [step for step in found if step.is_send]
+    return [step for step in facts.once(nonblocking.message_splits) if step.is_send]
 
 
 def _is_as_good(step: Trial, before: Price, after: Price) -> bool:

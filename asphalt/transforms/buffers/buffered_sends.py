@@ -73,9 +73,8 @@ def check(facts: UnitFacts, limit: int | None = None) -> tuple[Found, ...]:
             limit,
             ahead or id(step.leaf) in packing,
         )
-        for step in facts.once(nonblocking.check)
-        if isinstance(step, nonblocking.Split)
-        and step.is_send
+        for step in facts.once(nonblocking.message_splits)
+        if step.is_send
         and (ahead or _buffers(step.call, messages) & written)
         and too_long(step.sides[0].arguments[1:3], step.leaf, facts, limit) is None
     )

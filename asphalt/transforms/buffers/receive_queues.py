@@ -135,10 +135,8 @@ def _judged(facts: UnitFacts, limit: int | None) -> tuple[Expand | Refused, ...]
     order = facts.once(Independence.of)
     splits = {
         id(step.leaf): step
-        for step in facts.once(nonblocking.check)
-        if isinstance(step, nonblocking.Split)
-        and len(step.sides) == 1
-        and step.sides[0].start == "asphalt_irecv"
+        for step in facts.once(nonblocking.message_splits)
+        if len(step.sides) == 1 and step.sides[0].start == "asphalt_irecv"
     }
     receives = {
         key: Receive(split.leaf, split.call, split.sides[0].arguments[1:])

@@ -88,23 +88,48 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
 
 def splits(facts: UnitFacts) -> tuple[Split | Refused, ...]:
     """All of them, including those that can become messages only."""
-    messages = facts.once(Messages)
-    rules = Rules(facts, facts.once(Independence.of))
-    found: list[Split | Refused] = []
-    for leaf, call in messages.own_calls():
+    judged = facts.once(_Judged)
+    found = (judged.of(leaf, call) for leaf, call in facts.once(Messages).own_calls())
+    return tuple(one for one in found if one is not None)
+
+
+def message_splits(facts: UnitFacts) -> tuple[Split, ...]:
+    """The steps of ``check`` for transfers alone: whether all ranks reach a collective operation
+    together is a question about the whole program."""
+    judged = facts.once(_Judged)
+    calls = facts.once(Messages).own_calls()
+    found = (judged.of(leaf, call) for leaf, call in calls if not call.procedure.collective)
+    return tuple(one for one in found if isinstance(one, Split) and one.not_whole is None)
+
+
+class _Judged:
+    """The blocking operations of a unit, each judged once, when it is asked for."""
+
+    def __init__(self, facts: UnitFacts) -> None:
+        self._facts = facts
+        self._rules = Rules(facts, facts.once(Independence.of))
+        self._found: dict[int, Split | Refused | None] = {}  # the unit keeps the statements
+
+    def of(self, leaf: Leaf, call: MpiCall) -> Split | Refused | None:
+        """The step for a call, or why there is none; None: it is no blocking operation."""
+        if id(leaf) not in self._found:
+            self._found[id(leaf)] = self._judged(leaf, call)
+        return self._found[id(leaf)]
+
+    def _judged(self, leaf: Leaf, call: MpiCall) -> Split | Refused | None:
+        facts, rules = self._facts, self._rules
         own = call.binding == "runtime"
         whole = call.procedure.collective or stage_of(call) is Stage.BOTH
         sides = sides_of(call, facts.scope) if whole and not own else ()
         if whole and not own and not sides and starts_nothing(call):
-            found.append(rules.never(leaf, call))
-        elif sides:
-            judged = rules.judged(leaf, call, sides)
-            if isinstance(judged, Refused):
-                found.append(judged)
-            else:
-                lost = why_types_are_lost(call, facts)
-                found.append(replace(_split(leaf, call, *judged, facts), not_whole=lost))
-    return tuple(found)
+            return rules.never(leaf, call)
+        if not sides:
+            return None
+        judged = rules.judged(leaf, call, sides)
+        if isinstance(judged, Refused):
+            return judged
+        lost = why_types_are_lost(call, facts)
+        return replace(_split(leaf, call, *judged, facts), not_whole=lost)
 
 
 def _split(

@@ -32,7 +32,6 @@ from asphalt.analysis.memory.contiguity import may_be_array, reference_contiguit
 from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.memory.storage import evaluated_storages, storage_of
 from asphalt.analysis.messages.collectives import (
-    Together,
     is_predefined_reduction,
     together,
     why_other_digits,
@@ -64,7 +63,6 @@ class Rules:
         self.facts = facts
         self.order = order
         self.said = TransferDirectives(facts.located)
-        self._together: dict[str, Together] = {}
 
     def judged(
         self, leaf: Leaf, call: MpiCall, sides: tuple[Side, ...]
@@ -191,9 +189,7 @@ class Rules:
         digits = why_other_digits(self.facts, call)
         if digits is not None and not is_predefined_reduction(self.facts, call):
             return Refused(DIGITS, digits, leaf.span)
-        if call.operation not in self._together:
-            self._together[call.operation] = together(self.facts, call)
-        known = self._together[call.operation]
+        known = together(self.facts, call)
         if known.why_not is not None and not known.unproved:
             return Refused(ELSEWHERE, known.why_not, leaf.span)
         where = {CONTROL: known.why_not and "all ranks reach it together", BITS: digits}

@@ -67,13 +67,13 @@ def _window(
 
 
 def _blocking(place: dict[int, int], facts: UnitFacts, sides: int) -> Iterator[MessageSpan]:
-    for step in facts.once(nonblocking.check):
-        if not isinstance(step, nonblocking.Split) or len(step.sides) != sides or step.assumed:
+    for step in facts.once(nonblocking.message_splits):
+        if len(step.sides) != sides or step.assumed:
             continue
         leaf = step.leaf
         read = any(side.status is not None for side in step.sides)
         read = read or step.stored is not None
-        if step.call.procedure.collective or read or id(leaf) not in place:
+        if read or id(leaf) not in place:
             continue
         envelopes = envelopes_of(step.call) or ()
         long = all(len(side.arguments) == len(_ARGUMENTS[Way.IN]) for side in step.sides)
