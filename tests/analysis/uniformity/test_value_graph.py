@@ -48,3 +48,23 @@ def test_a_question_that_an_error_has_ended_leaves_nothing_that_is_believed() ->
         facts = Facts(depends={_node(name): None})
         graph.complete(facts)
         assert facts.level is Level.VARYING
+
+
+def test_what_facts_include_is_as_if_it_had_been_noted_there() -> None:
+    facts, other = Facts(depends={_node("a"): None}), Facts(depends={_node("b"): None})
+    facts.note(Level.UNKNOWN, "first")
+    other.note(Level.VARYING, "second")
+    other.note(Level.UNIFORM, "first")
+    other.assume("pure:f", "third")
+    other.depends[_node("a")] = None
+    other.shapes.add(("unit", "x"))
+    facts.include(other)
+    assert facts.level is Level.VARYING
+    assert list(facts.reasons.items()) == [
+        ("first", Level.UNKNOWN),
+        ("second", Level.VARYING),
+        ("third", Level.UNIFORM),
+    ]
+    assert [node.name for node in facts.depends if isinstance(node, Variable)] == ["a", "b"]
+    assert list(facts.assumed) == ["pure:f"]
+    assert facts.shapes == {("unit", "x")}
