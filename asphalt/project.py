@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -362,7 +363,8 @@ class Project:
         if Pass.PREPUSH in passes:
             changes = prepushed(self._tree, self._sites, asked, in_place)
         values = TileValues(asked.given("tile", tile), asked.given("depth", depth))
-        request = OverlapRequest(self._options, values, judges, units)
+        jobs = self.settings.jobs or len(os.sched_getaffinity(0))
+        request = OverlapRequest(self._options, values, judges, units, jobs=jobs)
         if watch is not None:
             request = replace(request, watch=watch)
         found = optimised(self._analyses, changes, request)

@@ -102,6 +102,12 @@ def page(rows: Iterable[Row]) -> str:
         "cache and `--jobs 1`. The unit is the time of ten million iterations of a Python loop on\n"
         "the same machine, so that machines can be compared. Trees that are no part of the\n"
         "project are named with `--tree NAME=PATH`; their rows stay until they are measured again."
+        "\n\n"
+        "With `--jobs 2` or more, other processes optimise units before their turn, for the\n"
+        "tree as it stands then; most units leave it as it is. As soon as one changes, what\n"
+        "was found for those behind it is forgotten and done again. So the results are those\n"
+        "of one process; the processor time is never less, the time on the clock is. Trees of\n"
+        "few units, and `--judge simulation`, are worked on by one process."
         "\n\n| tree | lines | command | s | peak MB | s of the loop | units |\n"
         "|---|---|---|---|---|---|---|\n"
     )

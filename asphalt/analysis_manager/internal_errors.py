@@ -41,6 +41,11 @@ class InternalErrors:
         found = self._found.get((path, unit))
         return None if found is None else found.message
 
+    def take_over(self, other: InternalErrors) -> None:
+        """Record what others have recorded, after what is recorded here."""
+        for key, report in other._found.items():
+            self._found.setdefault(key, report)
+
     @contextmanager
     def caught(self, located: Located) -> Iterator[None]:
         """Records what the body of the WITH statement raises in the analysis of a unit.

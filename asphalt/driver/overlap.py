@@ -25,12 +25,12 @@ from asphalt.driver.left_behind import left_behind
 from asphalt.driver.overlap_reports import overlap_reports, procedure_report
 from asphalt.driver.program_starts import own_report
 from asphalt.driver.transfers import nonblocking_operations
+from asphalt.driver.units_ahead import Ahead, State, unit_of
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Judge
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.optimiser.acceptance import Key, key_of
-from asphalt.optimiser.optimise import optimise
 from asphalt.optimiser.options import Context, Options
 from asphalt.optimiser.outcome import Optimised, Tried
 from asphalt.support.garbage_collection import frozen_heap, rare_collections
@@ -136,7 +136,7 @@ class OverlapRequest:
     ``options``: for each unit.  ``values``: K and D of nests that are executed in tiles.
     ``judges``: what decides about steps; None: the cost model with the usual networks.  ``units``:
     file and name of the units that are asked about; None: all.  ``watch``: called for each unit
-    before its turn.
+    before its turn.  ``jobs``: how many processes may work on units.
     """
 
     options: Options
@@ -144,6 +144,7 @@ class OverlapRequest:
     judges: Judges | None = None
     units: Collection[tuple[str, str]] | None = None
     watch: Watch = _unwatched
+    jobs: int = 1
 
 
 def optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRequest) -> Outcome:
@@ -167,52 +168,56 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
     left: dict[Key, ProblemReport] = {}
     first, tree = analyses, analyses.tree
     now = tree.edited({path: change.after for path, change in by_path.items()}) if by_path else tree
-    done: set[Key] = set()
+    done: frozenset[Key] = frozenset()
     options = request.options
     places = _places(now, request)
     now = _without_conditionals(now, dict.fromkeys(path for path, _ in places))
     if now is not tree:
         analyses = analyses.followed_by(now)
-    for number, (path, chain) in enumerate(places):
-        request.watch(f"{path}: {chain[-1] or 'main'}", number, len(places))
-        if not any(key_of(one)[1] == chain for one in now.units_of(path)):
-            continue
-        located = next(one for one in now.units_of(path) if key_of(one)[1] == chain)
-        if (why := left_behind(located, first, analyses, left)) is not None:
-            left[path, chain] = ProblemReport(path, _lines(tree, path, chain)[0], why, note=True)
-            continue
-        if TransferDirectives(located).all_skipped is not None:
-            continue
-        context = Context(
-            model=None if request.judges is None else request.judges(tuple(by_path.values())),
-            changed=done,
-            given=partial(given_place, now=now, given=tree),
-            analyses=analyses,
-        )
-        accepted = accepted_now(options.accepted, tree, now, by_path)
-        found: Optimised | None = None
-        with first.errors.caught(located):
-            found = optimise(now, located, replace(options, accepted=accepted), context)
-        if found is None:
-            continue
-        procedures.append(procedure_report(found, _lines(tree, path, chain)))
-        tries[path, chain] = Tried(found.dropped, found.whole, found.doubt)
-        for one in found.staying:
-            own.setdefault((one.place.path, one.place.line, one.operation), own_report(one, tree))
-        if found.content is None:
-            continue
-        done.add((path, chain))
-        given = as_given(found, now, tree)
-        now = now.edited({path: found.content})
-        analyses = analyses.followed_by(now)
-        before = tree.content(path)
-        change = by_path.get(path, Change(Path(path), before, before, (), ()))
-        by_path[path] = replace(
-            change,
-            after=found.content,
-            sites=(*change.sites, *overlap_reports(given, tree, pure)),
-            parameters=(*change.parameters, *request.values.parameters(given)),
-        )
+    ahead = Ahead(places, 1 if request.judges is not None else request.jobs)
+    with ahead:
+        for number, (path, chain) in enumerate(places):
+            request.watch(f"{path}: {chain[-1] or 'main'}", number, len(places))
+            located = unit_of(now, path, chain)
+            if located is None:
+                continue
+            if (why := left_behind(located, first, analyses, left)) is not None:
+                head = _lines(tree, path, chain)[0]
+                left[path, chain] = ProblemReport(path, head, why, note=True)
+                continue
+            if TransferDirectives(located).all_skipped is not None:
+                continue
+            context = Context(
+                model=None if request.judges is None else request.judges(tuple(by_path.values())),
+                changed=done,
+                given=partial(given_place, now=now, given=tree),
+                analyses=analyses,
+            )
+            accepted = accepted_now(options.accepted, tree, now, by_path)
+            state = State(first, now, replace(options, accepted=accepted), context)
+            found = ahead.found(number, located, state)
+            if found is None:
+                continue
+            procedures.append(procedure_report(found, _lines(tree, path, chain)))
+            tries[path, chain] = Tried(found.dropped, found.whole, found.doubt)
+            for one in found.staying:
+                place = one.place
+                own.setdefault((place.path, place.line, one.operation), own_report(one, tree))
+            if found.content is None:
+                continue
+            ahead.forget()
+            done = done | {(path, chain)}
+            given = as_given(found, now, tree)
+            now = now.edited({path: found.content})
+            analyses = analyses.followed_by(now)
+            before = tree.content(path)
+            change = by_path.get(path, Change(Path(path), before, before, (), ()))
+            by_path[path] = replace(
+                change,
+                after=found.content,
+                sites=(*change.sites, *overlap_reports(given, tree, pure)),
+                parameters=(*change.parameters, *request.values.parameters(given)),
+            )
     changed = tuple(by_path[path] for path in sorted(by_path))
     notes = tuple(left.values())
     return Outcome(changed, tuple(procedures), tuple(own.values()), tries, notes)

@@ -8,7 +8,7 @@ import pytest
 
 from asphalt.analysis_manager.internal_errors import InternalErrors
 from asphalt.cli.main import main
-from asphalt.driver import blocking_reports, overlap
+from asphalt.driver import blocking_reports, units_ahead
 from asphalt.ir.program import Located
 from asphalt.optimiser.outcome import Optimised
 
@@ -31,14 +31,14 @@ _FLAGS = ["--passes", "all", "--jobs", "1", "--no-cache"]
 
 
 def _fails_in(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    real = overlap.optimise
+    real = units_ahead.optimise
 
     def failing(tree: object, located: Located, *more: object) -> Optimised:
         if located.unit.name == name:
             raise KeyError("v")
         return real(tree, located, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(overlap, "optimise", failing)
+    monkeypatch.setattr(units_ahead, "optimise", failing)
     monkeypatch.setattr(InternalErrors, "raised", False)
 
 

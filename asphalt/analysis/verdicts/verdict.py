@@ -23,6 +23,22 @@ class Code:
     advice: str
     condition: int = 0
 
+    def __post_init__(self) -> None:
+        _CODES.setdefault(self.id, self)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A code that is pickled is the same object again, where there is one of its name."""
+        fields = self.id, self.title, self.meaning, self.advice, self.condition
+        return _same_code, fields
+
+
+_CODES: dict[str, Code] = {}
+
+
+def _same_code(name: str, title: str, meaning: str, advice: str, condition: int) -> Code:
+    found = Code(name, title, meaning, advice, condition)
+    return _CODES[name] if _CODES[name] == found else found
+
 
 Role = Literal["exchange", "producer", "definition", "use", "offending", "path"]
 

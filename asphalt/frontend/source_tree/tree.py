@@ -63,10 +63,10 @@ class Tree:
         path_problems: Sequence[InputProblem],
         origin: Tree | None = None,
     ) -> None:
-        """``origin``: the tree as it was before any of its files were edited."""
+        """``origin``: the tree before any edit.  ``unreadable``: problems of statements so far."""
         self.roots = tuple(roots)
         self.settings = reader.settings
-        self._reader = reader
+        self._reader, self.unreadable = reader, reader.problems
         self._foreign = foreign
         self._path_problems = path_problems
         self.origin = origin
