@@ -85,7 +85,7 @@ def _together(facts: UnitFacts, call: MpiCall) -> Together:
     names = sorted({mention.operation for mention in mentions})
     units = [located for name in names for located in program.mentions(name)]
     executed = tuple(not is_uncalled(one, facts.once_called, program) for one in units)
-    key = facts.uniformity, call.operation, executed
+    key = facts.uniformity, call.operation, call.procedure.name, executed
     if key not in known.together:
         asked = call.operation, mentions, zip(units, executed, strict=True)
         known.together[key] = _of_program(facts.uniformity, facts.effects.scopes, *asked)
@@ -101,7 +101,7 @@ class _Collectives:
 
     def __init__(self, effects: Effects) -> None:
         self.shared_memory = _shared_memory(effects.scopes.program)
-        self.together: dict[tuple[Uniformity, str, tuple[bool, ...]], Together] = {}
+        self.together: dict[tuple[Uniformity, str, str, tuple[bool, ...]], Together] = {}
 
 
 def _of_program(
