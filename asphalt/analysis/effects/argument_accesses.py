@@ -12,8 +12,9 @@ from asphalt.analysis.memory.accesses import (
     Mode,
     NameKind,
 )
+from asphalt.analysis.memory.contiguity import reference_contiguity
 from asphalt.analysis.memory.storage import component_storage, name_kind, part_storage, storage_of
-from asphalt.analysis.names.scopes import Scope
+from asphalt.analysis.names.scopes import Scope, Symbol
 from asphalt.ir.expr import (
     AltReturn,
     Arg,
@@ -27,6 +28,8 @@ from asphalt.ir.expr import (
     root_name,
 )
 from asphalt.ir.stmt import Call
+
+_NO_COPY = frozenset({"value", "pointer", "allocatable"})
 
 
 def called_name(procedure: Expr) -> str:
@@ -48,6 +51,27 @@ def is_scalar_variable(arg: Expr, scope: Scope) -> bool:
     """Whether an actual argument is a scalar variable with a name of its own."""
     symbol = scope.lookup(arg.name) if isinstance(arg, Ref) and arg.args is None else None
     return symbol is not None and symbol.dims is None
+
+
+def may_be_copied(actual: Expr, dummy: Symbol | None, scope: Scope) -> bool:
+    """Whether a procedure may get a copy of an array, which is written back when it returns.
+
+    A dummy argument whose elements lie side by side gets one of an actual argument whose elements
+    may not (F2018 15.5.2.4, note 5).  None: the dummy has no declaration that is known.
+    """
+    if dummy is not None:
+        if dummy.dims is None or dummy.intent == "in" or dummy.attrs & _NO_COPY:
+            return False
+        described = all(dim.kind == "assumed_shape" for dim in dummy.dims)
+        if described and "contiguous" not in dummy.attrs:
+            return False
+    match actual:
+        case Ref(args=tuple() as args) | Component(args=tuple() as args):
+            parted = any(isinstance(arg, Section) for arg in args)
+            return parted and not reference_contiguity(actual, scope).yes
+        case Ref() | Component():
+            return not reference_contiguity(actual, scope).yes
+    return False
 
 
 def whole(arg: Arg, mode: Mode, scope: Scope) -> list[CalledAccess]:

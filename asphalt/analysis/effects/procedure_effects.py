@@ -17,6 +17,7 @@ from asphalt.analysis.effects.argument_accesses import (
     anything,
     bound_arguments,
     is_procedure,
+    may_be_copied,
     whole,
 )
 from asphalt.analysis.effects.array_flow import ArrayFlow, Flow, same_flow
@@ -326,6 +327,9 @@ class Effects:
             modes = [Mode.WRITE]
         elif dummy in summary.written:
             modes.append(Mode.MAYBE_WRITE)
+        copied = may_be_copied(actual, callee.symbol(dummy), scope)
+        if copied and not {Mode.READ, Mode.WRITE} & set(modes):
+            modes.insert(0, Mode.READ)  # a copy of all of it, which is written back
         if not isinstance(actual, Ref) or (
             name_kind(actual.name, actual.args is not None, scope) is not NameKind.VARIABLE
         ):
@@ -336,7 +340,13 @@ class Effects:
         subscripts = self._subscripts_passed(dummy, actual, bound, callee, scope)
         once = sum(root_name(other) == actual.name for other in bound.values()) == 1
         symbol = scope.lookup(actual.name)
-        parted = once and storage != ALIASED and symbol is not None and symbol.dims is not None
+        parted = (
+            once
+            and not copied
+            and storage != ALIASED
+            and symbol is not None
+            and symbol.dims is not None
+        )
         for mode in modes:
             part = None
             if parted:

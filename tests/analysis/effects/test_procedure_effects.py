@@ -261,3 +261,27 @@ def test_functions_bound_to_a_type_are_called(statement: str) -> None:
 def test_components_are_not_functions() -> None:
     found = Analysed(BOUND.format(statement="a(1) = t%x(2)"), chain=("caller",))
     assert effects(found) == set()
+
+
+@pytest.mark.parametrize(
+    ("actual", "dummy", "found"),
+    [
+        ("s(1:n:2, 1, 1)", "real :: a(8)\n", {"reads s(1:n:2,1,1)"}),
+        ("s(1:n:2, 1, 1)", "real, contiguous :: a(:)\n", {"reads s(1:n:2,1,1)"}),
+        ("s(1:n:2, 1, 1)", "real, intent(in) :: a(8)\n", set()),
+        ("s(1:n:2, 1, 1)", "real :: a(:)\n", set()),
+        ("s(1:n, 1, 1)", "real :: a(8)\n", set()),
+        ("s(1, 1, 1)", "real :: a(8)\n", set()),
+        ("s", "real :: a(8)\n", set()),
+    ],
+)
+def test_an_argument_that_may_be_copied_is_accessed_though_the_procedure_leaves_it(
+    actual: str, dummy: str, found: set[str]
+) -> None:
+    # the copy of a buffer in which a message arrives would be written back over it
+    assert accesses(called(f"call work({actual})", f"work(a)\n{dummy}")) - {"reads n"} == found
+
+
+def test_all_of_a_copy_is_written_back() -> None:
+    found = called("call work(s(1:n:2, 1, 1))", "work(a)\nreal :: a(8)\na(1) = 0\n")
+    assert accesses(found) - {"reads n"} == {"reads s(1:n:2,1,1)", "may write s(1:n:2,1,1)"}
