@@ -250,7 +250,14 @@ MATRIX: dict[str, Row] = {
     ),
     "motion": Row(
         frozenset(
-            {"code_motion", "branch_copies", "later_receives", "counted_starts", "receive_loops"}
+            {
+                "code_motion",
+                "called_motion",
+                "branch_copies",
+                "later_receives",
+                "counted_starts",
+                "receive_loops",
+            }
         ),
         {
             "wildcard": (
@@ -270,10 +277,18 @@ MATRIX: dict[str, Row] = {
                 "two messages of one envelope",
             ),
             "status": (),
-            "buffer": _at(
-                "transforms/motion/test_later_receives",
-                "test_messages_are_taken_where_they_were",
-                "fills the buffer",
+            "buffer": (
+                *_at(
+                    "transforms/motion/test_later_receives",
+                    "test_messages_are_taken_where_they_were",
+                    "fills the buffer",
+                ),
+                *_at(
+                    "transforms/motion/test_called_motion",
+                    "test_what_may_meet_the_messages_stays",
+                    "work reads a receive buffer",
+                    "a copy of a buffer is written back",
+                ),
             ),
             "path": (
                 *_at(
@@ -282,13 +297,22 @@ MATRIX: dict[str, Row] = {
                     "a path without a case",
                 ),
                 *_at("optimiser/test_optimise", "test_a_call_on_one_path_only_stays_on_it"),
+                *_at(
+                    "transforms/motion/test_called_motion",
+                    "test_what_may_meet_the_messages_stays",
+                    "the loop may end between",
+                ),
             ),
             "return": _at(
                 "transforms/motion/test_branch_copies",
                 "test_what_is_not_safe_is_not_found",
                 "RETURN in an arm",
             ),
-            "request": (),
+            "request": _at(
+                "transforms/motion/test_called_motion",
+                "test_what_may_meet_the_messages_stays",
+                "the request has a second start",
+            ),
         },
     ),
     "waits": Row(
