@@ -164,7 +164,10 @@ def test_other_configurations_are_compiled_as_they_were(
 
 
 @pytest.mark.parametrize(("text", "passes"), [(HALO, ["all"]), (EXCHANGE, ["prepush"])])
-@pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH))
+@pytest.mark.parametrize(
+    "mpi",
+    [*installed(OPENMPI), *(pytest.param(one, marks=pytest.mark.wide) for one in installed(MPICH))],
+)
 def test_all_configurations_print_what_they_did(
     tmp_path: Path, mpi: Mpi, text: str, passes: Sequence[str]
 ) -> None:

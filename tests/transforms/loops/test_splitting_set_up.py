@@ -93,7 +93,7 @@ def _text(where: str, m: int = 9, more: str = "") -> str:
 
 
 @pytest.mark.parametrize("where", ["program", "module"])
-@pytest.mark.parametrize("m", [2, 9])
+@pytest.mark.parametrize("m", [pytest.param(2, marks=pytest.mark.wide), 9])
 @pytest.mark.parametrize("mpi", installed(MPICH, OPENMPI), ids=lambda mpi: mpi.name)
 def test_the_results_are_the_same(where: str, m: int, mpi: Mpi, tmp_path: Path) -> None:
     text = _text(where, m)
