@@ -101,9 +101,10 @@ def whole(arg: Arg, mode: Mode, scope: Scope) -> list[CalledAccess]:
 def anything(call: Call, scope: Scope) -> CallEffect:
     """The effect of a call of which nothing is known."""
     name = called_name(call.procedure)
+    bound = (call.procedure.base,) if isinstance(call.procedure, Component) else ()
     accesses = [
         access
-        for arg in call.args
+        for arg in (*bound, *call.args)
         for mode in (Mode.READ, Mode.MAYBE_WRITE)
         for access in whole(arg, mode, scope)
     ]

@@ -34,7 +34,7 @@ from asphalt.analysis.call_graph.values_left import (
     in_components,
 )
 from asphalt.analysis.memory.ranks import is_scalar
-from asphalt.analysis.memory.reallocation import NO_SHAPE, may_allocate
+from asphalt.analysis.memory.reallocation import NO_SHAPE, may_allocate, may_be_parent
 from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.designators import (
@@ -206,6 +206,8 @@ def _called(call: Call, name: str, scope: Scope, depth: int) -> ShapeChange:
     found = invoked(call, scope) if depth else None
     args = call.args if found is None else found[1].args
     passed = {whole for arg in args if is_part_of(name, whole := whole_designator(arg))}
+    if any(may_be_parent(whole_designator(arg), name, scope) for arg in args):
+        return Change.UNKNOWN
     if found is None:
         procedure = call.procedure
         if not isinstance(procedure, Ref):

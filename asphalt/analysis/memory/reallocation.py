@@ -162,7 +162,16 @@ def _part_passed(arg: Arg, array: str, scope: Scope) -> _Part:
         return _Part.ELEMENTS
     if name == array:
         return _Part.ARRAY if value.args is None else _Part.ELEMENTS
-    return _Part.MORE if array.startswith(f"{name}%") else _Part.ELEMENTS
+    more = array.startswith(f"{name}%") or may_be_parent(name, array, scope)
+    return _Part.MORE if more else _Part.ELEMENTS
+
+
+def may_be_parent(whole: str | None, name: str, scope: Scope) -> bool:
+    """Whether an object is a component of the variable of a designator that no declaration has, as
+    the parent of an extended type (F2018 7.5.7.2): inherited components are parts of it."""
+    if whole is None or "%" not in whole or whole.split("%")[0] != name.split("%")[0]:
+        return False
+    return symbol_named(whole, scope) is None
 
 
 def _passes_on(part: Arg, array: str, scope: Scope) -> bool:
@@ -180,7 +189,11 @@ def _passes_on(part: Arg, array: str, scope: Scope) -> bool:
             return False
     named = (argument_value(arg) for arg in args)
     names = {designator_name(v) for v in named if isinstance(v, Ref | Component) and v.args is None}
-    return any(n is not None and (n == array or array.startswith(f"{n}%")) for n in names)
+    return any(
+        n is not None
+        and (n == array or array.startswith(f"{n}%") or may_be_parent(n, array, scope))
+        for n in names
+    )
 
 
 def _is_bound_to(procedure: Component, array: str) -> bool:

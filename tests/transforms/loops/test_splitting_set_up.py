@@ -119,3 +119,40 @@ def test_another_shape_keeps_the_nest_whole(where: str, more: str, tmp_path: Pat
     tree.applied(single_waits)
     tree.applied(splitting, unit="heat")
     assert "do j = 2," not in tree.text("heat.f90")
+
+
+_CHILD = (
+    _text("program", 9)
+    .replace(
+        "    real(8), allocatable :: v(:,:)\n",
+        "    real(8), allocatable :: v(:,:)\n  contains\n    procedure :: shrink => narrow\n",
+    )
+    .replace(
+        "end type field\n",
+        "end type field\n  type, extends(field) :: child\n    integer :: k = 0\n  end type child\n",
+    )
+    .replace("type(field), intent(inout)", "class(field), intent(inout)")
+    .replace("type(field) :: g, h", "type(child) :: g\n  type(field) :: h")
+    .replace(
+        "  call make(g, 12, 9)\n",
+        "  g%n = 12\n  g%m = 9\n  g%rows = 12\n  allocate (g%v(0:13,0:10))\n  {shrinks}\n",
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("shrinks", "splits"),
+    [
+        ("g%v = 0", True),
+        ("call narrow(g%field)", False),
+        ("call g%shrink()", False),
+        ("call g%field%shrink()", False),
+    ],
+)
+def test_an_inherited_array_is_changed_as_one_of_the_parent(
+    shrinks: str, splits: bool, tmp_path: Path
+) -> None:
+    tree = Stepped.of(tmp_path, {"heat.f90": _CHILD.format(shrinks=shrinks)})
+    tree.applied(single_waits)
+    tree.applied(splitting, unit="heat")
+    assert ("do j = 2," in tree.text("heat.f90")) is splits
