@@ -163,7 +163,10 @@ def test_other_configurations_are_compiled_as_they_were(
     assert "!#asphalt" not in after
 
 
-@pytest.mark.parametrize(("text", "passes"), [(HALO, ["all"]), (EXCHANGE, ["prepush"])])
+@pytest.mark.parametrize(
+    ("text", "passes"),
+    [(HALO, ["all"]), pytest.param(EXCHANGE, ["prepush"], marks=pytest.mark.wide)],
+)
 @pytest.mark.parametrize(
     "mpi",
     [*installed(OPENMPI), *(pytest.param(one, marks=pytest.mark.wide) for one in installed(MPICH))],

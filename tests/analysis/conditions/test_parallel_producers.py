@@ -141,7 +141,7 @@ def test_tiles_of_a_parallel_loop_have_iterations_for_many_threads(tmp_path: Pat
     assert not any("multiple" in line for line in alone)
 
 
-QUICK = ("firstprivate inside", "two loops taken together")
+QUICK = ("firstprivate inside",)
 """What the quick suite executes."""
 
 

@@ -216,7 +216,14 @@ def _transformed(folder: Path, text: str) -> str:
     return text if found.content is None else found.content.decode()
 
 
-@pytest.mark.parametrize("case", _TAKEN)
+_QUICK = ("regions in the window", "two loops in the window", "region in a branch")
+"""What the quick suite executes."""
+
+
+@pytest.mark.parametrize(
+    "case",
+    [one if one in _QUICK else pytest.param(one, marks=pytest.mark.wide) for one in _TAKEN],
+)
 def test_both_compilations_do_what_they_did(case: str, tmp_path: Path) -> None:
     before, behind = _TAKEN[case]
     text = _PROGRAM.format(before=before, behind=behind)
