@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -175,7 +176,8 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
     if now is not tree:
         analyses = analyses.followed_by(now)
     ahead = Ahead(places, 1 if request.judges is not None else request.jobs)
-    with ahead:
+    with ExitStack() as at_the_end:
+        at_the_end.callback(ahead.forget)
         for number, (path, chain) in enumerate(places):
             request.watch(f"{path}: {chain[-1] or 'main'}", number, len(places))
             located = unit_of(now, path, chain)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from types import TracebackType
 
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.analysis_manager.internal_errors import InternalErrors
@@ -51,24 +50,13 @@ class _Attempt:
 class Ahead:
     """The results for the units of some places, whose turns come in this order.
 
-    ``jobs``: how many processes may work on units.
+    ``jobs``: how many processes may work on units; the others end when results are forgotten.
     """
 
     def __init__(self, places: Sequence[Key], jobs: int) -> None:
         self._places = places
         self._helpers = jobs - 1 if multiprocessing.parent_process() is None else 0
         self._results: ResultsAhead[_Attempt] | None = None
-
-    def __enter__(self) -> Ahead:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.forget()
 
     def found(self, number: int, located: Located, state: State) -> Optimised | None:
         """What becomes of the unit whose turn it is; None: an internal error has been recorded.

@@ -7,18 +7,21 @@ A call defines of a structure that is passed to it what the procedure defines of
 
 from __future__ import annotations
 
-from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites
+from collections.abc import Mapping
+
+from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, UnitKey
 from asphalt.analysis.call_graph.definitions import Source, VariableDefinition, is_user_function
 from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.derived_types import may_be_allocatable
-from asphalt.analysis.names.designators import designator_name, may_be_function
+from asphalt.analysis.names.designators import may_be_function, own_designator
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.references import bind
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.ir.expr import (
     Arg,
     Component,
+    Expr,
     Lit,
     OpaqueExpr,
     Ref,
@@ -39,24 +42,26 @@ def may_define(call: Call, name: str, scope: Scope) -> bool:
     return _may_define(call, root, tuple(path), scope, _DEPTH)
 
 
-def calling(scopes: Scopes) -> CallSites:
-    """The call sites of the program."""
-    if scopes.call_sites is None:
-        scopes.call_sites = CallSites(scopes)
-    assert isinstance(scopes.call_sites, CallSites)
-    return scopes.call_sites
-
-
 def is_part_of(name: str, whole: str | None) -> bool:
     """Whether the object of a designator is, or is part of, that of another one."""
     return whole is not None and (name == whole or name.startswith(f"{whole}%"))
 
 
-def whole_designator(arg: Arg) -> str | None:
-    """The designator of an argument that is a whole object."""
+def whole_designator(arg: Arg, scope: Scope) -> str | None:
+    """The designator of an argument that is a whole object; of a parent component, that of the
+    object of which it is a part."""
     value = argument_value(arg)
     whole = isinstance(value, Ref | Component) and value.args is None
-    return designator_name(value) if whole else None
+    return own_designator(value, scope) if whole else None
+
+
+def in_callee(name: str, args: Mapping[str, Expr], scope: Scope) -> str | None:
+    """The designator in a called procedure of an object that the caller passes, or passes as a part
+    of another one; None: it does not, or to several dummies.  ``args``: actual arguments by dummy.
+    """
+    wholes = {dummy: whole_designator(actual, scope) for dummy, actual in args.items()}
+    found = [dummy for dummy, whole in wholes.items() if is_part_of(name, whole)]
+    return f"{found[0]}{name[len(wholes[found[0]] or '') :]}" if len(found) == 1 else None
 
 
 def component_definitions(
@@ -83,17 +88,22 @@ def may_change(
     an actual argument."""
     if definition.source is not Source.CALLEE or definition.callee is None or depth == 0:
         return True
-    inside = calling(scope.scopes).of(definition.callee)
+    inside = scope.scopes.once(CallSites).of(definition.callee)
     return _dummy_changes(inside, definition.dummy, path[len(definition.path) :], depth - 1)
 
 
 def _dummy_changes(inside: CallingContext, dummy: str, path: tuple[str, ...], depth: int) -> bool:
     """Whether a procedure may define a component of a dummy; one that calls itself may."""
-    known, key = inside.scope.scopes.components_defined, (inside.key, dummy, path)
+    known, key = inside.scope.scopes.once(_known), (inside.key, dummy, path)
     if key not in known:
         known[key] = True
         known[key] = _is_changed(inside, dummy, path, depth)
     return known[key]
+
+
+def _known(scopes: Scopes) -> dict[tuple[UnitKey, str, tuple[str, ...]], bool]:
+    """The answers for components of dummies of a program."""
+    return {}
 
 
 def _is_changed(inside: CallingContext, dummy: str, path: tuple[str, ...], depth: int) -> bool:
@@ -114,18 +124,17 @@ def _is_changed(inside: CallingContext, dummy: str, path: tuple[str, ...], depth
 
 
 def _may_define(call: Call, root: str, path: tuple[str, ...], scope: Scope, depth: int) -> bool:
-    if mpi_call(call, scope) is not None or invoked(call, scope) is None:
-        return True
     found = invoked(call, scope)
-    assert found is not None
-    callee = calling(scope.scopes).of(found[0])
+    if found is None or mpi_call(call, scope) is not None:
+        return True
+    callee = scope.scopes.once(CallSites).of(found[0])
     args = bind(found[1].args, callee.dummies)
     if args is None:
         return True
     for dummy, actual in args.items():
         if root not in names_in(actual):
             continue
-        whole = whole_designator(actual)
+        whole = whole_designator(actual, scope)
         own = tuple(whole.split("%")[1:]) if whole is not None else ()
         if whole is None or whole.split("%")[0] != root:
             return True

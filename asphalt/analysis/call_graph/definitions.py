@@ -16,7 +16,11 @@ from asphalt.analysis.mpi.call import MpiCall, mpi_call, predefined_type
 from asphalt.analysis.mpi.procedures import MpiProcedure, Timing, table
 from asphalt.analysis.mpi.standard.row import FREES_COMMUNICATOR
 from asphalt.analysis.names.constants import constant, type_bytes
-from asphalt.analysis.names.derived_types import component_type, is_derived_type
+from asphalt.analysis.names.derived_types import (
+    component_type,
+    is_derived_type,
+    without_parents,
+)
 from asphalt.analysis.names.generic_names import named
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import (
@@ -106,11 +110,12 @@ def _of(statement: ConditionedStatement, scope: Scope) -> Iterator[VariableDefin
             defined = may_be_subroutine(what, scope)
             source = Source.UNKNOWN if pointer or defined else Source.EXPRESSIONS
             detail = "a defined assignment" if defined else "a pointer assignment"
-            yield from _target(target, statement, source, (value,), detail, whole=not defined)
+            whole = not defined
+            yield from _target(target, statement, scope, source, (value,), detail, whole=whole)
             yield from _calls_in((target, value), statement, scope)
         case DoHead(kind="count", var=var, first=first, last=last, step=step) if var is not None:
             bounds = tuple(part for part in (first, last, step) if part is not None)
-            yield from _target(var, statement, Source.EXPRESSIONS, bounds, "", whole=False)
+            yield from _target(var, statement, scope, Source.EXPRESSIONS, bounds, "", whole=False)
             yield from _calls_in(bounds, statement, scope)
         case DoHead(condition=condition) if condition is not None:
             yield from _everything(condition, statement, "a DO CONCURRENT or WHILE")
@@ -119,22 +124,32 @@ def _of(statement: ConditionedStatement, scope: Scope) -> Iterator[VariableDefin
             yield from _call(what, statement, scope)
         case IO(reads=reads, writes=writes):
             for item in writes:
-                yield from _target(item, statement, Source.UNKNOWN, (), "input or output")
+                yield from _target(item, statement, scope, Source.UNKNOWN, (), "input or output")
             yield from _calls_in(reads, statement, scope)
         case ArmHead(kind="associate" | "select_type" | "select_rank", exprs=exprs):
             # What it binds is a second name: whatever is done to that one is done to the variable.
             for selector in exprs:
                 detail = "an association with another name"
-                yield from _target(selector, statement, Source.UNKNOWN, (), detail, whole=False)
+                yield from _target(
+                    selector, statement, scope, Source.UNKNOWN, (), detail, whole=False
+                )
             yield from _calls_in(exprs, statement, scope)
         case Allocation(objects=objects, options=options):
             for option in options:
                 if option.name == "source":
                     for item in objects:
                         yield from _target(
-                            item, statement, Source.EXPRESSIONS, (option.value,), "", whole=False
+                            item,
+                            statement,
+                            scope,
+                            Source.EXPRESSIONS,
+                            (option.value,),
+                            "",
+                            whole=False,
                         )
-                yield from _target(option.value, statement, Source.UNKNOWN, (), "an allocation")
+                yield from _target(
+                    option.value, statement, scope, Source.UNKNOWN, (), "an allocation"
+                )
             shapes = (arg for item in objects for arg in children(item))
             yield from _calls_in((*shapes, *options), statement, scope)
         case Opaque(names=names):
@@ -153,6 +168,7 @@ def _of(statement: ConditionedStatement, scope: Scope) -> Iterator[VariableDefin
 def _target(
     target: Arg,
     statement: ConditionedStatement,
+    scope: Scope,
     source: Source,
     exprs: tuple[Arg, ...],
     detail: str,
@@ -164,15 +180,15 @@ def _target(
         case Ref(name=name, args=args) if args is not None:
             yield VariableDefinition(name, statement, source, (*exprs, *args), detail=detail)
         case Component():
-            part = component(target)
+            part = component(target, scope)
             if part is not None:
                 exprs = (*exprs, *part.subscripts)
                 yield VariableDefinition(
-                    part.root, statement, source, exprs, whole and not part.subscripts,
+                    part.root, statement, source, exprs, whole and part.whole,
                     detail=detail, path=part.path,
                 )  # fmt: skip
         case Keyword(value=value):
-            yield from _target(value, statement, source, exprs, detail, whole)
+            yield from _target(value, statement, scope, source, exprs, detail, whole)
         case OpaqueExpr():
             yield from _everything(target, statement, detail)
         case _:
@@ -190,15 +206,25 @@ def _everything(
 
 @dataclass(frozen=True, slots=True)
 class Designator:
-    """``root%path``, with all subscripts on the way."""
+    """``root%path``, with all subscripts on the way.
+
+    ``part_of``: it is that of an object of which only a part is meant, such as a parent component.
+    """
 
     root: str
     path: tuple[str, ...]
     subscripts: tuple[Arg, ...]
+    part_of: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of the object is meant."""
+        return not self.subscripts and not self.part_of
 
 
-def component(expr: Expr) -> Designator | None:
-    """A variable or a component taken apart; None: its base is not a variable."""
+def component(expr: Expr, scope: Scope) -> Designator | None:
+    """A variable or a component taken apart, without parent components on the way; None: its base
+    is not a variable."""
     path: list[str] = []
     subscripts: list[Arg] = []
     while isinstance(expr, Component):
@@ -207,7 +233,10 @@ def component(expr: Expr) -> Designator | None:
         expr = expr.base
     if not isinstance(expr, Ref):
         return None
-    return Designator(expr.name, tuple(path[:MAX_PATH]), (*subscripts, *(expr.args or ())))
+    subscripts += expr.args or ()
+    symbol = scope.lookup(expr.name)
+    own = tuple(path) if symbol is None else without_parents(symbol, tuple(path))
+    return Designator(expr.name, own[:MAX_PATH], tuple(subscripts), len(own) < len(path))
 
 
 def _calls_in(
@@ -238,7 +267,7 @@ _LISTED = re.compile(r"([A-Za-z_$][\w$]*)\s*\(")
 
 def _may_be_bound(expr: Component, scope: Scope) -> bool:
     """Whether a component with a list may be a reference to a type-bound function."""
-    part = component(expr) if expr.args is not None else None
+    part = component(expr, scope) if expr.args is not None else None
     symbol = scope.lookup(part.root) if part is not None else None
     return part is not None and (symbol is None or component_type(symbol, part.path) is None)
 
@@ -290,7 +319,7 @@ def _mpi(
             source = Source.DIFFERENT
         elif procedure.functional and parameter.kind != "ERROR_CODE":
             source, exprs = Source.EXPRESSIONS, inputs
-        for found in _target(actual, statement, source, exprs, procedure.spelled):
+        for found in _target(actual, statement, scope, source, exprs, procedure.spelled):
             old, new = procedure.same_group or ("", "")
             parent, part = procedure.part_of_group or ("", "")
             whole = found.whole and not found.path and not _is_array(found.name, scope)
@@ -378,7 +407,9 @@ def _procedure(
     callee = named(call, scope)
     if isinstance(call.procedure, Component):
         detail = f"the call of {call.procedure.spelled}"
-        yield from _target(call.procedure.base, statement, Source.UNKNOWN, (), detail, whole=False)
+        yield from _target(
+            call.procedure.base, statement, scope, Source.UNKNOWN, (), detail, whole=False
+        )
     dummies = _dummies(callee)
     spelled = call.procedure.spelled if isinstance(call.procedure, Ref) else "a procedure"
     for position, arg in enumerate(call.args):
@@ -389,7 +420,7 @@ def _procedure(
         if dummy is None and position < len(dummies):
             dummy = dummies[position]
         known = callee is not None and dummy in dummies
-        for found in _target(actual, statement, Source.UNKNOWN, (), ""):
+        for found in _target(actual, statement, scope, Source.UNKNOWN, (), ""):
             yield VariableDefinition(
                 found.name, statement, Source.CALLEE if known else Source.UNKNOWN, found.exprs,
                 callee=callee if known else None, dummy=dummy or "", path=found.path,

@@ -12,9 +12,9 @@ the variables in them is executed before that ALLOCATE, and never again.
 from __future__ import annotations
 
 from asphalt.analysis.call_graph.call_sites import CallingContext, CallSite, CallSites
-from asphalt.analysis.call_graph.component_definitions import calling, may_change, overlap
+from asphalt.analysis.call_graph.component_definitions import may_change, overlap
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
-from asphalt.analysis.names.scopes import Origin, Scope, Symbol
+from asphalt.analysis.names.scopes import Origin, Scope, Scopes, Symbol
 from asphalt.ir.tree import Leaf
 
 _Statements = dict[CallingContext, list[ConditionedStatement]]
@@ -34,12 +34,17 @@ def stays_from(
     ``passed``: for a call that allocates, whether it may define the variable, which has its value
     behind the call.
     """
-    kept = scope.scopes.settled
+    kept = scope.scopes.once(_known)
     key = id(allocation), symbol.identity, path, passed
     if key not in kept:
-        order = _Order(calling(scope.scopes))
+        order = _Order(scope.scopes.once(CallSites))
         kept[key] = allocation, order.settled(symbol, allocation, scope, path, passed)
     return kept[key][1]
+
+
+def _known(scopes: Scopes) -> dict[tuple[object, ...], tuple[Leaf, bool]]:
+    """The answers for statements, which are kept so that no others get their identity."""
+    return {}
 
 
 class _Order:

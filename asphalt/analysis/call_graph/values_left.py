@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.call_graph.call_sites import CallingContext
+from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites
 from asphalt.analysis.call_graph.component_definitions import (
-    calling,
     component_definitions,
-    is_part_of,
+    in_callee,
     whole_designator,
 )
 from asphalt.analysis.call_graph.invoked import invoked
@@ -31,6 +30,7 @@ from asphalt.analysis.names.derived_types import may_be_allocatable, may_be_poin
 from asphalt.analysis.names.designators import (
     designator,
     designator_name,
+    own_designator,
     symbol_named,
 )
 from asphalt.analysis.names.host_association import named_inside
@@ -185,12 +185,11 @@ def _value_left(call: Call, name: str, scope: Scope, depth: int) -> Left | None:
     found = invoked(call, scope) if depth else None
     if found is None or mpi_call(call, scope) is not None:
         return None
-    callee = calling(scope.scopes).of(found[0])
+    callee = scope.scopes.once(CallSites).of(found[0])
     args = bind(found[1].args, callee.dummies)
-    dummies = [d for d, one in (args or {}).items() if is_part_of(name, whole_designator(one))]
-    if args is None or len(dummies) != 1 or named_inside(dummies[0], callee.scope):
+    inner = None if args is None else in_callee(name, args, scope)
+    if args is None or inner is None or named_inside(inner.split("%")[0], callee.scope):
         return None
-    inner = dummies[0] + name[len(whole_designator(args[dummies[0]]) or "") :]
     left = _value_at_return(callee, inner, depth - 1)
     return None if left is None else carried(left.exprs, args, callee.scope, scope)
 
@@ -210,7 +209,9 @@ def _value_at_return(callee: CallingContext, name: str, depth: int) -> Left | No
     statement, what = found[0].statement, found[0].statement.what
     match what:
         case Assign(target=target, value=value, pointer=False):
-            if designator_name(target) != name or not is_intrinsic_assignment(what, callee.scope):
+            if own_designator(target, callee.scope) != name or not is_intrinsic_assignment(
+                what, callee.scope
+            ):
                 return None
             return at_return(Left((value,)), callee, statement)
         case Call():
@@ -255,7 +256,7 @@ def carried(
         actual = args.get(root)
         if actual is None:
             return None
-        whole, own = whole_designator(actual), callee.lookup(root)
+        whole, own = whole_designator(actual, caller), callee.lookup(root)
         if whole is not None and own is not None and "value" not in own.attrs:
             found = designator("%".join((whole, *path)))
             if not _is_integer_scalar(found, caller):

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from asphalt.analysis.call_graph.call_sites import CallingContext
+from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, UnitKey
 from asphalt.analysis.call_graph.component_definitions import (
-    calling,
+    in_callee,
     is_part_of,
     whole_designator,
 )
@@ -34,17 +34,17 @@ from asphalt.analysis.call_graph.values_left import (
     in_components,
 )
 from asphalt.analysis.memory.ranks import is_scalar
-from asphalt.analysis.memory.reallocation import NO_SHAPE, may_allocate, may_be_parent
+from asphalt.analysis.memory.reallocation import NO_SHAPE, may_allocate
 from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.designators import (
-    designator_name,
     may_be_function,
+    own_designator,
     symbol_named,
 )
 from asphalt.analysis.names.host_association import is_text_missing, named_inside
 from asphalt.analysis.names.references import bind, expressions_of
-from asphalt.analysis.names.scopes import Origin, Scope
+from asphalt.analysis.names.scopes import Origin, Scope, Scopes
 from asphalt.ir.expr import (
     AltReturn,
     Arg,
@@ -122,11 +122,11 @@ def _of_statement(what: What, name: str, scope: Scope, depth: int) -> ShapeChang
         case Opaque(names=names):
             return Change.UNKNOWN if root in names else Change.KEEPS
         case Allocation():
-            return _of_allocation(what, name)
+            return _of_allocation(what, name, scope)
         case Assign(target=target, value=value, pointer=pointer):
             if pointer or not isinstance(target, Ref | Component) or target.args is not None:
                 return Change.KEEPS  # what has a shape of its own is no pointer
-            whole = designator_name(target)
+            whole = own_designator(target, scope)
             scalar = is_scalar(value, scope) and is_intrinsic_assignment(what, scope)
             if whole == name and scalar:
                 return Change.KEEPS
@@ -134,18 +134,20 @@ def _of_statement(what: What, name: str, scope: Scope, depth: int) -> ShapeChang
         case Call():
             return _called(what, name, scope, depth)
         case IO(writes=writes):
-            named = {whole_designator(item) for item in writes} - {name}
+            named = {whole_designator(item, scope) for item in writes} - {name}
             return Change.UNKNOWN if any(is_part_of(name, n) for n in named) else Change.KEEPS
         case ArmHead(exprs=exprs):
-            given = {whole_designator(expr) for expr in exprs if isinstance(expr, Keyword)} - {name}
+            given = {
+                whole_designator(expr, scope) for expr in exprs if isinstance(expr, Keyword)
+            } - {name}
             return Change.UNKNOWN if any(is_part_of(name, n) for n in given) else Change.KEEPS
     return Change.KEEPS
 
 
-def _of_allocation(what: Allocation, name: str) -> ShapeChange:
+def _of_allocation(what: Allocation, name: str, scope: Scope) -> ShapeChange:
     found: ShapeChange = Change.KEEPS
     for item in what.objects:
-        whole = designator_name(item)
+        whole = own_designator(item, scope)
         if not is_part_of(name, whole):
             continue
         if what.kind == "deallocate":
@@ -189,7 +191,7 @@ def _of_references(exprs: Iterable[Arg], name: str, scope: Scope, depth: int) ->
             case Component() if may_be_function(part, scope) and root in names_in(part):
                 return Change.UNKNOWN
             case Ref(args=tuple() as args) if any(
-                is_part_of(name, whole_designator(arg)) for arg in args
+                is_part_of(name, whole_designator(arg, scope)) for arg in args
             ):
                 if name_kind(part.name, True, scope) in NO_SHAPE:
                     continue
@@ -205,9 +207,7 @@ def _called(call: Call, name: str, scope: Scope, depth: int) -> ShapeChange:
         return Change.KEEPS
     found = invoked(call, scope) if depth else None
     args = call.args if found is None else found[1].args
-    passed = {whole for arg in args if is_part_of(name, whole := whole_designator(arg))}
-    if any(may_be_parent(whole_designator(arg), name, scope) for arg in args):
-        return Change.UNKNOWN
+    passed = {whole for arg in args if is_part_of(name, whole := whole_designator(arg, scope))}
     if found is None:
         procedure = call.procedure
         if not isinstance(procedure, Ref):
@@ -219,14 +219,11 @@ def _called(call: Call, name: str, scope: Scope, depth: int) -> ShapeChange:
         return Change.KEEPS if not passed or (passed == {name} and keeps) else Change.UNKNOWN
     if not passed:
         return Change.KEEPS
-    callee = calling(scope.scopes).of(found[0])
+    callee = scope.scopes.once(CallSites).of(found[0])
     bound_args = bind(args, callee.dummies)
-    dummies = [
-        d for d, one in (bound_args or {}).items() if is_part_of(name, whole_designator(one))
-    ]
-    if bound_args is None or len(dummies) != 1:
+    inner = None if bound_args is None else in_callee(name, bound_args, scope)
+    if bound_args is None or inner is None:
         return Change.UNKNOWN
-    inner = dummies[0] + name[len(whole_designator(bound_args[dummies[0]]) or "") :]
     change = _change_in(callee, inner, depth - 1)
     if not isinstance(change, Allocated):
         return change
@@ -241,13 +238,16 @@ def _called(call: Call, name: str, scope: Scope, depth: int) -> ShapeChange:
 def _change_in(callee: CallingContext, name: str, depth: int) -> ShapeChange:
     """What a procedure does to the shape of a dummy, or of a component of one: bounds have the
     values of its return."""
-    known, key = callee.scope.scopes.shape_changes, (callee.key, name)
+    known, key = callee.scope.scopes.once(_known), (callee.key, name)
     if key not in known:
         known[key] = Change.UNKNOWN  # of what calls itself
         known[key] = _found_in(callee, name, depth)
-    found = known[key]
-    assert isinstance(found, Change | Allocated)
-    return found
+    return known[key]
+
+
+def _known(scopes: Scopes) -> dict[tuple[UnitKey, str], ShapeChange]:
+    """The answers for designators of procedures of a program."""
+    return {}
 
 
 def _found_in(callee: CallingContext, name: str, depth: int) -> ShapeChange:
@@ -295,5 +295,5 @@ def _only_where_not_allocated(
         case Op(op=".not.", operands=(Ref(name="allocated", args=(asked,)),)):
             symbol = context.scope.lookup("allocated")
             own = symbol is not None and symbol.origin is Origin.INTRINSIC
-            return own and whole_designator(asked) == name
+            return own and whole_designator(asked, context.scope) == name
     return False

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.call_graph.component_definitions import calling
+from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.call_graph.reaching import is_hidden
 from asphalt.analysis.call_graph.settled_bounds import stays_from
 from asphalt.analysis.call_graph.values_left import has_one_place
@@ -30,7 +30,7 @@ from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.names.designators import designator_name, symbol_named
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.references import actions, expressions_of, use_renames
-from asphalt.analysis.names.scopes import Origin, Scope, Symbol, constant
+from asphalt.analysis.names.scopes import Origin, Scope, Scopes, Symbol, constant
 from asphalt.ir.expr import (
     Arg,
     Component,
@@ -84,11 +84,15 @@ def allocations(symbol: Symbol, scope: Scope) -> tuple[ModuleAllocation, ...] | 
 
     None: something else than these and DEALLOCATE may change the shape.
     """
-    kept = scope.scopes.allocations
+    kept = scope.scopes.once(_known)
     if symbol.identity not in kept:
         kept[symbol.identity] = _allocations(symbol, scope)
-    found = kept[symbol.identity]
-    return None if found is None else tuple(a for a in found if isinstance(a, ModuleAllocation))
+    return kept[symbol.identity]
+
+
+def _known(scopes: Scopes) -> dict[tuple[str, ...], tuple[ModuleAllocation, ...] | None]:
+    """The answers for arrays of modules, and for components of their structures."""
+    return {}
 
 
 def _allocations(symbol: Symbol, scope: Scope) -> tuple[ModuleAllocation, ...] | None:
@@ -190,12 +194,11 @@ def component_allocations(name: str, scope: Scope) -> tuple[ModuleAllocation, ..
         return None
     if "allocatable" not in part.attrs or "allocatable" in root.attrs:
         return None
-    kept, key = scope.scopes.allocations, (*root.identity, *name.split("%")[1:])
+    kept, key = scope.scopes.once(_known), (*root.identity, *name.split("%")[1:])
     if key not in kept:
         own = "%".join((root.name, *name.split("%")[1:]))
         kept[key] = _component_allocations(own, root, scope)
-    found = kept[key]
-    return None if found is None else tuple(a for a in found if isinstance(a, ModuleAllocation))
+    return kept[key]
 
 
 def _component_allocations(
@@ -213,7 +216,7 @@ def _component_allocations(
             continue
         if root.name in own.shadowed:
             return None
-        for statement, change in changes_in(calling(scope.scopes).of(located), name):
+        for statement, change in changes_in(scope.scopes.once(CallSites).of(located), name):
             if change is Change.UNKNOWN or (is_hidden(statement) or statement.threaded):
                 return None
             if isinstance(change, Allocated):

@@ -15,7 +15,7 @@ from asphalt.analysis.call_graph.operators import is_intrinsic_assignment
 from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.memory.storage import name_kind
-from asphalt.analysis.names.designators import designator_name, symbol_named
+from asphalt.analysis.names.designators import designator_name, own_designator, symbol_named
 from asphalt.analysis.names.expression_ranks import ELEMENTAL
 from asphalt.analysis.names.generic_names import all_specifics
 from asphalt.analysis.names.intrinsics import is_intrinsic
@@ -157,21 +157,12 @@ def _part_passed(arg: Arg, array: str, scope: Scope) -> _Part:
     value = argument_value(arg)
     if any(_passes_on(part, array, scope) for part in walk(value)):
         return _Part.MORE
-    name = designator_name(value) if isinstance(value, Ref | Component) else None
+    name = own_designator(value, scope) if isinstance(value, Ref | Component) else None
     if name is None or not isinstance(value, Ref | Component):
         return _Part.ELEMENTS
     if name == array:
         return _Part.ARRAY if value.args is None else _Part.ELEMENTS
-    more = array.startswith(f"{name}%") or may_be_parent(name, array, scope)
-    return _Part.MORE if more else _Part.ELEMENTS
-
-
-def may_be_parent(whole: str | None, name: str, scope: Scope) -> bool:
-    """Whether an object is a component of the variable of a designator that no declaration has, as
-    the parent of an extended type (F2018 7.5.7.2): inherited components are parts of it."""
-    if whole is None or "%" not in whole or whole.split("%")[0] != name.split("%")[0]:
-        return False
-    return symbol_named(whole, scope) is None
+    return _Part.MORE if array.startswith(f"{name}%") else _Part.ELEMENTS
 
 
 def _passes_on(part: Arg, array: str, scope: Scope) -> bool:
@@ -188,12 +179,10 @@ def _passes_on(part: Arg, array: str, scope: Scope) -> bool:
         case _:
             return False
     named = (argument_value(arg) for arg in args)
-    names = {designator_name(v) for v in named if isinstance(v, Ref | Component) and v.args is None}
-    return any(
-        n is not None
-        and (n == array or array.startswith(f"{n}%") or may_be_parent(n, array, scope))
-        for n in names
-    )
+    names = {
+        own_designator(v, scope) for v in named if isinstance(v, Ref | Component) and v.args is None
+    }
+    return any(n is not None and (n == array or array.startswith(f"{n}%")) for n in names)
 
 
 def _is_bound_to(procedure: Component, array: str) -> bool:

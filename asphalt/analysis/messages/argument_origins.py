@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, unit_key
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import ALIASED, NameKind
 from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.messages.called_transfers import Part, part_of
@@ -18,17 +17,12 @@ from asphalt.ir.expr import Component, Expr, Ref
 _CALLERS_DEEP = 4
 
 
-def call_sites(effects: Effects) -> CallSites:
-    """The call sites of a program (``Effects.once`` keeps them)."""
-    return CallSites(effects.scopes)
-
-
 class ArgumentOrigins:
     """The answers for one unit."""
 
     def __init__(self, facts: UnitFacts) -> None:
         self.facts = facts
-        self.sites = facts.effects.once(call_sites)
+        self.sites = facts.effects.scopes.once(CallSites)
         self._found: dict[str, frozenset[Part] | None] = {}
 
     def of(self, designator: str) -> frozenset[Part] | None:

@@ -10,10 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asphalt.analysis.call_graph.call_sites import CallingContext, SharedDefinitions, unit_key
+from asphalt.analysis.call_graph.call_sites import (
+    CallingContext,
+    CallSites,
+    SharedDefinitions,
+    unit_key,
+)
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.procedure_effects import Effects
-from asphalt.analysis.messages.argument_origins import call_sites
 from asphalt.analysis.messages.called_transfers import (
     Part,
     PassedRequests,
@@ -59,7 +63,7 @@ class RequestStarts:
             plain = symbol is not None and _has_one_name(symbol)
             if symbol is None or not plain:
                 return None
-            definitions = self.facts.effects.once(call_sites).shared_definitions(symbol)
+            definitions = self.facts.effects.scopes.once(CallSites).shared_definitions(symbol)
             return None if isinstance(definitions, str) else self._of_all(definitions, request)
         symbol = self.facts.scope.lookup(name)
         if symbol is not None and symbol.origin is Origin.DUMMY:
@@ -76,7 +80,7 @@ class RequestStarts:
         if not _has_one_name(symbol) or symbol.attrs & {"optional", "value"}:
             return None
         lines = self.own.only_defined_so(request, lines_of(self.facts.unit.body))
-        sites = self.facts.effects.once(call_sites)
+        sites = self.facts.effects.scopes.once(CallSites)
         callers = sites.callers(sites.context(self.facts.scope))
         if lines is None or isinstance(callers, str) or self.facts.unit.contained:
             return None
@@ -107,7 +111,7 @@ class RequestStarts:
         """The operations of a variable of the main program, which its internal procedures may
         define."""
         assert isinstance(symbol.home, Scope)
-        sites = self.facts.effects.once(call_sites)
+        sites = self.facts.effects.scopes.once(CallSites)
         definitions = sites.own_definitions(symbol.name, sites.context(symbol.home))
         if definitions is None or is_text_missing(symbol.home):
             return None
@@ -163,7 +167,7 @@ class RequestStarts:
             return {part} if own is not None and own.identity == symbol.identity else None
         if symbol is None or symbol.origin is not Origin.DUMMY or depth == 0:
             return None
-        callers = self.facts.effects.once(call_sites).callers(context)
+        callers = self.facts.effects.scopes.once(CallSites).callers(context)
         if isinstance(callers, str):
             return None
         found: set[Part] = set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from asphalt.analysis.names.scopes import Scope, Symbol
 from asphalt.ir.stmt import Decl, Dim, Entity, Include, TypeSpec, UnitHead
@@ -78,6 +78,51 @@ def component_declarations(
     return tuple(found)
 
 
+def without_parents(symbol: Symbol, path: tuple[str, ...]) -> tuple[str, ...]:
+    """The way to a component without parent components (F2018 7.5.7.2): ``g%field%v`` is ``g%v``,
+    which an extended type inherits.  It ends in front of what is not declared.
+
+    So two designators of one component are the same; of a parent component, it is the way to the
+    object of which that is a part.
+    """
+    spec, scope = symbol.type, symbol.home
+    found: list[str] = []
+    for name in path:
+        if spec is None or spec.name is None or not isinstance(scope, Scope):
+            break
+        of = spec.name.lower()
+        declared = _found(name, of, scope, _DEPTH)
+        parent = _parent(name, of, scope) if declared is None else None
+        if declared is not None:
+            found.append(name)
+            decl, _, scope = declared
+            spec = decl.type
+        elif parent is not None:
+            spec, scope = replace(spec, name=name), parent
+        else:
+            break
+    return tuple(found)
+
+
+def _parent(name: str, of: str, scope: Scope) -> Scope | None:
+    """Where the type ``name`` is visible that a type extends, itself or through others."""
+    for _ in range(_DEPTH):
+        definition = _definition(of, scope, _DEPTH)
+        extended = () if definition is None else _extended(definition[0])
+        if definition is None or not extended:
+            return None
+        (of,), scope = extended, definition[1]
+        if of == name:
+            return scope
+    return None
+
+
+def _extended(block: Block) -> tuple[str, ...]:
+    """The type that a definition extends, if it does."""
+    prefix = getattr(block.head.what, "prefix", ())
+    return tuple(p[8:-1] for p in prefix if p.startswith("extends("))
+
+
 def is_derived_type(name: str, scope: Scope) -> bool:
     """Whether a name that is not declared otherwise is that of a derived type of the tree."""
     return scope.lookup(name) is None and _definition(name, scope, _DEPTH) is not None
@@ -92,8 +137,7 @@ def _found(name: str, of: str, scope: Scope, depth: int) -> tuple[Decl, Entity, 
     declared = _component(block, name)
     if declared is not None:
         return (*declared, home)
-    head = block.head.what
-    extended = [p[8:-1] for p in getattr(head, "prefix", ()) if p.startswith("extends(")]
+    extended = _extended(block)
     if not extended or _is_binding(block, name):
         return None
     return _found(name, extended[0], home, depth - 1)

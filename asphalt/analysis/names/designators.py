@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.names.derived_types import ComponentDeclaration, component_declarations
+from asphalt.analysis.names.derived_types import (
+    ComponentDeclaration,
+    component_declarations,
+    without_parents,
+)
 from asphalt.analysis.names.scopes import Scope, Symbol
 from asphalt.ir.expr import Arg, Component, OpaqueExpr, Ref, children
 from asphalt.ir.stmt import Dim
@@ -82,6 +86,17 @@ def designator_name(expr: Arg) -> str | None:
             before = designator_name(base)
             return None if before is None else f"{before}%{name}"
     return None
+
+
+def own_designator(expr: Arg, scope: Scope) -> str | None:
+    """The same designator without parent components, so that a component of an extended type has
+    one; of a parent component, it is that of the object of which this is a part."""
+    name = designator_name(expr)
+    if name is None or "%" not in name:
+        return name
+    root, *path = name.split("%")
+    symbol = scope.lookup(root)
+    return name if symbol is None else "%".join((root, *without_parents(symbol, tuple(path))))
 
 
 def designators_in(expr: Arg) -> frozenset[str]:

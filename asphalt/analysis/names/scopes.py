@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import Enum
 from functools import cached_property
+from typing import TypeVar, cast
 
 from asphalt.analysis.names.bound_names import defined_without_list, names_bound_in
 from asphalt.analysis.names.constants import constant as constant
@@ -41,7 +42,7 @@ from asphalt.ir.stmt import (
     TypeSpec,
     Use,
 )
-from asphalt.ir.tree import Block, Leaf, Node, leaves
+from asphalt.ir.tree import Block, Node, leaves
 from asphalt.support.may_must import MayMustAnswer
 
 
@@ -53,6 +54,9 @@ class Absence(Enum):
 
 
 Answer = Symbol | Absence
+
+
+T = TypeVar("T")
 
 
 class Scopes:
@@ -69,17 +73,15 @@ class Scopes:
         self.any_sizes = any_sizes
         self.asked = asked
         self.own_procedures: dict[str, bool] = {}  # whether an mpi_ name is the user's own
-        # each ALLOCATE of module arrays
-        self.allocations: dict[tuple[str, ...], tuple[object, ...] | None] = {}
-        # whether an ALLOCATE is behind all definitions of a variable; the statement is kept, too
-        self.settled: dict[tuple[object, ...], tuple[Leaf, bool]] = {}
-        # what calls do to shapes, by unit and designator, and the call sites that were looked up
-        self.shape_changes: dict[tuple[object, str], object] = {}
-        self.call_sites: object = None
-        # whether procedures may define components of dummies
-        self.components_defined: dict[tuple[object, str, tuple[str, ...]], bool] = {}
         self._by_unit: dict[int, Scope] = {}
         self._modules: dict[str, Scope | None] = {}
+        self._found: dict[object, object] = {}
+
+    def once(self, find: Callable[[Scopes], T]) -> T:
+        """The result of ``find`` for the program, computed once; it depends on nothing else."""
+        if find not in self._found:
+            self._found[find] = find(self)
+        return cast(T, self._found[find])
 
     def of(self, located: Located) -> Scope:
         """The scope of the last unit of ``located``."""

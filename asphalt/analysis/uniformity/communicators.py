@@ -98,7 +98,7 @@ class Communicators:
         constant = mpi_constant(expr, context.scope)
         if constant is not None:
             return WORLD if (constant,) == WORLD.name else Group((constant,), WORLD)
-        part = component(expr)
+        part = component(expr, context.scope)
         if part is None or part.subscripts or len(part.path) == MAX_PATH or depth == 0:
             return None
         symbol = context.scope.lookup(part.root)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites
+from asphalt.analysis.call_graph.component_definitions import overlap
 from asphalt.analysis.call_graph.definitions import Source, VariableDefinition, component
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
 from asphalt.analysis.mpi.call import mpi_call
@@ -56,7 +57,7 @@ def is_valid(expr: Expr, context: CallingContext, sites: CallSites, depth: int =
     known = None if plain is None else mpi_constant(plain, context.scope)
     if plain is None or known is not None:
         return known in _VALID
-    part = component(plain)
+    part = component(plain, context.scope)
     symbol = None if part is None else context.scope.lookup(part.root)
     if part is None or part.subscripts or symbol is None or not depth:
         return False
@@ -76,7 +77,7 @@ def is_valid(expr: Expr, context: CallingContext, sites: CallSites, depth: int =
             whole = None if actual is None else _extended(actual, part.path)
             if whole is None or not is_valid(whole, site.context, sites, depth - 1):
                 return False
-    concerned = [(c, d) for c, d in given if _overlap(d.path, part.path)]
+    concerned = [(c, d) for c, d in given if overlap(d.path, part.path)]
     return all(_gives_valid(c, d, part.path, sites, depth - 1) for c, d in concerned)
 
 
@@ -101,7 +102,7 @@ def _gives_valid(
         return all(
             _gives_valid(inside, one, rest, sites, depth - 1)
             for one in inside.defined.get(definition.dummy, ())
-            if sites.changes(one) and _overlap(one.path, rest)
+            if sites.changes(one) and overlap(one.path, rest)
         )
     if definition.source is Source.EXPRESSIONS and not _is_call(definition.statement):
         value = _extended(definition.exprs[0], rest) if len(definition.exprs) == 1 else None
@@ -176,7 +177,3 @@ def _extended(value: Arg, path: tuple[str, ...]) -> Expr | None:
             return None
         value = Component(value, name, name)
     return value if isinstance(value, Expr) else None
-
-
-def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    return all(a == b for a, b in zip(one, other, strict=False))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, SharedDefinitions
+from asphalt.analysis.call_graph.component_definitions import overlap
 from asphalt.analysis.call_graph.definitions import VariableDefinition
 from asphalt.analysis.call_graph.shared_reaching import SharedReaching
 from asphalt.analysis.names.scopes import Origin, Symbol
@@ -51,8 +52,3 @@ class ReachingValues:
         if asked not in self._shared:
             self._shared[asked] = SharedReaching(self._sites, found, path)
         return self._shared[asked].at(context, place) or (found, False)
-
-
-def overlap(defined: _Path, read: _Path) -> bool:
-    """Whether a definition of one component may change another."""
-    return all(a == b for a, b in zip(defined, read, strict=False))

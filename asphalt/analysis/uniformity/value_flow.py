@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, UnitKey
+from asphalt.analysis.call_graph.component_definitions import overlap
 from asphalt.analysis.call_graph.defined_operations import may_be_function
 from asphalt.analysis.call_graph.definitions import Source, VariableDefinition, component
 from asphalt.analysis.call_graph.statement_conditions import (
@@ -20,7 +21,7 @@ from asphalt.analysis.uniformity.assumed_values import UniformDirectives
 from asphalt.analysis.uniformity.communicators import Communicators, Group, is_within
 from asphalt.analysis.uniformity.function_flow import FunctionFlow, place_of_return
 from asphalt.analysis.uniformity.null_communicators import compares_valid_one
-from asphalt.analysis.uniformity.reaching_values import ReachingValues, overlap
+from asphalt.analysis.uniformity.reaching_values import ReachingValues
 from asphalt.analysis.uniformity.shape_flow import OF_A_TYPE
 from asphalt.analysis.uniformity.split_colours import Shared
 from asphalt.analysis.uniformity.value_graph import (
@@ -185,7 +186,7 @@ class ValueFlow(FunctionFlow):
             facts.note(Level.UNKNOWN, f"{name} in an expression that is not understood")
 
     def _component(self, expr: Component, context: CallingContext, at: int, facts: Facts) -> None:
-        part = component(expr)
+        part = component(expr, context.scope)
         if part is None:
             facts.note(Level.UNKNOWN, f"{expr.spelled} of an expression")
             return

@@ -131,6 +131,7 @@ _CHILD = (
         "end type field\n",
         "end type field\n  type, extends(field) :: child\n    integer :: k = 0\n  end type child\n",
     )
+    .replace("end module fields\n", "{of_the_child}end module fields\n")
     .replace("type(field), intent(inout)", "class(field), intent(inout)")
     .replace("type(field) :: g, h", "type(child) :: g\n  type(field) :: h")
     .replace(
@@ -140,19 +141,42 @@ _CHILD = (
 )
 
 
+_OF_THE_CHILD = """\
+  subroutine again(c)
+    type(child), intent(inout) :: c
+    deallocate (c%field%v)
+    allocate (c%field%v(0:6,0:21))
+  end subroutine again
+  subroutine copied(c)
+    type(child), intent(inout) :: c
+    type(field) :: other
+    call make(other, 5, 20)
+    c%field = other
+  end subroutine copied
+  subroutine touched(c)
+    type(child), intent(inout) :: c
+    c%field%rows = 12
+  end subroutine touched
+"""
+
+
 @pytest.mark.parametrize(
     ("shrinks", "splits"),
     [
         ("g%v = 0", True),
+        ("call touched(g)", True),
         ("call narrow(g%field)", False),
         ("call g%shrink()", False),
         ("call g%field%shrink()", False),
+        ("call again(g)", False),
+        ("call copied(g)", False),
     ],
 )
 def test_an_inherited_array_is_changed_as_one_of_the_parent(
     shrinks: str, splits: bool, tmp_path: Path
 ) -> None:
-    tree = Stepped.of(tmp_path, {"heat.f90": _CHILD.format(shrinks=shrinks)})
+    text = _CHILD.format(shrinks=shrinks, of_the_child=_OF_THE_CHILD)
+    tree = Stepped.of(tmp_path, {"heat.f90": text})
     tree.applied(single_waits)
     tree.applied(splitting, unit="heat")
     assert ("do j = 2," in tree.text("heat.f90")) is splits
