@@ -36,6 +36,7 @@ from asphalt.config.limits import HEADER
 from asphalt.config.resources import RUNTIME
 from asphalt.diagnostics.change import Change
 from asphalt.diagnostics.model import ProblemReport
+from asphalt.output.write import uses_runtime
 from asphalt.report.steps import procedure_lines
 from asphalt.report.unified import unified_diff
 from asphalt.unparse.params import HeaderEntry, kept_values, merge_header
@@ -76,9 +77,9 @@ def diff(
         for line in procedure_lines(procedures):
             note(line)
         warn_of(outcome.notes)
-        if changes:
+        if any(uses_runtime(change.after) for change in changes):
             note(f"apply would also write {RUNTIME}, the runtime of new code")
-        else:
+        elif not changes:
             note("apply would change nothing")
             why = why_unchanged(procedures, project.settings.passes)
             if why is not None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from asphalt.analysis.mpi.runtime_module import STATUSES
+from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES, STATUSES
 from asphalt.config.errors import InputError, UsageError
 from asphalt.config.limits import HEADER
 from asphalt.config.resources import RUNTIME, RUNTIME_F08, shipped
@@ -27,6 +27,7 @@ from asphalt.unparse.params import HeaderEntry, kept_values, merge_header, updat
 
 _MODULE = re.compile(rb"^\s*module\s+asphalt_rt\b", re.IGNORECASE | re.MULTILINE)
 _STATUSES = re.compile(rf"^\s*(?:use|module)\s+{STATUSES}\b".encode(), re.IGNORECASE | re.MULTILINE)
+_USE = re.compile(rf"\b(?:{'|'.join(sorted(RUNTIME_MODULES))})\b".encode(), re.IGNORECASE)
 
 
 class TransformedFile(Protocol):
@@ -97,6 +98,7 @@ def write_tree(
         texts = [change.after for change in transformed.values()]
         texts += [entry.content() for entry in entries if entry.destination.name == RUNTIME]
         runtime = _runtime_entry(mirror.output, list(parameters), texts)
+    if runtime is not None:
         entries = [entry for entry in entries if entry.destination != runtime.destination]
         entries.append(runtime)
     _refuse_foreign(mirror.output, entries, force)
@@ -152,15 +154,15 @@ def write_in_place(
         return Written((), (), (), (), None, tuple(problems))
     texts = [entry.content() for entry in entries]
     runtime = _runtime_entry(Path(os.path.realpath(base_of(paths))), list(parameters), texts)
-    place = runtime.destination
-    if place.exists() and not force and not _is_runtime(place):
+    place = None if runtime is None else runtime.destination
+    if place is not None and place.exists() and not force and not _is_runtime(place):
         raise UsageError(f"{place}: was not written by asphalt; move it away or use --force")
     _refuse_bad_headers(parameters)
     sources = tuple(entry.destination for entry in entries)
     return Written(
         sources,
         sources,
-        _write_all([runtime, *entries], parameters),
+        _write_all(entries if runtime is None else [runtime, *entries], parameters),
         tuple(directory / HEADER for directory, found in parameters.items() if found),
         place,
         (*problems, *_kept_values(parameters)),
@@ -260,9 +262,9 @@ def _write_all(
 
 
 def _runtime_entry(
-    top: Path, directories: Sequence[Path], sources: Iterable[bytes]
-) -> MirroredFile:
-    """The runtime, with its place and content.
+    top: Path, directories: Sequence[Path], sources: Sequence[bytes]
+) -> MirroredFile | None:
+    """The runtime, with its place and content; None: no source uses it, and there is none yet.
 
     Its place is where a runtime is already, at or above the transformed files but not above
     ``top``; else the deepest directory that holds all transformed files.  It includes the module
@@ -281,9 +283,16 @@ def _runtime_entry(
     data = source.read_bytes()
     there = place / RUNTIME
     before = [there.read_bytes()] if there.is_file() else []
+    if not before and not any(map(uses_runtime, sources)):
+        return None
     if any(_STATUSES.search(text) for text in (*before, *sources)):
         data += shipped(RUNTIME_F08).read_bytes()
     return MirroredFile(there, source, 0o644, data)
+
+
+def uses_runtime(source: bytes) -> bool:
+    """Whether a source uses the runtime: not where statements have only changed their order."""
+    return _USE.search(source) is not None
 
 
 def _is_runtime(path: Path) -> bool:

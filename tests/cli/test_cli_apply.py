@@ -310,3 +310,54 @@ def test_crlf_and_latin1_survive(here: Path) -> None:
     text = (here / "out" / "odd.f90").read_bytes()
     assert b"une pi\xe8ce after the other\r\n" in text
     assert text.count(b"\n") == text.count(b"\r\n")
+
+
+_MOVED = """\
+module layer
+  use mpi
+  implicit none
+  integer, parameter :: n = 200000
+  real(8) :: out(n), in(n)
+contains
+  subroutine begin(r)
+    integer, intent(out) :: r(2)
+    integer :: ierr
+    call MPI_Irecv(in, n, MPI_DOUBLE_PRECISION, 0, 1, MPI_COMM_WORLD, r(1), ierr)
+    call MPI_Isend(out, n, MPI_DOUBLE_PRECISION, 0, 1, MPI_COMM_WORLD, r(2), ierr)
+  end subroutine begin
+  subroutine finish(r)
+    integer, intent(inout) :: r(2)
+    integer :: ierr
+    call MPI_Waitall(2, r, MPI_STATUSES_IGNORE, ierr)
+  end subroutine finish
+end module layer
+program main
+  use layer
+  implicit none
+  integer :: r(2), i, ierr
+  real(8) :: c(n)
+  call MPI_Init(ierr)
+  out = 1
+  call begin(r)
+  call finish(r)
+  do i = 1, n
+    c(i) = sqrt(real(i, 8))
+  end do
+  print *, c(n), in(n)
+  call MPI_Finalize(ierr)
+end program main
+"""
+
+
+def test_statements_in_another_order_need_no_runtime(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "given").mkdir()
+    (tmp_path / "given" / "main.f90").write_text(_MOVED)
+    given = [str(tmp_path / "given"), "--passes", "transfers", "--no-cache"]
+    assert main(["diff", *given]) == 0
+    assert "asphalt_rt" not in "".join(capsys.readouterr())
+    assert main(["apply", *given, "--output", str(tmp_path / "made")]) == 0
+    assert (tmp_path / "made" / "main.f90").read_text() != _MOVED
+    assert not (tmp_path / "made" / "asphalt_rt.f90").exists()
+    assert "to build" not in "".join(capsys.readouterr())
