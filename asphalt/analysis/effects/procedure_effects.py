@@ -8,7 +8,7 @@ do anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
 from asphalt.analysis.call_graph.invoked import invoked
@@ -26,6 +26,7 @@ from asphalt.analysis.effects.element_arguments import section_of_element
 from asphalt.analysis.effects.known_libraries import library_procedure
 from asphalt.analysis.effects.predefined_calls import predefined_effect
 from asphalt.analysis.effects.shared_storage import SharedVariable, is_exact, storages_in
+from asphalt.analysis.effects.specification_expressions import evaluated_on_entry
 from asphalt.analysis.effects.summary import Summary, is_reset_on_entry, least_summary, summarise
 from asphalt.analysis.effects.summary_provenance import ProcedureKey as ProcedureKey
 from asphalt.analysis.effects.summary_provenance import Trace, Traces, Tracing
@@ -242,11 +243,20 @@ class Effects:
         scope, rank = frame.scope, self._rank(key, storage)
         if is_reset_on_entry(storage, scope):
             return Flow.anything(rank)
+        flow = self._flow_of_body(key, storage)
+        on_entry = evaluated_on_entry(scope, self.names(scope)).of(storage)
+        if any(access.mode is Mode.READ for access in on_entry):
+            return replace(flow, exposed=Flow.anything(rank).exposed)
+        return flow
+
+    def _flow_of_body(self, key: ProcedureKey, storage: str) -> Flow:
+        frame, rank = self._frame(key), self._rank(key, storage)
+        scope, names = frame.scope, self.names(frame.scope)
         first = next((leaf for node in scope.unit.body for leaf in leaves(node)), None)
         if first is None:
             return Flow.nothing(rank)
         shape = shape_of(storage, scope, frame.values, first)
-        return ArrayFlow(storage, rank, self.names(scope), frame, shape).of(scope.unit.body)
+        return ArrayFlow(storage, rank, names, frame, shape).of(scope.unit.body)
 
     def _least_flow(self, key: ProcedureKey, storage: str) -> Flow:
         rank = self._rank(key, storage)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.call_graph.defined_operations import finalizes_at_end
 from asphalt.analysis.effects.shared_storage import SharedVariable, shared_storage
+from asphalt.analysis.effects.specification_expressions import evaluated_on_entry
 from asphalt.analysis.memory.accesses import ALIASED, Effect, EffectKind, Footprint, NameSemantics
 from asphalt.analysis.memory.forward_substitution import given_other_names
 from asphalt.analysis.memory.loop_scalars import surely_defined
@@ -51,8 +52,9 @@ def dummies_of(scope: Scope) -> tuple[str, ...]:
 def summarise(scope: Scope, footprint: Footprint, names: NameSemantics) -> Summary:
     """The summary of a procedure of the tree with this footprint of its body."""
     unit, dummies = scope.unit, dummies_of(scope)
+    on_entry = evaluated_on_entry(scope, names)
     effects: dict[tuple[EffectKind, str], None] = {}
-    for effect in footprint.effects:
+    for effect in (*on_entry.effects, *footprint.effects):
         if effect.kind is EffectKind.JUMP:
             continue
         if effect.kind is EffectKind.ALLOCATION and _allocates_locals(effect, scope):
@@ -69,7 +71,7 @@ def summarise(scope: Scope, footprint: Footprint, names: NameSemantics) -> Summa
     written: set[str] = set()
     shared_read: dict[tuple[str, tuple[str, ...]], SharedVariable] = {}
     shared_written: dict[tuple[str, tuple[str, ...]], SharedVariable] = {}
-    for access in footprint.accesses:
+    for access in (*on_entry.accesses, *footprint.accesses):
         storage = access.storage
         symbol = scope.lookup(storage)
         if storage in dummies:
@@ -110,6 +112,7 @@ def summarise(scope: Scope, footprint: Footprint, names: NameSemantics) -> Summa
     ]
     asked = scalars.union(storage for storage, _ in shared_scalars)
     sure = surely_defined(unit.body, asked, footprint, names)
+    sure -= {access.storage for access in on_entry.accesses}
     defined = frozenset(scalars & sure)
     shared_defined = frozenset(one for storage, one in shared_scalars if storage in sure)
     return Summary(
