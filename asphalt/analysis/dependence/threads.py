@@ -23,7 +23,7 @@ from asphalt.ir.tree import Do, Leaf, Node, leaves, loops_of
 
 _DIVISIBLE = frozenset(
     ("private", "shared", "default", "default(none)", "default(shared)", "if", "num_threads",
-     "schedule", "proc_bind", "collapse")
+     "schedule", "proc_bind", "collapse", "simd")
 )  # fmt: skip
 """The clauses of directives that each part of a loop may have."""
 _USE = re.compile(r"\s*[!c*]\$\s*use\b\s*(?:,[^:]*::)?\s*([a-z]\w*)\s*(,.*)?\Z", re.IGNORECASE)
@@ -114,6 +114,8 @@ class LoopThreads:
         kept = sorted(one.clauses - _DIVISIBLE)
         if kept:
             return f"its directive has {kept[0].upper()}"
+        if {"collapse", "simd"} <= one.clauses:
+            return "its directive has SIMD and COLLAPSE, which gfortran does not compile with steps"
         if "collapse" in one.clauses and not _has_fixed_bounds(loop):
             return "its directive has COLLAPSE, and the bounds of its loops depend on each other"
         accesses = self.facts.footprint(loop).accesses

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from asphalt.analysis.names.openmp_sentinels import is_threading, sentinel_of, threaded_nodes
 from asphalt.ir.expr import Ref
@@ -28,7 +28,7 @@ from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves, loops_of, once
 
 _OMP = re.compile(r"\s*[!c*]\$omp", re.IGNORECASE)
-_LOOP = re.compile(r"parallel\s*do(?:\s*simd)?\b")
+_LOOP = re.compile(r"parallel\s*do(?:\s*(simd))?\b")
 _INSIDE = re.compile(
     r"atomic(?:\s+(?:read|write|update|capture))?\s*\Z|end\s*atomic\s*\Z"
     r"|critical\s*(?:\(\s*\w+\s*\)\s*)?\Z|end\s*critical\s*(?:\(\s*\w+\s*\)\s*)?\Z"
@@ -63,9 +63,9 @@ class ParallelLoop:
 
     ``evaluated``: the names in expressions of its directive; ``listed``: those in its lists of
     variables; ``private``: the ones among them that each thread has for itself; ``clauses``: the
-    words of its clauses, and ``default`` with its argument, too; ``is_region``: its directives are
-    those of a region and of a loop in it, and the end of the region stands behind it; ``beside``:
-    it is one of several loops of a region.
+    words of its clauses, ``default`` with its argument, too, and ``simd``; ``is_region``: its
+    directives are those of a region and of a loop in it, and the end of the region stands behind
+    it; ``beside``: it is one of several loops of a region.
     """
 
     loop: Do
@@ -264,7 +264,10 @@ def parallel_loop(loop: Do, directive: str) -> ParallelLoop | None:
     """The parallel loop that a directive makes of a DO construct; None: it is none, or not all of
     the directive is understood."""
     start = _LOOP.match(directive)
-    return None if start is None else _with_clauses(loop, directive, start.end())
+    found = None if start is None else _with_clauses(loop, directive, start.end())
+    if start is None or found is None or start[1] is None:
+        return found
+    return replace(found, clauses=found.clauses | {"simd"})
 
 
 def parallel_region(loop: Do, region: str, shared: str) -> ParallelLoop | None:

@@ -98,6 +98,7 @@ _DIVIDED = {
         f"{_PRIVATE}\n",
     ),
     "collapse": (_text(f"{_PRIVATE} collapse(2)\n"), f"{_PRIVATE} collapse(2)\n"),
+    "simd": (_text("!$omp parallel do simd private(t)\n"), "!$omp parallel do simd private(t)\n"),
     "in two lines": (
         _text(f"{_PRIVATE} &\n!$omp   & if (n > m) schedule(static)\n"),
         f"{_PRIVATE} &\n!$omp   & if (n > m) schedule(static)\n",
@@ -109,6 +110,7 @@ _WHOLE = {
     "firstprivate": _text("!$omp parallel do private(i) firstprivate(t)\n"),
     "ordered": _text(f"{_PRIVATE} ordered\n"),
     "collapse": _text(f"{_PRIVATE} collapse(2)\n").replace("i = 1, n\n", "i = 1, n + 0*j\n"),
+    "simd and collapse": _text("!$omp parallel do simd private(t) collapse(2)\n"),
     "critical": _text(
         f"{_PRIVATE}\n", "!$omp critical\n", "u(i,j)", end=""
     ).replace("+ t\n", "+ t\n!$omp end critical\n"),
