@@ -19,13 +19,18 @@ from functools import cached_property
 
 from asphalt.analysis.mpi.procedures import procedure
 from asphalt.analysis_manager.invalidation import MODULES, Sight
+from asphalt.analysis_manager.macro_values import (
+    declares_plainly,
+    given_macros,
+    gives_real_value,
+)
 from asphalt.frontend.lexical.conditionals import Conditional, Expansion, MacroLine
+from asphalt.frontend.lexical.named_tokens import code_words
 from asphalt.frontend.lexical.preprocess import PREPROCESSED
 from asphalt.frontend.source_tree.mentions import Position
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.configuration import MacroTest
-from asphalt.ir.expr import Arg, Lit, OpaqueExpr, Ref, walk
-from asphalt.ir.stmt import Decl, What
+from asphalt.ir.stmt import Decl
 from asphalt.ir.tree import Leaf, leaves
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -54,6 +59,7 @@ class Configurations:
         self._tree = tree
         self._sight = sight
         self._found: dict[tuple[Position, frozenset[str]], tuple[MacroTest, ...] | str] = {}
+        self._words: dict[str, Mapping[str, Collection[int]]] = {}
         self._integers: dict[tuple[str, frozenset[str]], bool] = {}
 
     @cached_property
@@ -100,11 +106,11 @@ class Configurations:
             for path in self._with_conditionals
             for one in self._placed(path, units, position, removed.get(path, ()))
         ]
+        for one in tuple(placed):
+            placed += self._of_definitions(one, position)
         tests = tuple(dict.fromkeys(one.test for one in placed))
         if tests:
             self._check_preprocessed(position.path, placed[0])
-        for one in placed:
-            self._check_same(one, position)
         return tests
 
     def _relevant(self, position: Position) -> frozenset[Position]:
@@ -185,10 +191,35 @@ class Configurations:
         for one in taken:
             for test in dict.fromkeys((*(here.path(one.first - 1) or ()), *one.tests)):
                 yield Placed(test, path, one.first)
+        for name, at in self._removed_names(path):
+            if any(map(lines.hold, self._places(path, name))):
+                inside = (each for each in here.found if each.first <= at <= each.last)
+                for each in inside:
+                    yield from (Placed(test, path, each.first) for test in each.tests)
         for expansion in here.expansions:
             if lines.hold(expansion.line) and not self._is_real_value(path, expansion):
                 files = frozenset(one.path for one in units)
                 yield from self._values(path, expansion.line, expansion.words, files)
+
+    def _removed_names(self, path: str) -> Iterator[tuple[str, int]]:
+        """The macros that a file defines in other configurations alone, and where."""
+        here = self._tree.preprocessed.conditionals(path)
+        for macro in self._tree.preprocessed.macros(path):
+            if macro.kind == "define" and macro.name not in here.live:
+                yield macro.name, macro.line
+
+    def _places(self, path: str, word: str) -> Collection[int]:
+        """The lines of a file whose code has a word that is the name of a macro in it."""
+        if path not in self._words:
+            names = {macro.name for macro in self._tree.preprocessed.macros(path)}
+            lines = self._tree.content(path).decode("latin-1").split("\n")
+            form = next(entry.form for entry in self._tree.files if entry.path == path)
+            found: dict[str, list[int]] = {}
+            for number, words in code_words(lines, form):
+                for name in names.intersection(words):
+                    found.setdefault(name, []).append(number)
+            self._words[path] = found
+        return self._words[path].get(word, ())
 
     def _is_in(self, one: Conditional, position: Position) -> bool:
         """Whether a conditional is not outside of a unit."""
@@ -215,7 +246,7 @@ class Configurations:
         defined: dict[str, list[MacroLine]] = {}
         for macro in self._tree.preprocessed.macros(path):
             defined.setdefault(macro.name, []).append(macro)
-        given = _given(self._tree.settings.defines)
+        given = given_macros(self._tree.settings.defines)
         known = given.keys() | defined.keys()
         waiting = sorted(known.intersection(words))
         seen = set(waiting)
@@ -230,13 +261,19 @@ class Configurations:
                 if any(one.first <= macro.line <= one.last for macro in lines):
                     yield from (Placed(test, path, one.first) for test in one.tests)
             live = {macro.body for macro in lines if here.path(macro.line) is not None}
-            if word in given:
+            known_body = here.live.get(word)
+            if known_body is not None:
+                live = {known_body}
+            elif word in given:
                 live.add(given[word])
             if len(live) != 1 or None in live:
                 where = f"line {line} of {_short(path)}"
                 raise UnclearError(f"the macro {word} in {where} has several definitions")
             body = next(iter(live)) or ""
             number = _INTEGER.fullmatch(body)
+            fixed = word not in given and not any(macro.brought for macro in lines)
+            if number is not None and fixed:
+                continue
             if number is not None and word not in integers:
                 message = f"no condition can ask for the value of {word}, which may be a real one"
                 raise UnclearError(message)
@@ -277,7 +314,7 @@ class Configurations:
     def _only_bounds(self, path: str, line: int) -> bool:
         """Whether all expressions in a line are integers."""
         leaf = self._declaration(path, line)
-        return leaf is not None and _declares_plainly(leaf.what)
+        return leaf is not None and declares_plainly(leaf.what)
 
     def _is_real_value(self, path: str, expansion: Expansion) -> bool:
         """Whether macros in a line are only the value that a real variable begins with, or that a
@@ -285,12 +322,12 @@ class Configurations:
         leaf = self._declaration(path, expansion.line)
         if leaf is None or leaf.span is None or leaf.span.first != leaf.span.last:
             return False
-        if not _gives_real_value(leaf.what):
+        if not gives_real_value(leaf.what):
             return False
         text = self._tree.content(path).decode("latin-1").split("\n")[expansion.line - 1]
         head, _, rest = text.partition("::")
         name, equals, _ = rest.partition("=")
-        macros = set(_given(self._tree.settings.defines))
+        macros = set(given_macros(self._tree.settings.defines))
         macros |= {macro.name for macro in self._tree.preprocessed.macros(path)}
         return bool(equals) and macros.isdisjoint(_NAME.findall(f"{head} {name}"))
 
@@ -315,28 +352,45 @@ class Configurations:
                 f"and {_short(path)} is not preprocessed, unless --cpp says so"
             )
 
-    def _check_same(self, one: Placed, position: Position) -> None:
-        """Check that the macros of a test mean the same where it stands and in a unit."""
+    def _of_definitions(self, one: Placed, position: Position) -> Iterator[Placed]:
+        """The tests for which the macros of a test mean the same where it stands and in a unit:
+        those that remove the lines which would define them, and whose own macros no line defines.
+        """
+        for path, macro in self._changing(one, position):
+            here = self._tree.preprocessed.conditionals(path)
+            around = [each for each in here.found if each.first <= macro.line <= each.last]
+            removed = here.clear and here.path(macro.line) is None and around
+            tests = max(around, key=lambda each: each.first).tests if removed else ()
+            placed = [Placed(test, path, macro.line) for test in tests]
+            if not placed or any(any(self._changing(each, position)) for each in placed):
+                raise UnclearError(
+                    f"the proof holds where {one.test.condition} ({_short(one.path)}:{one.line}), "
+                    f"and {macro.name} may be something else in {self._named(position)}"
+                )
+            yield from placed
+
+    def _named(self, position: Position) -> str:
+        return self._tree.outline(position.path).units[position.number].name or "the main program"
+
+    def _changing(self, one: Placed, position: Position) -> Iterator[tuple[str, MacroLine]]:
+        """The lines, compiled or not, that may change the macros of a test between its place and a
+        unit, and their files."""
         unit = self._tree.outline(position.path).units[position.number]
         macros = self._closure(one.test.macros)
-        changed = tuple(self._lines_about(position.path, macros))
-        if one.path == position.path:
-            first, last = min(one.line, unit.first), max(one.line, unit.last)
-            changed = tuple(macro for macro in changed if first <= macro.line <= last)
-        else:
-            changed = (*changed, *self._lines_about(one.path, macros))
-        for macro in changed:
-            raise UnclearError(
-                f"the proof holds where {one.test.condition} ({_short(one.path)}:{one.line}), "
-                f"and {macro.name} may be something else in {unit.name or 'the main program'}"
-            )
+        same = one.path == position.path
+        first, last = min(one.line, unit.first), max(one.line, unit.last)
+        for macro in self._lines_about(position.path, macros):
+            if not same or first <= macro.line <= last:
+                yield position.path, macro
+        for macro in () if same else self._lines_about(one.path, macros):
+            yield one.path, macro
 
     def _lines_about(self, path: str, macros: Collection[str]) -> Iterator[MacroLine]:
         return (one for one in self._tree.preprocessed.macros(path) if one.name in macros)
 
     def _closure(self, macros: Iterable[str]) -> frozenset[str]:
         """Some macros, and those in what the options say that they stand for."""
-        given = _given(self._tree.settings.defines)
+        given = given_macros(self._tree.settings.defines)
         found = set(macros)
         waiting = list(found)
         while waiting:
@@ -367,50 +421,6 @@ class _Lines:
         """Whether a line is one of a unit that matters."""
         inside = [lines for lines in self.all if lines[0] <= line <= lines[1]]
         return bool(inside) and max(inside) in self.own
-
-
-def _gives_real_value(what: What) -> bool:
-    """Whether a declaration is that of one real scalar with its value."""
-    if not isinstance(what, Decl) or what.kind != "type" or what.type is None or what.groups:
-        return False
-    if what.type.base not in ("real", "double_precision") or what.dims or len(what.entities) != 1:
-        return False
-    return not what.entities[0].dims and what.entities[0].initial is not None
-
-
-def _declares_plainly(what: What) -> bool:
-    """Whether a declaration has no expressions but integer ones: bounds, kinds and lengths, and the
-    values of integer constants."""
-    if not isinstance(what, Decl) or what.type is None or what.kind != "type" or what.groups:
-        return False
-    dims = (*(what.dims or ()), *(dim for one in what.entities for dim in one.dims or ()))
-    found: tuple[Arg | None, ...] = (
-        what.type.kind,
-        what.type.length,
-        *(one.length for one in what.entities),
-        *(bound for dim in dims for bound in (dim.lower, dim.upper)),
-        *(one.initial for one in what.entities),
-    )
-    constants = what.type.base == "integer" and "parameter" in what.attrs
-    if not constants and any(one.initial is not None for one in what.entities):
-        return False
-    return not any(
-        isinstance(part, OpaqueExpr)
-        or (isinstance(part, Ref) and part.args is not None)
-        or (isinstance(part, Lit) and part.kind == "real")
-        for expr in found
-        if expr is not None
-        for part in walk(expr)
-    )
-
-
-def _given(defines: Iterable[str]) -> Mapping[str, str]:
-    """What the options define, by name."""
-    found: dict[str, str] = {}
-    for define in defines:
-        name, equals, value = define.partition("=")
-        found[name.partition("(")[0]] = value if equals else "1"
-    return found
 
 
 def _short(path: str) -> str:

@@ -7,7 +7,7 @@ into the file as it was (``confined_changes``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from asphalt.analysis.mpi.procedures import table
@@ -15,6 +15,7 @@ from asphalt.analysis_manager.configurations import Configurations
 from asphalt.diagnostics.change import Change
 from asphalt.diagnostics.model import ProblemReport
 from asphalt.frontend.lexical.conditionals import selected
+from asphalt.frontend.lexical.named_tokens import code_words
 from asphalt.frontend.source_tree.composition import Composition
 from asphalt.frontend.source_tree.scan import is_source
 from asphalt.frontend.source_tree.tree import Tree
@@ -55,7 +56,9 @@ def _confined(tree: Tree, configurations: Configurations, change: Change) -> Cha
     path = str(change.path)
     own = _Own(tree, configurations, path, _alone(change.after))
     composition = tree.inclusions.compositions.get(path)
-    if composition is None and not own.any():
+    names = {macro.name for macro in tree.preprocessed.macros(path) if macro.kind == "define"}
+    confined = composition is not None or own.any()
+    if not confined and not names:
         return change
     after = without_conditionals(tree.edited({path: change.after}), path)
     merging = Merging(
@@ -65,6 +68,10 @@ def _confined(tree: Tree, configurations: Configurations, change: Change) -> Cha
         next(entry.form for entry in tree.files if entry.path == path),
         _paths(tree, path, composition),
     )
+    for place in merging.places if names else ():
+        own.check_words(place, names)
+    if not confined:
+        return change
     text = merging.text(own.tests(merging.places)).encode("latin-1")
     if composition is not None:
         check_borders(composition, tree.file(path), tree.edited({path: text}).file(path), text)
@@ -150,6 +157,8 @@ class _Own:
         self._path = path
         self._alone = alone
         self._units = tree.outline(path).units
+        self._lines = tree.content(path).decode("latin-1").split("\n")
+        self._form = next(entry.form for entry in tree.files if entry.path == path)
         self._has_conditionals = any(tree.preprocessed.conditionals(path).paths)
 
     def any(self) -> bool:
@@ -163,6 +172,16 @@ class _Own:
         inside = [self._procedure(place) for place in places]
         changed = {number for number in inside if number is not None}
         return [self._of(changed if number is None else {number}) for number in inside]
+
+    def check_words(self, place: Place, names: Collection[str]) -> None:
+        """Check that new lines have no name of a macro that the procedure has not."""
+        number = self._procedure(place)
+        unit = None if number is None else self._units[number]
+        around = self._lines if unit is None else self._lines[unit.first - 1 : unit.last]
+        known = {word for _, words in code_words(around, self._form) for word in words}
+        for _, words in code_words(place.new, self._form):
+            for word in set(names) & set(words) - known:
+                raise NotConfinedError(f"{word} is the name of a macro")
 
     def _of(self, numbers: Iterable[int]) -> Sequence[MacroTest]:
         found = {tuple(self._tests(number)) for number in numbers}

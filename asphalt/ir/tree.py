@@ -27,6 +27,17 @@ class _Remembering:
 
 
 @record
+class NamedToken:
+    """A macro that stands for one name or number; ``alone``: the text of the statement has this
+    token in no other way; ``uses``: how often the macro stands in it."""
+
+    name: str
+    token: str
+    alone: bool = True
+    uses: int = 1
+
+
+@record
 class Leaf(_Remembering):
     """A statement with the text around it.
 
@@ -35,6 +46,7 @@ class Leaf(_Remembering):
     ``frozen``: the preprocessor changed a line of it, or it contains preprocessor lines; its text
     may not be edited or moved.  ``cut`` are the folded names of the statement that its body does
     not show in one piece: a continuation, a blank of fixed form or a macro stands in their place.
+    ``macros``: those in its text that stand for one name or number each.
     """
 
     what: What
@@ -49,6 +61,7 @@ class Leaf(_Remembering):
     shift: int = 0
     frozen: bool = False
     cut: frozenset[str] = field(default=frozenset(), compare=False)
+    macros: tuple[NamedToken, ...] = field(default=(), compare=False)
 
     @property
     def line(self) -> int:
@@ -149,7 +162,8 @@ class File(_Remembering):
 
     ``eol`` and ``width`` (line limit in columns) are what new statements are printed with.
     ``bom`` is what stood before the first character.  ``stray``: leaves after the last unit that
-    belong to no unit (kept, never analysed).
+    belong to no unit (kept, never analysed).  ``macros``: the names that the preprocessor may
+    replace in it.
     """
 
     path: str
@@ -160,6 +174,7 @@ class File(_Remembering):
     tail: tuple[Trivia, ...] = ()
     bom: str = ""
     stray: tuple[Leaf, ...] = ()
+    macros: frozenset[str] = frozenset()
 
 
 def leaves(node: Node | File) -> Iterator[Leaf]:

@@ -143,6 +143,7 @@ class _Reprinter:
         lines = own.split("\n")
         if (
             leaf.frozen
+            or leaf.macros
             or any(self._too_long(line, leaf.shift) or _IMMOVABLE.match(line) for line in lines)
             or any(map(_opens_constant, lines[:-1]))
         ):

@@ -4,16 +4,18 @@ and line limit of their file."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import ArmHead, Include, Plain, What
-from asphalt.ir.tree import File, Leaf, leaves
+from asphalt.ir.tree import File, Leaf, NamedToken, leaves
+from asphalt.unparse.macro_names import with_macros
 from asphalt.unparse.reprint import text_of
 from asphalt.unparse.statement_text import statement_text
 from asphalt.unparse.wrap import wrap_fixed, wrap_free
 
+_NARROW = 3  # the part of a line that macros may take beyond their names
 _STATEMENT_FIELD = 6  # columns before it in fixed form
 # arms that repeat the name of their construct at their end, as END statements do
 _LATER_ARMS = frozenset(
@@ -46,7 +48,8 @@ def unparse(file: File) -> str:
 class Style:
     """How a file writes its statements; ``width``: the line limit in columns, 0 for none.
 
-    ``upper``, ``upper_names``: keywords and names are in upper case.
+    ``upper``, ``upper_names``: keywords and names are in upper case.  ``macros``: the words that
+    the preprocessor may replace.
     """
 
     form: Form
@@ -54,6 +57,7 @@ class Style:
     upper: bool
     eol: str
     upper_names: bool = False
+    macros: frozenset[str] = frozenset()
 
 
 def style_of(file: File) -> Style:
@@ -69,7 +73,8 @@ def style_of(file: File) -> Style:
                 upper.append(word.isupper())
             elif not word.lower().startswith("mpi_"):
                 upper_names.append(word.isupper())
-    return Style(file.form, file.width, _most(upper), file.eol, _most(upper_names))
+    form, width, eol = file.form, file.width, file.eol
+    return Style(form, width, _most(upper), eol, _most(upper_names), file.macros)
 
 
 def _most(found: list[bool]) -> bool:
@@ -80,18 +85,23 @@ def printer(style: Style) -> Callable[[Leaf, int], str]:
     """A function that prints a leaf anew: ``(leaf, columns before the statement) -> lines``."""
 
     def lines_of_leaf(leaf: Leaf, indent: int) -> str:
-        return lines_of(leaf.what, style, indent, leaf.label, leaf.name)
+        return lines_of(leaf.what, style, indent, leaf.label, leaf.name, leaf.macros)
 
     return lines_of_leaf
 
 
 def lines_of(
-    what: What, style: Style, indent: int, label: int | None = None, name: str | None = None
+    what: What,
+    style: Style,
+    indent: int,
+    label: int | None = None,
+    name: str | None = None,
+    macros: Sequence[NamedToken] = (),
 ) -> str:
     """A statement as whole lines, line endings included.
 
     ``indent``: columns before the statement; in fixed form at least 6.  ``name``: that of the
-    construct.
+    construct.  ``macros``: those that stand in the user's statement for one token each.
 
     Raises:
         ValueError: the statement cannot be printed from its meaning (see ``statement_text``).
@@ -100,15 +110,19 @@ def lines_of(
     if name is not None:
         later = isinstance(what, Plain) or (isinstance(what, ArmHead) and what.kind in _LATER_ARMS)
         code = f"{code} {name}" if later else f"{name}: {code}"
+    plain, _ = with_macros(code, (), style.macros)
+    code, longer = with_macros(code, macros, style.macros)
+    if _NARROW * longer > style.width > 0:
+        code, longer = plain, 0
     fixed = style.form is Form.FIXED
     numbered = "" if label is None else f"{label} "
     start = max(indent, len(numbered), _STATEMENT_FIELD if fixed else 0)
     if isinstance(what, Include):  # an INCLUDE line cannot be continued
         lines = [code]
     elif fixed:
-        lines = wrap_fixed(code, start, style.width)
+        lines = wrap_fixed(code, start, style.width and style.width - longer)
     else:
-        lines = wrap_free(code, start, style.width)
+        lines = wrap_free(code, start, style.width and style.width - longer)
     lines[0] = numbered.ljust(start) + lines[0]
     return "".join(line + style.eol for line in lines)
 

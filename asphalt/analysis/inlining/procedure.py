@@ -22,7 +22,9 @@ from asphalt.ir.program import Located
 from asphalt.ir.source import OF_THE_PREPROCESSOR, Trivia, TriviaKind
 from asphalt.ir.stmt import (
     IO,
+    Allocation,
     ArmHead,
+    Assign,
     Call,
     Decl,
     DoHead,
@@ -40,6 +42,7 @@ from asphalt.ir.tree import Arm, Block, Branch, Leaf, Node, Unit, leaves
 LONGEST = 250
 """Statements of a body that is written a second time."""
 
+_PRINTED = (Allocation, ArmHead, Assign, Call, DoHead)
 _OWN = (TriviaKind.BLANK, TriviaKind.COMMENT)
 
 
@@ -191,7 +194,8 @@ def _check_text(unit: Unit, own: list[Leaf]) -> None:
         raise RefusedError(TEXT, f"{name} has lines for OpenMP alone")
     for number, leaf in enumerate(own):
         _check_lines(leaf.lead, name, ("include",) if number == 0 else ())
-        if leaf.frozen or (leaf.body == "" and not leaf.head and not leaf.trail):
+        named = leaf.macros and not isinstance(leaf.action, _PRINTED)
+        if leaf.frozen or named or (leaf.body == "" and not leaf.head and not leaf.trail):
             raise RefusedError(TEXT, f"the preprocessor changes a statement of {name}")
         match leaf.what:
             case Raw() | Opaque():

@@ -7,14 +7,16 @@ every character between them in ``lead``, ``head``, ``body`` or ``trail`` of som
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from asphalt.frontend.lexical.named_tokens import Use
 from asphalt.frontend.lexical.tokens import names_cut
 from asphalt.frontend.lexical.trivia import BLANKS
 from asphalt.ir.source import Span, Trivia, TriviaKind
 from asphalt.ir.stmt import Raw
-from asphalt.ir.tree import Leaf
+from asphalt.ir.tree import Leaf, NamedToken
 
 _HEAD = re.compile(
     rf"""
@@ -35,8 +37,8 @@ class PendingStatement:
     ``line`` and ``col`` say where its text begins; ``line`` is -1 until text has been found.
     ``stop_line`` and ``stop_col`` say where the text read so far ends; ``quote`` is the delimiter
     of a character constant that is open there, ``goes_on``: a continuation mark announced more.
-    ``pieces`` make up the logical line.  ``waiting`` are lines after it that belong to the
-    statement only if it does go on.
+    ``pieces`` make up the logical line; ``macros`` stand in its text for one token each.
+    ``waiting`` are lines after it that belong to the statement only if it does go on.
     """
 
     head_line: int
@@ -52,6 +54,7 @@ class PendingStatement:
     quote: str = ""
     goes_on: bool = False
     frozen: bool = False
+    macros: list[Use] = field(default_factory=list)
     waiting: list[Trivia] = field(default_factory=list)
 
     def append(self, code: str) -> None:
@@ -107,6 +110,8 @@ class Assembly:
             if code:
                 before = _HEAD.match(self.lines[line], col, stop)
                 assert before is not None
+                if statement.macros and match.groups() != before.groups():
+                    statement.frozen = True
                 statement.line, statement.col = line, before.end()
         if statement.waiting:
             statement.frozen = statement.frozen or any(
@@ -133,7 +138,8 @@ class Assembly:
         last = lines[statement.stop_line]
         code = "".join(statement.pieces).rstrip(LINE_END)
         body = self._text(statement.line, statement.col, statement.stop_line, statement.stop_col)
-        whole = statement.line == statement.stop_line and not statement.frozen
+        whole = statement.line == statement.stop_line
+        whole = whole and not (statement.frozen or statement.macros)
         self.leaves.append(
             Leaf(
                 what=Raw(code, self.fixed),
@@ -155,6 +161,7 @@ class Assembly:
                 joined=statement.joined,
                 frozen=statement.frozen,
                 cut=frozenset() if whole else names_cut(code, body),
+                macros=_named(statement.macros, body),
             )
         )
         self.lead = statement.waiting
@@ -232,6 +239,15 @@ class Assembly:
             return lines[line][col:stop_col]
         between = lines[line + 1 : stop_line]
         return "".join((lines[line][col:], *between, lines[stop_line][:stop_col]))
+
+
+def _named(macros: Sequence[Use], body: str) -> tuple[NamedToken, ...]:
+    """The macros in the text of a statement, with the tokens that they stand for."""
+    if not macros:
+        return ()
+    words = set(re.findall(r"[\w$]+", body.lower()))
+    uses = Counter((use.name, use.token) for use in macros)
+    return tuple(NamedToken(n, t, t.lower() not in words, k) for (n, t), k in sorted(uses.items()))
 
 
 def _silent(lines: Iterable[Trivia]) -> list[Trivia]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from asphalt.config.errors import InputError
@@ -83,7 +83,8 @@ class Conditionals:
 
     ``paths``: for each line the tests that led there, None where the line is removed; a directive
     counts for the branch that it begins.  ``clear``: False where it is not known how a conditional
-    was decided.
+    was decided.  ``live``: the macros that are defined in this configuration, each with what it is
+    defined as, None where that changes.
     """
 
     found: tuple[Conditional, ...] = ()
@@ -91,6 +92,7 @@ class Conditionals:
     expansions: tuple[Expansion, ...] = ()
     paths: tuple[tuple[MacroTest, ...] | None, ...] = ()
     clear: bool = True
+    live: Mapping[str, str | None] = field(default_factory=dict)
 
     def path(self, line: int) -> tuple[MacroTest, ...] | None:
         """The tests that led to a line, counted from 1; None: the line is removed."""
@@ -165,6 +167,7 @@ def conditionals(
         tuple(expansions),
         tuple(paths[number] for number in sorted(paths)),
         reading.clear,
+        {name: facts.macros.bodies.get(name) for name in facts.macros.names},
     )
 
 

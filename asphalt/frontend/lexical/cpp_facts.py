@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from asphalt.frontend.lexical.named_tokens import NamedTokens
 from asphalt.ir.source import TriviaKind
 
 _INCLUDE = re.compile(r"\s*#\s*include\b")
@@ -19,12 +20,14 @@ class CppFacts:
     text macros change, with the resulting text (no line ending).  ``included``: lines with a live
     ``#include``, with the text that it inserts ('' for macros only). ``missing``: the files that a
     live ``#include`` did not find, with its line (None: it stands in an included file).
+    ``macros``: what is defined in the file.
     """
 
     dead: frozenset[int] = frozenset()
     changed: Mapping[int, str] = field(default_factory=dict)
     included: Mapping[int, str] = field(default_factory=dict)
     missing: tuple[tuple[int | None, str], ...] = ()
+    macros: NamedTokens = field(default_factory=NamedTokens, compare=False)
 
     def kind_of(self, number: int, line: str) -> TriviaKind:
         """The kind of a preprocessor line, by its number."""

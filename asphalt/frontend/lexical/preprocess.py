@@ -21,6 +21,7 @@ from pathlib import Path
 
 from asphalt.config.errors import InputError
 from asphalt.frontend.lexical.cpp_facts import CppFacts
+from asphalt.frontend.lexical.named_tokens import Definition, definition, named_tokens
 from asphalt.frontend.lexical.source_text import SourceText
 from asphalt.ir.source import Form
 
@@ -84,7 +85,7 @@ def preprocess(
         while True:
             status, output, errors = _run(source, command, "\n".join(lines), deadline)
             if status == 0:
-                return _facts(source.text.split("\n"), output, missing, stubbed)
+                return _facts(source.text.split("\n"), source.form, output, missing, stubbed)
             file, reported, name = _missing_include(source, errors)
             line = _include_line(lines, reported, name) if file == _MAIN else None
             if line is not None:
@@ -112,7 +113,7 @@ def _command(source: SourceText, defines: Sequence[str], include_dirs: Sequence[
     flags += [f"-I{os.path.abspath(directory)}" for directory in include_dirs]
     flags += [f"-U{name}" for name in _OF_THE_PLACE]
     language = "f77-cpp-input" if source.form is Form.FIXED else "f95-cpp-input"
-    return ["gfortran", "-E", "-cpp", "-w", form, *flags, "-x", language, "-"]
+    return ["gfortran", "-E", "-dD", "-cpp", "-w", form, *flags, "-x", language, "-"]
 
 
 def _run(
@@ -212,12 +213,19 @@ def _stub(directory: Path, name: str) -> bool:
 
 
 def _facts(
-    original: list[str], output: str, missing: dict[int, str], stubbed: list[str]
+    original: list[str], form: Form, output: str, missing: dict[int, str], stubbed: list[str]
 ) -> CppFacts:
     seen: dict[int, str] = {}
     included: dict[int, list[str]] = {}
     waiting: list[str] = []
+    defined: list[Definition] = []
+    last = 0
     for number, text in _numbered(output):
+        last = last if number is None else number
+        if text.startswith("#") and (found := definition(text, last)) is not None:
+            if found.name not in _OF_THE_PLACE:
+                defined.append(found)
+            text = ""
         if number is None:
             waiting.append(text)
             continue
@@ -225,6 +233,7 @@ def _facts(
             included.setdefault(number - 1, []).extend(waiting)
             waiting = []
         seen[number] = text
+    included.pop(0, None)
     live_missing = {n for n in missing if seen.get(n, "").startswith(_MISSING)}
     dead: set[int] = set()
     changed: dict[int, str] = {}
@@ -238,8 +247,13 @@ def _facts(
             dead.add(number)
     texts = {n: "\n".join(line for line in body if line.strip()) for n, body in included.items()}
     not_found = [(n, missing[n]) for n in sorted(live_missing)]
+    lines = [line if n not in dead else "" for n, line in enumerate(original, 1)]
     return CppFacts(
-        frozenset(dead), changed, texts, (*not_found, *((None, name) for name in stubbed))
+        frozenset(dead),
+        changed,
+        texts,
+        (*not_found, *((None, name) for name in stubbed)),
+        named_tokens(defined, lines, form),
     )
 
 

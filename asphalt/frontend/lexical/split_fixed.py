@@ -6,6 +6,12 @@ import re
 
 from asphalt.frontend.lexical.assembly import LINE_END, Assembly, PendingStatement
 from asphalt.frontend.lexical.cpp_facts import CppFacts
+from asphalt.frontend.lexical.named_tokens import (
+    NamedTokens,
+    Use,
+    expanded_part,
+    has_hollerith,
+)
 from asphalt.frontend.lexical.trivia import opens_c_comment, trivia_kind
 from asphalt.ir.source import Form, TriviaKind
 
@@ -23,6 +29,7 @@ def split_fixed(assembly: Assembly, cpp: CppFacts | None, width: int) -> None:
     dead = cpp.dead if cpp is not None else frozenset()
     changed = cpp.changed if cpp is not None else {}
     included = cpp.included if cpp is not None else {}
+    macros = cpp.macros if cpp is not None else NamedTokens()
     in_directive = in_comment = False
     for index, line in enumerate(assembly.lines):
         if in_directive:
@@ -37,11 +44,14 @@ def split_fixed(assembly: Assembly, cpp: CppFacts | None, width: int) -> None:
             assembly.trivia(TriviaKind.DEAD, line)
             continue
         meaning = changed.get(index + 1)
+        if meaning is None and macros.unsteady and macros.is_unsteady(line):
+            meaning = None if trivia_kind(line, Form.FIXED) else line
         kind = trivia_kind(line if meaning is None else meaning, Form.FIXED)
         if kind is None:
-            _statement_line(assembly, index, meaning, width)
+            _statement_line(assembly, index, meaning, width, macros)
         elif meaning is not None:
-            assembly.trivia(TriviaKind.CPP, line)
+            both = kind is trivia_kind(line, Form.FIXED) is TriviaKind.COMMENT
+            assembly.trivia(kind if both else TriviaKind.CPP, line)
         else:
             own = cpp is not None and kind is TriviaKind.CPP
             assembly.trivia(cpp.kind_of(index + 1, line) if cpp and own else kind, line)
@@ -56,12 +66,18 @@ def split_fixed(assembly: Assembly, cpp: CppFacts | None, width: int) -> None:
                 in_comment = opens_c_comment(line)
 
 
-def _statement_line(assembly: Assembly, index: int, expanded: str | None, width: int) -> None:
+def _statement_line(
+    assembly: Assembly, index: int, expanded: str | None, width: int, macros: NamedTokens
+) -> None:
     """A line with statement text; ``expanded`` is what macros make of it.
 
-    A line that macros changed is owned as a whole by its first statement, and frozen.
+    A line that macros changed is owned as a whole by its first statement, and frozen, unless each
+    of them stands for one token.
     """
     line = assembly.lines[index]
+    uses = () if expanded is None else _uses(assembly, line, expanded, width, macros)
+    if uses is not None:
+        expanded = None
     frozen = expanded is not None
     text = line if expanded is None else expanded
     continues, label, start, limit = _columns(text, width)
@@ -83,7 +99,12 @@ def _statement_line(assembly: Assembly, index: int, expanded: str | None, width:
         stop, statement.quote = _stretch(field, pos, quote)
         at_end = stop == len(field)
         kept = pos + len(field[pos:stop].rstrip(LINE_END))
-        code = _joinable(field[pos:stop], statement, quote, limit - start - stop if at_end else 1)
+        part = field[pos:stop]
+        if uses:
+            part = expanded_part(text, start + pos, start + stop, uses)
+            statement.macros += [use for use in uses if pos <= use.start - start < stop]
+            statement.frozen = statement.frozen or bool(statement.quote)
+        code = _joinable(part, statement, quote, limit - start - stop if at_end else 1)
         assembly.add(index, begin, end if frozen else max(start + kept, begin), code)
         if _NO_MORE.match(field, stop):
             if field[stop : stop + 1] == ";":
@@ -93,6 +114,23 @@ def _statement_line(assembly: Assembly, index: int, expanded: str | None, width:
         begin = end if frozen else start + pos
         statement = assembly.semicolon(index, begin)
         quote = ""
+
+
+def _uses(
+    assembly: Assembly, line: str, expanded: str, width: int, macros: NamedTokens
+) -> tuple[Use, ...] | None:
+    """The macros of a line, where each stands for one token, and no column has a meaning."""
+    line, expanded = line.rstrip(LINE_END), expanded.rstrip(LINE_END)
+    limit = min(_columns(line, width)[3], _columns(expanded, width)[3])
+    longest = max(len(line), len(expanded))
+    open_constant = assembly.open is not None and assembly.open.quote
+    if open_constant or has_hollerith(line) or (width and longest >= limit):
+        return None
+    if trivia_kind(line, Form.FIXED) is not None or _columns(line, width) != _columns(
+        expanded, width
+    ):
+        return None
+    return macros.uses(line, expanded)
 
 
 def _columns(text: str, width: int) -> tuple[bool, int | None, int, int]:

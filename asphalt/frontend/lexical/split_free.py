@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from asphalt.frontend.lexical.assembly import LINE_END, Assembly, PendingStatement
 from asphalt.frontend.lexical.cpp_facts import CppFacts
+from asphalt.frontend.lexical.named_tokens import NamedTokens, Use, expanded_part
 from asphalt.frontend.lexical.trivia import BLANKS, opens_c_comment, trivia_kind
 from asphalt.ir.source import Form, Span, TriviaKind
 from asphalt.ir.stmt import Raw
@@ -37,6 +39,7 @@ def split_free(assembly: Assembly, cpp: CppFacts | None) -> None:
     dead = cpp.dead if cpp is not None else frozenset()
     changed = cpp.changed if cpp is not None else {}
     included = cpp.included if cpp is not None else {}
+    macros = cpp.macros if cpp is not None else NamedTokens()
     path, leaves = assembly.path, assembly.leaves
     whole = _WHOLE.match
     in_directive = in_comment = False
@@ -53,7 +56,10 @@ def split_free(assembly: Assembly, cpp: CppFacts | None) -> None:
             assembly.trivia(TriviaKind.DEAD, line)
             continue
         if index + 1 in changed:
-            _changed_line(assembly, index, changed[index + 1])
+            _expanded_line(assembly, index, changed[index + 1], macros)
+            continue
+        if macros.unsteady and macros.is_unsteady(line) and trivia_kind(line, Form.FREE) is None:
+            _changed_line(assembly, index, line)
             continue
         if assembly.open is None:
             match = whole(line)
@@ -93,13 +99,16 @@ def split_free(assembly: Assembly, cpp: CppFacts | None) -> None:
                 in_comment = opens_c_comment(line)
 
 
-def _statement_line(assembly: Assembly, index: int, line: str) -> None:
-    """A line that holds statement text: whole statements, or parts of continued ones."""
+def _statement_line(assembly: Assembly, index: int, line: str, uses: Sequence[Use] = ()) -> None:
+    """A line that holds statement text: whole statements, or parts of continued ones; ``uses``:
+    the macros in it."""
     begin, pos, apart = _resumption(assembly, line)
     statement = assembly.open or assembly.begin(index, begin, False)
     while True:
         stop, resume, statement.quote, goes_on = _stretch(line, pos, statement.quote)
-        assembly.add(index, begin, stop, _glued(statement, line[pos:stop], apart))
+        code = expanded_part(line, pos, stop, uses) if uses else line[pos:stop]
+        statement.macros += [use for use in uses if pos <= use.start < stop]
+        assembly.add(index, begin, stop, _glued(statement, code, apart))
         if goes_on:
             statement.goes_on = True
             return
@@ -110,6 +119,17 @@ def _statement_line(assembly: Assembly, index: int, line: str) -> None:
         statement, apart = assembly.semicolon(index, begin), False
 
 
+def _expanded_line(assembly: Assembly, index: int, expanded: str, macros: NamedTokens) -> None:
+    """A line that macros changed: text as it is, where each of them stands for one token."""
+    line = assembly.lines[index]
+    quote = "" if assembly.open is None else assembly.open.quote
+    uses = macros.uses(line.rstrip(LINE_END), expanded.rstrip(LINE_END), quote)
+    if uses is None or trivia_kind(line, Form.FREE) is not None:
+        _changed_line(assembly, index, expanded)
+    else:
+        _statement_line(assembly, index, line, uses)
+
+
 def _changed_line(assembly: Assembly, index: int, expanded: str) -> None:
     """A line that macros changed: its statements mean the expanded text, and are frozen.
 
@@ -117,8 +137,10 @@ def _changed_line(assembly: Assembly, index: int, expanded: str) -> None:
     """
     expanded = expanded.rstrip(LINE_END)
     line = assembly.lines[index]
-    if trivia_kind(expanded, Form.FREE) is not None:
-        assembly.trivia(TriviaKind.CPP, line)
+    kind = trivia_kind(expanded, Form.FREE)
+    if kind is not None:
+        both = kind is trivia_kind(line, Form.FREE) is TriviaKind.COMMENT
+        assembly.trivia(kind if both else TriviaKind.CPP, line)
         return
     end = len(line.rstrip(LINE_END))
     begin = 0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+from asphalt.frontend.lexical.conditionals import macro_lines
 from asphalt.frontend.lexical.cpp_facts import CppFacts
 from asphalt.frontend.lexical.preprocess import preprocess
 from asphalt.frontend.lexical.source_text import SourceText, check_line_ends, source_text
@@ -53,4 +54,9 @@ class FileText:
     def file(self) -> File:
         """Its tree; raises InputError."""
         check_line_ends(self.source)
-        return build(self.source, *self.statements)
+        file = build(self.source, *self.statements)
+        if self.facts is None:
+            return file
+        lines = macro_lines(self.source.text.split("\n"))
+        removed = {line.name for line in lines if line.kind == "define"}
+        return replace(file, macros=self.facts.macros.names | removed)

@@ -225,9 +225,9 @@ class _Rewritten:
 
     def leaf(self, leaf: Leaf) -> Leaf:
         what = mapped_what(leaf.what, self.plan.change, lambda n: self.plan.labels.get(n, n))
-        if what != leaf.what:
+        if what != leaf.what or leaf.macros:  # which another file may not have
             inside = comments_inside(leaf, self.facts.free, self.facts.eol)
-            leaf = replace(leaf, what=what, body=None, lead=(*leaf.lead, *inside))
+            leaf = replace(leaf, what=what, body=None, lead=(*leaf.lead, *inside), macros=())
         label = None if leaf.label is None else self.plan.labels.get(leaf.label)
         if label is not None:
             head = leaf.head.replace(str(leaf.label), str(label), 1)

@@ -29,7 +29,7 @@ def _in_fixed_form(leaf: Leaf, columns: int) -> Leaf:
     if leaf.span is None and not leaf.head:
         return replace(leaf, shift=leaf.shift + columns)
     text = f"{leaf.head}{leaf.body or ''}"
-    if leaf.joined or leaf.frozen or "\t" in text or "\n" in leaf.head:
+    if leaf.joined or leaf.frozen or leaf.macros or "\t" in text or "\n" in leaf.head:
         return leaf
     head = _moved(leaf.head, columns)
     if leaf.body is None:

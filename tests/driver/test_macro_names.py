@@ -1,0 +1,315 @@
+"""Procedures whose statements have macros for names: of calls, datatypes, numbers and variables.
+
+The preprocessor is asked what other configurations compile: there it must be what it was.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asphalt.config.settings import Settings
+from asphalt.project import Outcome, Project
+from driver.test_configurations import changed, outcome, preprocessed
+from support.mpi_run import MPICH, OPENMPI, RUNTIME, Mpi, build, installed, run
+
+NAMES = """\
+#if defined(SYNC)
+# define SENDS mpi_ssend
+#else
+# define SENDS mpi_send
+#endif
+#if defined(SINGLE)
+# define WP 4
+# define MTYPE mpi_real
+#else
+# define WP 8
+# define MTYPE mpi_double_precision
+#endif
+#define TAG 7
+#define EDGE row
+"""
+RING = """\
+program ring
+  use mpi
+  implicit none
+  integer, parameter :: n = 100
+  real(WP) :: a(0:n+1, 0:n+1), b(0:n+1, 0:n+1), row(n)
+  integer :: rank, ranks, up, down, ierr, i, j, step
+  call mpi_init(ierr)
+  call mpi_comm_rank(mpi_comm_world, rank, ierr)
+  call mpi_comm_size(mpi_comm_world, ranks, ierr)
+  up = merge(mpi_proc_null, rank + 1, rank + 1 == ranks)
+  down = merge(mpi_proc_null, rank - 1, rank == 0)
+  do j = 0, n + 1
+    do i = 0, n + 1
+      a(i, j) = mod(i*7 + j*3 + rank*11, 13)
+    end do
+  end do
+  b = 0
+  do step = 1, 4
+    call SENDS(a(1, n), n, MTYPE, up, TAG, mpi_comm_world, ierr)
+    call mpi_recv(EDGE, n, MTYPE, down, TAG, mpi_comm_world, mpi_status_ignore, ierr)
+    do j = 2, n
+      do i = 1, n
+        b(i, j) = 0.25*(a(i-1, j) + a(i+1, j) + a(i, j-1) + a(i, j+1))
+      end do
+    end do
+    if (down /= mpi_proc_null) a(1:n, 0) = EDGE
+    do i = 1, n
+      b(i, 1) = 0.25*(a(i-1, 1) + a(i+1, 1) + a(i, 0) + a(i, 2))
+    end do
+    a(1:n, 1:n) = b(1:n, 1:n)
+  end do
+  print '(i3, 2z20)', rank, sum(a), sum(b)
+  call mpi_finalize(ierr)
+end program
+"""
+FIXED = """\
+#ifdef SYNC
+#define SENDS mpi_ssend
+#else
+#define SENDS mpi_send
+#endif
+#define T8 mpi_double_precision
+#define M 100
+#define PEER up
+      program ring
+      use mpi
+      implicit none
+      real*8 a(0:M+1, 0:M+1), b(0:M+1, 0:M+1), row(M)
+      integer rank, ranks, up, down, ierr, i, j, step
+      call mpi_init(ierr)
+      call mpi_comm_rank(mpi_comm_world, rank, ierr)
+      call mpi_comm_size(mpi_comm_world, ranks, ierr)
+      PEER = rank + 1
+      if (up .eq. ranks) up = mpi_proc_null
+      down = rank - 1
+      if (down .lt. 0) down = mpi_proc_null
+      a = 0.5d0 + rank
+      b = 0
+      do step = 1, 4
+        call SENDS(a(1, M), M, T8, PEER,
+c       M numbers of the type T8
+     &    7, mpi_comm_world, ierr)
+        call mpi_recv(row, M, T8, down, 7,
+     &    mpi_comm_world, mpi_status_ignore, ierr)
+        do j = 2, M
+          do i = 1, M
+            b(i, j) = 0.25d0*(a(i-1, j) + a(i, j-1) + a(i, j+1))
+          end do
+        end do
+        if (down .ne. mpi_proc_null) a(1:M, 0) = row
+        a(1:M, 1:M) = b(1:M, 1:M)
+      end do
+      print '(i3, 2z20)', rank, sum(a), sum(b)
+      call mpi_finalize(ierr)
+      end program
+"""
+CONFIGURATIONS = ([], ["SYNC"], ["SINGLE"], ["SYNC", "SINGLE"])
+TRANSFERS = ["nonblocking", "motion"]
+
+
+def reason(found: Outcome) -> str:
+    """Why the one procedure stays as it is."""
+    assert not found.changes
+    (procedure,) = found.procedures
+    return procedure.ended or ""
+
+
+def test_the_names_stay_under_the_conditions_of_their_definitions(tmp_path: Path) -> None:
+    text = NAMES + RING
+    after = changed(outcome(tmp_path, TRANSFERS, [], ring_F90=text))
+    assert "call asphalt_isend(a(1,n), n, MTYPE, up, TAG, mpi_comm_world, asph" in after
+    assert "call asphalt_irecv(EDGE, n, MTYPE, down, TAG, mpi_comm_world, asph" in after
+    for defines in CONFIGURATIONS:
+        same = preprocessed(text, defines) == preprocessed(after, defines)
+        assert same is bool(defines)
+    kept = [line for line in after.splitlines() if line in text.splitlines()]
+    assert [line for line in text.splitlines() if line in kept] == text.splitlines()
+
+
+def test_fixed_form(tmp_path: Path) -> None:
+    after = changed(outcome(tmp_path, TRANSFERS, [], ring_F=FIXED))
+    assert "call asphalt_irecv(row, M, T8, down, 7,\n" in after
+    assert "call asphalt_isend(a(1,M), M, T8, PEER,\n" in after
+    flags = ["-ffixed-form"]
+    assert preprocessed(after, ["SYNC"], flags) == preprocessed(FIXED, ["SYNC"], flags)
+
+
+@pytest.mark.parametrize("suffix", ["F90", "F"])
+@pytest.mark.parametrize(
+    "mpi",
+    [*installed(OPENMPI), *(pytest.param(one, marks=pytest.mark.wide) for one in installed(MPICH))],
+)
+def test_all_configurations_print_what_they_did(tmp_path: Path, mpi: Mpi, suffix: str) -> None:
+    text = NAMES + RING if suffix == "F90" else FIXED
+    (tmp_path / "source").mkdir()
+    after = changed(outcome(tmp_path / "source", TRANSFERS, [], **{f"ring_{suffix}": text}))
+    for number, defines in enumerate(CONFIGURATIONS[:3:2] if suffix == "F90" else ([], ["SYNC"])):
+        printed = []
+        for kind, content in (("before", text), ("after", after)):
+            place = tmp_path / f"{kind}{number}"
+            place.mkdir()
+            (place / f"ring.{suffix}").write_text(content)
+            flags = ["-O1", "-w", *(f"-D{define}" for define in defines)]
+            ran = run(mpi, build(mpi, [RUNTIME, place / f"ring.{suffix}"], place, flags), 3)
+            assert ran.code == 0, ran.stderr
+            printed.append(sorted(ran.stdout.splitlines()))
+        assert printed[0] == printed[1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("#define TAG 7", "#define TAG 7 + 0"),
+        ("#define TAG 7", "#define TAG(x) 7"),
+        ("    call mpi_recv", "#undef EDGE\n#define EDGE row(1)\n    call mpi_recv"),
+        ("    do j = 2, n\n", "#define step 4\n    do j = 2, n\n"),
+    ],
+)
+def test_other_macros_keep_the_statements(tmp_path: Path, old: str, new: str) -> None:
+    text = (NAMES + RING).replace(old, new).replace("step = 1, 4", "step = 1, 4, 1")
+    text = text.replace("TAG, mpi_comm", "TAG(1), mpi_comm") if "(x)" in new else text
+    text = text.replace("= EDGE", "= EDGE + 0*step") if "step" in new else text
+    assert not outcome(tmp_path, TRANSFERS, [], ring_F90=text).changes
+
+
+def test_no_condition_asks_for_a_name_that_an_option_gives(tmp_path: Path) -> None:
+    text = (NAMES + RING).replace("# define MTYPE mpi_double_precision\n", "")
+    found = outcome(tmp_path, TRANSFERS, ["MTYPE=mpi_double_precision"], ring_F90=text)
+    assert "whether the macro MTYPE stands for mpi_double_precision" in reason(found)
+
+
+def test_a_number_that_an_option_may_give_instead_keeps_a_procedure(tmp_path: Path) -> None:
+    text = (NAMES + RING).replace("#define TAG 7", "#ifndef TAG\n#define TAG 7\n#endif")
+    found = outcome(tmp_path, TRANSFERS, [], ring_F90=text)
+    assert "TAG may be something else in ring" in reason(found)
+
+
+@pytest.mark.parametrize("own", ["which", "unused"])
+def test_a_name_that_is_a_macro_elsewhere_is_a_condition(tmp_path: Path, own: str) -> None:
+    """Without ALT it is a variable of the program."""
+    text = f"#ifdef ALT\n#define {own} 5\n#endif\n" + NAMES + RING
+    text = text.replace("= EDGE", "= EDGE*which").replace("ierr, i", "ierr, i, which")
+    text = text.replace("  b = 0\n", "#ifndef ALT\n  which = 1\n#endif\n  b = 0\n")
+    text = text.replace("#ifndef ALT\n  which = 1\n#endif\n", "  read (*, *) which\n")
+    after = changed(outcome(tmp_path, TRANSFERS, [], ring_F90=text))
+    assert ("defined(ALT)" in after.split("program ring")[1]) is (own == "which")
+
+
+def test_a_macro_that_a_file_defines_in_other_configurations(tmp_path: Path) -> None:
+    """No line between the test and the other file changes what its macros are here."""
+    module = """\
+#if defined(COUPLED)
+#define GENERIC 1
+#endif
+module shared
+  implicit none
+  real(8) :: w(1000)
+contains
+  subroutine work
+#if defined(GENERIC) && !defined(OLD)
+    w = w + 1
+#endif
+    w = sqrt(w)
+  end subroutine
+end module
+"""
+    text = NAMES + RING.replace("  use mpi\n", "  use mpi\n  use shared\n")
+    text = text.replace("    do j = 2, n\n", "    call work\n    do j = 2, n\n")
+    found = outcome(tmp_path, TRANSFERS, [], ring_F90=text, shared_F90=module)
+    after = changed(found)
+    assert "!defined(COUPLED)" in after
+    assert preprocessed(after, ["COUPLED"]) == preprocessed(text, ["COUPLED"])
+
+
+@pytest.mark.parametrize("line", ["#undef COUPLED", "#undef OTHER"])
+def test_a_condition_that_its_own_branch_changes_is_not_clear(tmp_path: Path, line: str) -> None:
+    """With both macros, ``work`` adds; behind the branch nothing would tell."""
+    module = f"""\
+module shared
+  implicit none
+  real(8) :: w(1000)
+contains
+  subroutine work
+#if defined(GENERIC)
+    w = w + 1
+#endif
+    w = sqrt(w)
+  end subroutine
+end module
+#if defined(COUPLED)
+#undef GENERIC
+{line}
+#endif
+"""
+    text = module + NAMES + RING.replace("  use mpi\n", "  use mpi\n  use shared\n")
+    text = text.replace("    do j = 2, n\n", "    call work\n    do j = 2, n\n")
+    found = outcome(tmp_path, TRANSFERS, [], ring_F90=text)
+    if "COUPLED" in line:
+        assert "GENERIC may be something else in ring" in (found.procedures[-1].ended or "")
+    else:
+        assert "!defined(COUPLED)" in changed(found)
+
+
+def test_an_inlined_procedure_takes_no_macros_along(tmp_path: Path) -> None:
+    module = (
+        NAMES
+        + """\
+module tiles
+  use mpi
+  implicit none
+  integer, parameter :: n = 100
+  integer :: up, down
+contains
+  subroutine edges(a)
+    real(WP), intent(inout) :: a(0:n+1, 0:n+1)
+    integer :: ierr
+    call mpi_sendrecv(a(1, n), n, MTYPE, up, TAG, a(1, 0), n, MTYPE, down, TAG, &
+                      mpi_comm_world, mpi_status_ignore, ierr)
+  end subroutine
+end module
+"""
+    )
+    caller = """\
+subroutine relax(a, b)
+  use tiles
+  implicit none
+  real(8) :: a(0:n+1, 0:n+1), b(0:n+1, 0:n+1)
+  integer :: i, j
+  call edges(a)
+  do j = 1, n
+    do i = 1, n
+      b(i, j) = 0.25*(a(i-1, j) + a(i+1, j) + a(i, j-1) + a(i, j+1))
+    end do
+  end do
+end subroutine
+"""
+    after = changed(outcome(tmp_path, ["all"], [], tiles_F90=module, relax_F90=caller))
+    isend = "asphalt_isend(a(1,n), n, mpi_double_precision, up, 7, mpi_comm_world, asphalt_request"
+    assert isend in after
+    for defines in CONFIGURATIONS[2:]:
+        assert preprocessed(after, defines) == preprocessed(caller, defines)
+    clash = "#define up other\n" + caller
+    (tmp_path / "clash").mkdir()
+    found = outcome(tmp_path / "clash", ["all"], [], tiles_F90=module, relax_F90=clash)
+    assert not found.changes or "up" not in found.changes[0].after.decode().split("relax")[1]
+
+
+def test_new_names_are_no_macros(tmp_path: Path) -> None:
+    text = "#define asphalt_isend nothing\n#define integer INTEGER\n" + NAMES + RING
+    after = changed(outcome(tmp_path, TRANSFERS, [], ring_F90=text))
+    assert "call ASPHALT_ISEND(" in after
+    assert "nothing" not in "\n".join(preprocessed(after, []))
+
+
+def test_the_scan_gives_no_condition_where_macros_have_none(tmp_path: Path) -> None:
+    text = "#define SENDS mpi_send\n#define WP 8\n#define MTYPE mpi_real8\n#define TAG 7\n"
+    text += "#define EDGE row\n" + RING
+    (tmp_path / "ring.F90").write_text(text)
+    settings = Settings((), passes=("all",), cache=False, jobs=1)
+    project = Project(tmp_path, settings=settings)
+    (change,) = project.outcome().changes
+    assert change.after.decode().count("#") == text.count("#")
