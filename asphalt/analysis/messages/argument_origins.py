@@ -12,7 +12,7 @@ from asphalt.analysis.memory.accesses import ALIASED, NameKind
 from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.messages.called_transfers import Part, part_of
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.ir.expr import Component, Expr, Ref
+from asphalt.ir.expr import Component, Expr, OpaqueExpr, Ref
 
 _CALLERS_DEEP = 4
 
@@ -70,4 +70,6 @@ def _is_value(actual: Expr, scope: Scope) -> bool:
     if isinstance(actual, Ref):
         kind = name_kind(actual.name, actual.args is not None, scope)
         return kind in (NameKind.CONSTANT, NameKind.PURE_FUNCTION, NameKind.INQUIRY)
+    if isinstance(actual, OpaqueExpr):  # an array constructor, or a substring of an element
+        return not actual.names or actual.text.startswith(("[", "(/"))
     return not isinstance(actual, Component)
