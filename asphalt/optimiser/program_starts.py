@@ -7,9 +7,10 @@ what keeps that statement from being split, and the steps with it that were trie
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
+from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE, UNKNOWN, UNMATCHED
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.verdicts.verdict import Role
@@ -19,6 +20,7 @@ from asphalt.ir.program import Located
 from asphalt.ir.tree import Leaf
 from asphalt.optimiser.acceptance import key_of
 from asphalt.optimiser.blocking import NOT_MOVED, calls_that_stay
+from asphalt.optimiser.caller_windows import CallerWindow, at_callers
 from asphalt.optimiser.options import Options
 from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import Optimised, Staying, Tried
@@ -88,7 +90,20 @@ def staying_in(
     unchanged = options.fault_in(located) or tried.doubt
     unchanged = unchanged or why_unchanged(analyses, *key_of(located), facts.scope)
     if moves:
-        asked = _Asked(facts, options.passes, place, calls, unchanged=unchanged, doubt=doubt)
+
+        def callers(leaf: Leaf) -> CallerWindow:
+            inlines = options.asks_for(Pass.INLINE)
+            return at_callers(analyses, located, place(leaf), options.accepted, inlines=inlines)
+
+        asked = _Asked(
+            facts,
+            options.passes,
+            place,
+            calls,
+            unchanged=unchanged,
+            doubt=doubt,
+            callers=callers,
+        )
         yield from asked.staying()
     elif unchanged is None:
         yield from _whole_messages(facts, place)
@@ -132,23 +147,37 @@ class _Asked:
     tried: Tried = _NOTHING
     unchanged: str | None = None
     doubt: Callable[[], str | None] = lambda: None
+    callers: Callable[[Leaf], CallerWindow] | None = None
 
     def staying(self) -> Iterator[Staying]:
         """All that the unit starts itself, each as if nothing overlapped with it."""
         windows = OwnWindows(self.facts, self.passes)
         for one in own_starts(self.facts, windows):
-            message = _NO_MORE if one.overlaps else _NO_WORK
+            if one.outlives and self.callers is None:
+                continue
             unchanged = self.unchanged
             if unchanged is None and one.could is not None:
                 unchanged = self.doubt()
+            around = None
+            if one.outlives and self.callers is not None and unchanged is None:
+                around = self.callers(one.start)
+                one = replace(one, why=around.why)
+                if around.completed:
+                    one = replace(one, code=NOTHING_BESIDE)
+            full = one.overlaps or (around is not None and around.overlaps)
+            message = _NO_MORE if full else _NO_WORK
             if unchanged is not None:
                 message = f"its procedure is not transformed: {unchanged}"
             elif reasons := list(self._reasons(one, windows)):
-                message += f": {'; '.join(reasons)}"
+                told = "; ".join(reasons)
+                message = told if one.code in (UNMATCHED, UNKNOWN) else f"{message}: {told}"
             marks: list[tuple[SourceLine, Role, str]] = [
                 (self.place(stop.head), "offending", stop.why) for stop in one.stops
             ]
             marks += [(self.place(end), "path", "completes it") for end in one.ends]
+            if around is not None:
+                marks += [(stop, "offending", why) for stop, why in around.stops]
+                marks += [(end, "path", "completes it") for end in around.ends]
             yield Staying(self.place(one.start), one.operation, one.code, message, tuple(marks))
 
     def _reasons(self, one: OwnStart, windows: OwnWindows) -> Iterator[str]:

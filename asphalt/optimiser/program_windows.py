@@ -16,7 +16,7 @@ from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE, verdict
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
-from asphalt.analysis.requests.matching import Match, Matched
+from asphalt.analysis.requests.matching import OUTLIVES, Match, Matched
 from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.config.passes import Pass
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
@@ -42,6 +42,7 @@ class OwnStart:
     ``code`` and ``why``, clauses: what keeps more work from its window.  ``stops``: the statements
     that its wait and its start cannot move past.  ``could``: work that nothing keeps from
     overlapping.  ``leaves_unit``: its wait, on its way down, comes to the end of the unit.
+    ``outlives``: the operation may go on when the procedure returns.
     ``overlaps``: the work in its window as it is.
     """
 
@@ -53,6 +54,7 @@ class OwnStart:
     stops: tuple[Stop, ...] = ()
     could: Node | None = None
     leaves_unit: bool = False
+    outlives: bool = False
     overlaps: tuple[str, ...] = ()
 
 
@@ -99,7 +101,9 @@ class OwnWindows:
         start, operation = match.leaf, match.call.procedure.spelled
         if not isinstance(match, Matched):
             told = verdict(match)
-            return OwnStart(start, operation, (), told.code, (self._given(told.message),))
+            lost = (self._given(told.message),)
+            outlives = match.reason == OUTLIVES
+            return OwnStart(start, operation, (), told.code, lost, outlives=outlives)
         ends = match.partners
         if id(start) not in self._windows:
             where = " and ".join(self.facts.at(end) for end in ends)

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.data_flow.passed_readings import why_reading_stays
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.effects.procedure_effects import Effects
-from asphalt.analysis.memory.accesses import Access, EffectKind
+from asphalt.analysis.memory.accesses import Access, Effect, EffectKind
 from asphalt.analysis.memory.storage import evaluated_storages
 from asphalt.analysis.messages.argument_origins import ArgumentOrigins
 from asphalt.analysis.messages.called_transfers import (
@@ -48,19 +49,61 @@ class CalledOrder:
         """Whether computation and a neighbour that starts or completes operations may change
         places."""
         pending = self.pending(moved)
-        if pending is None or not self._may_move(moved) or not self._is_computation(other):
+        if pending is None or self._why_bound(moved) or self._why_no_computation(other):
             return False
+        return self._why_met(moved, other, pending) is None
+
+    def why_not(self, moved: Node, other: Node, buffers: tuple[Part, ...] = ()) -> str | None:
+        """Why computation and a neighbour that starts or completes operations may not change
+        places; None: they may.
+
+        What ``other`` has to do with the messages, at best with these ``buffers``, comes first.
+        """
+        pending = self.pending(moved)
+        if pending is None:
+            return self._why_unknown(moved)
+        met = self._why_met(moved, other, tuple(dict.fromkeys((*buffers, *pending))))
+        if met is not None:
+            return met
+        bound = self._why_bound(moved)
+        return self._why_no_computation(other) if bound is None else f"it cannot move: {bound}"
+
+    def _why_met(self, moved: Node, other: Node, pending: tuple[Part, ...]) -> str | None:
+        """Which object keeps computation from changing places with such a neighbour."""
         mine, theirs = self._accesses(moved), self._accesses(other)
-        if any(a.conflicts(b) for a in mine for b in theirs):
-            return False
-        objects = {a.object for a in theirs}
-        for storage in self._named(other):
-            if storage is None:
-                return False
-            objects.add(storage)
-        if any(part.meets(one) for part in pending for one in objects):
-            return False
-        return not self._outlive(moved) or self._differ_always(pending, objects)
+        objects = {a.object: a for a in theirs}
+        for part in pending:
+            for one, access in objects.items():
+                if part.meets(one):
+                    return _use(access)
+        for b in theirs:
+            if any(a.conflicts(b) for a in mine):
+                return _use(b)
+        named = set(objects)
+        for leaf in leaves(other):
+            for storage in self._named_in(leaf):
+                if storage is None:
+                    return f"line {line_of(leaf)} may name a buffer of the messages"
+                if any(part.meets(storage) for part in pending):
+                    return f"line {line_of(leaf)} names {_name(storage)}, which a message accesses"
+                named.add(storage)
+        if not self._outlive(moved) or self._differ_always(pending, named):
+            return None
+        where = f"line {line_of(next(leaves(moved)))}"
+        return f"{where} may complete messages that an earlier call of the procedure has started"
+
+    def _why_unknown(self, node: Node) -> str:
+        """Why the buffers of operations are not known that a statement starts or completes."""
+        for leaf in leaves(node):
+            if self.requests.of(leaf) is None:
+                return f"line {line_of(leaf)} does more in MPI than to start or complete messages"
+        where = f"line {line_of(next(leaves(node)))}"
+        done = self.requests.inside(node)
+        if done is not None and done.starts and done.completes:
+            return f"{where} starts messages, and completes others"
+        if self.facts.effects.once(_moves_allocations):
+            return "a MOVE_ALLOC of the program may give the memory of a buffer to another variable"
+        return f"it is not known which messages {where} completes"
 
     def _outlive(self, node: Node) -> bool:
         """Whether a statement may complete operations that an earlier invocation of the unit has
@@ -83,7 +126,7 @@ class CalledOrder:
         done = self.requests.inside(node)
         if done is not None and done.requests:
             return self.commutes(node, work)
-        return self._is_computation(work) and self.order.why_not(node, work) is None
+        return self._why_no_computation(work) is None and self.order.why_not(node, work) is None
 
     def pending(self, node: Node) -> tuple[Part, ...] | None:
         """The buffers of all operations that a statement may start, or that it may complete; None:
@@ -129,15 +172,29 @@ class CalledOrder:
             found += (part for one in starts for part in one.buffers)
         return tuple(dict.fromkeys(found))
 
-    def _may_move(self, node: Node) -> bool:
-        kinds = {effect.kind for effect in self.facts.footprint(node).effects}
-        return kinds <= _MOVED and self.order.place.fixed(node) is None
+    def _why_bound(self, node: Node) -> str | None:
+        """Why a statement cannot move, whatever messages it starts or completes."""
+        for effect in self.facts.footprint(node).effects:
+            why = self._why_kept(effect, _MOVED)
+            if why is not None:
+                return why
+        return self.order.place.fixed(node)
 
-    def _is_computation(self, node: Node) -> bool:
-        kinds = {effect.kind for effect in self.facts.footprint(node).effects}
-        if not kinds <= _PASSED or any(self.messages.calls(node)):
-            return False
-        return self.order.place.stays(node) is None
+    def _why_no_computation(self, node: Node) -> str | None:
+        """Why a statement is more than computation that can move."""
+        for effect in self.facts.footprint(node).effects:
+            why = self._why_kept(effect, _PASSED)
+            if why is not None:
+                return why
+        for leaf, call in self.messages.calls(node):
+            return f"{call.procedure.spelled} in line {line_of(leaf)}"
+        return self.order.place.stays(node)
+
+    def _why_kept(self, effect: Effect, kinds: frozenset[EffectKind]) -> str | None:
+        """Why an effect that is not among some ``kinds`` keeps its place."""
+        if effect.kind is EffectKind.CLOCK:
+            return why_reading_stays(effect, self.facts)
+        return None if effect.kind in kinds else effect.described
 
     def _accesses(self, node: Node) -> tuple[Access, ...]:
         first = next(leaves(node))
@@ -145,12 +202,8 @@ class CalledOrder:
         threads = self.order.place.threads.accesses(node)
         return (*self.facts.footprint(node).accesses, *others, *threads)
 
-    def _named(self, node: Node) -> Iterator[str | None]:
-        """The storages of all variables in the text of a statement; None: one may be any."""
-        for leaf in leaves(node):
-            yield from self._named_in(leaf)
-
     def _named_in(self, leaf: Leaf) -> Iterator[str | None]:
+        """The storages of all variables in the text of a line; None: one may be any."""
         for what in actions(leaf.what):
             for expr in expressions_of(what):
                 yield from evaluated_storages(expr, self.facts.scope)
@@ -159,3 +212,15 @@ class CalledOrder:
 def _moves_allocations(effects: Effects) -> bool:
     """Whether a program may give the memory of a buffer to another variable (F2018 16.9.137)."""
     return bool(effects.scopes.program.mentions("move_alloc"))
+
+
+def _use(access: Access) -> str:
+    does = "reads"
+    if access.writes:
+        does = "defines" if access.sure else "may define"
+    return f"line {line_of(access.leaf)} {does} {_name(access.object)}"
+
+
+def _name(object_: str) -> str:
+    """An object as its unit names it."""
+    return object_.rpartition("::")[2]

@@ -6,12 +6,14 @@ unknown, so that only paths without a choice count.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT, ControlFlow
-from asphalt.analysis.control_flow.paths import Path, path_witness
+from asphalt.analysis.control_flow.paths import Path, closure, path_witness
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.memory.forward_substitution import Values
@@ -91,6 +93,31 @@ class Losses:
     def to_the_end(self, start: Operation, graph: ControlFlow) -> Path | None:
         """A path from a start to the return on which nothing stops the program."""
         return path_witness(graph, [start.point], self.leaving, self._stopping)
+
+    def doubtful(self, reason: str, completions: Iterable[Operation], way: Path) -> str:
+        """Why it is not known whether a request is lost, as ``reason`` says, on a path that leads
+        past its completions."""
+        points = {end.point for end in completions}
+        lines = dict.fromkeys(f"line {end.line}" for end in completions)
+        path = f"a path whose conditions may hold ({self._choices(way, points)})"
+        if not lines:
+            return f"{reason} on {path}"
+        verb = "complete" if len(lines) > 1 else "completes"
+        return f"{' and '.join(lines)} {verb} it, but {reason} on {path}"
+
+    @staticmethod
+    def _choices(way: Path, targets: AbstractSet[int]) -> str:
+        """The decisions of a path without which control may come to one of some points in the same
+        iteration of the loops around it, and behind which it does not."""
+        graph, told = way.graph, list[str]()
+        forwards = [[p for p in ps if p < n] for n, ps in enumerate(graph.predecessors)]
+        before = closure(forwards, targets) | targets
+        for here, there in pairwise(way.points):
+            label = graph.edge_labels.get((here, there))
+            others = {n for n in graph.successors[here] if n != there}
+            if label is not None and others & before and there not in before:
+                told.append(f"line {graph.points[here].line}: {label}")
+        return "; ".join(told) or str(way)
 
     @cached_property
     def leaving(self) -> frozenset[int]:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from asphalt.analysis.control_flow.graph import ENTRY, ControlFlow
+from asphalt.analysis.control_flow.graph import ENTRY, ControlFlow, PointRole
 from asphalt.analysis.control_flow.paths import Path, closure, path_witness
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.memory.accesses import ALIASED
@@ -34,7 +34,7 @@ from asphalt.analysis.requests.partial import PartialRequests
 from asphalt.analysis.requests.present_values import alone_complete_now, is_not_zero_now
 from asphalt.ir.expr import root_name
 from asphalt.ir.stmt import Call
-from asphalt.ir.tree import Do, Leaf
+from asphalt.ir.tree import Branch, Do, Leaf
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,7 @@ class Unknown:
 
 Match = Matched | Unmatched | Unknown
 
+OUTLIVES = "the request outlives the procedure, whose caller may complete it"
 _POINT_TO_POINT = frozenset({"send", "recv", "sendrecv"})  # families of the MPI table
 
 
@@ -192,8 +193,8 @@ class _Matcher:
                 if lost is None:
                     return Unmatched(start.leaf, start.call, reason, certain)
                 return Unmatched(start.leaf, start.call, reason + lost.condition, lost.path, True)
-            reason = f"{reason} on a path whose conditions may hold"
-            return Unknown(start.leaf, start.call, reason, open_way)
+            why = self.losses.doubtful(reason, possible, open_way)
+            return Unknown(start.leaf, start.call, why, open_way)
         way = path_witness(graph, [start.point], {*leaving, *again, *perhaps}, sure)
         if way is not None:
             passed = [maybe[p] for p in way.points if p in maybe]
@@ -228,18 +229,30 @@ class _Matcher:
 
     def _why_open(self, last: int) -> str:
         if last in self.losses.leaving:
-            return "the request outlives the procedure, whose caller may complete it"
+            return OUTLIVES
         line = self.graph.points[last].line
         return f"line {line} may use the same request before the operation is complete"
+
+    def _is_chosen_in(self, start: Operation, loop: Do) -> bool:
+        """Whether a condition in a loop chooses the iterations with a start."""
+        point = self.graph.points[start.point]
+        inside = point.around[1 + next(n for n, o in enumerate(point.around) if o is loop) :]
+        return point.role is PointRole.ACTION or any(isinstance(o, Branch) for o in inside)
 
     def _deciding(self, start: Operation, completing: set[int]) -> set[int]:
         """The branches that choose between paths with and without completion and that control may
         reach without the start: what they test may depend on whether the start was executed.
 
-        A loop around the start does not count: it is one because it is repeated.
+        A loop around the start does not count: it is one because it is repeated.  It does where a
+        condition in the loop chooses the iterations with the start.
         """
         dominators = self.reaching.dominance.dominators
-        around = {point for loop in start.loops for point in self.graph.of(loop.head)}
+        around = {
+            point
+            for loop in start.loops
+            if not self._is_chosen_in(start, loop)
+            for point in self.graph.of(loop.head)
+        }
         before = closure(self.graph.predecessors, completing)
         return {
             point

@@ -31,6 +31,7 @@ from asphalt.analysis.messages.called_transfers import (
     UnitRequests,
 )
 from asphalt.analysis.messages.messages import Messages
+from asphalt.config.assumptions import TIMERS
 from asphalt.config.passes import Pass
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.transforms.motion import code_motion
@@ -154,14 +155,16 @@ def _move(
     if reached == origin:
         return
     places = [order.facts.at(_head(node)) for node in (moved, siblings[reached])]
+    clocks = code_motion.measured(siblings, origin, reached, order.facts)
     what, where = ("completes", "behind") if direction > 0 else ("starts", "before")
     yield code_motion.Move(
         line_of(_head(moved)),
-        f"what {what} messages in {places[0]} goes {where} {places[1]}",
+        f"what {what} messages in {places[0]} goes {where} {places[1]}{clocks and f', {clocks}'}",
         ("what it passes neither communicates nor names a buffer of these messages",),
         path,
         origin,
         reached,
+        assumed=(TIMERS.word,) if clocks else (),
     )
 
 
@@ -180,13 +183,16 @@ def _from_behind(
             continue
         if all(order.passes(work, node) for node in reversed(siblings[last:origin])):
             places = [order.facts.at(_head(node)) for node in (work, siblings[last])]
+            clocks = code_motion.measured(siblings, origin, last, order.facts)
+            does = f"the work of {places[0]} goes before what completes messages in {places[1]}"
             yield code_motion.Move(
                 line_of(_head(work)),
-                f"the work of {places[0]} goes before what completes messages in {places[1]}",
+                f"{does}{clocks and f', {clocks}'}",
                 ("all statements on the way are independent of it",),
                 path,
                 origin,
                 last,
+                assumed=(TIMERS.word,) if clocks else (),
             )
             return
 

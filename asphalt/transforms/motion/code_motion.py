@@ -26,7 +26,7 @@ Statements remain in their statement list, so that each is executed as often as 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -354,33 +354,33 @@ class _Window:
         evidence = "all statements on the way are independent of it"
         if sizes:
             evidence += f" where {', '.join(sorted(sizes))} > 0, which compilers check"
-        measured = self._measured(origin, target)
+        clocks = measured(self.siblings, origin, target, self.order.facts)
         return Move(
             line_of(_head(moved)),
-            f"{what} {places[0]} {does} {places[1]}{measured and f', {measured}'}",
+            f"{what} {places[0]} {does} {places[1]}{clocks and f', {clocks}'}",
             (evidence,),
             self.path,
             origin,
             target,
             sizes,
-            assumed=(TIMERS.word,) if measured else (),
+            assumed=(TIMERS.word,) if clocks else (),
         )
 
-    def _measured(self, origin: int, target: int) -> str:
-        """Between which readings of a clock a statement stands when it has moved, if it passes some
-        or reads a clock itself; '': neither."""
-        facts = self.order.facts
-        first, last = min(origin, target), max(origin, target)
-        if not any(reads_a_clock(node, facts) for node in self.siblings[first : last + 1]):
-            return ""
-        rest = [*self.siblings[:origin], *self.siblings[origin + 1 :]]
-        before = [n for n in reversed(rest[:target]) if reads_a_clock(n, facts)]
-        behind = [n for n in rest[target:] if reads_a_clock(n, facts)]
-        readings = [facts.at(_head(found[0])) for found in (before, behind) if found]
-        if before and behind:
-            return f"between the readings of a clock in {readings[0]} and {readings[1]}"
-        where = "behind" if before else "before"
-        return f"{where} the reading of a clock in {readings[0]}" if readings else "with its clock"
+
+def measured(siblings: Sequence[Node], origin: int, target: int, facts: UnitFacts) -> str:
+    """Between which readings of a clock a statement of a list stands when it has moved, if it
+    passes some or reads a clock itself; '': neither."""
+    first, last = min(origin, target), max(origin, target)
+    if not any(reads_a_clock(node, facts) for node in siblings[first : last + 1]):
+        return ""
+    rest = [*siblings[:origin], *siblings[origin + 1 :]]
+    before = [n for n in reversed(rest[:target]) if reads_a_clock(n, facts)]
+    behind = [n for n in rest[target:] if reads_a_clock(n, facts)]
+    readings = [facts.at(_head(found[0])) for found in (before, behind) if found]
+    if before and behind:
+        return f"between the readings of a clock in {readings[0]} and {readings[1]}"
+    where = "behind" if before else "before"
+    return f"{where} the reading of a clock in {readings[0]}" if readings else "with its clock"
 
 
 def _head(node: Node) -> Leaf:

@@ -467,3 +467,18 @@ def test_a_request_in_an_element_of_structures(body: str, expected: str) -> None
     found = answers(receive("e(1)%w(1)") + body, ELEMENTS)[0]
     reason = f", {found.reason.replace('15', '6')}" if "," in expected else ""
     assert described(found) + reason == expected
+
+
+def test_why_it_is_not_known_whether_a_request_is_lost() -> None:
+    """The reason names what completes the operation, and the decision that leads past it."""
+    body = f"do i = 1, n\nif (i /= 1) then\n{wait('r')}end if\n"
+    body += f"if (i /= n) then\n{receive('r')}end if\nend do\n"
+    (found,) = (one for one in answers(body) if not isinstance(one, Matched))
+    assert isinstance(found, Unknown)
+    assert found.reason == (
+        f"line {BODY + 2} completes it, but the request is left before the operation is complete "
+        f"on a path whose conditions may hold (line {BODY}: there are no more iterations)"
+    )
+    body = body.replace("if (i /= n) then\n", "").replace("end if\nend do", "end do")
+    lost = answers(body)[-1]
+    assert isinstance(lost, Unmatched)

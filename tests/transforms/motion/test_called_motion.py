@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from asphalt.config.assumptions import TIMERS, Assumption
 from asphalt.config.passes import Pass
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
@@ -155,12 +156,15 @@ _PASSED = _DUMMY | {
 }
 
 
-def _optimised(tmp_path: Path, forms: dict[str, str]) -> tuple[Optimised, str]:
+def _optimised(
+    tmp_path: Path, forms: dict[str, str], *accepted: Assumption
+) -> tuple[Optimised, str]:
     path = tmp_path / "main.f90"
     path.write_text(_PROGRAM.format_map(forms))
     tree = load_tree([tmp_path], Settings(cache=False, jobs=1))
     (unit,) = (u for u in tree.units_of(str(path)) if u.unit.kind == "program")
-    found = optimise(tree, unit, Options((Pass.MOTION,)))
+    words = frozenset(one.word for one in accepted)
+    found = optimise(tree, unit, Options((Pass.MOTION,), words))
     return found, (found.content or path.read_bytes()).decode().split("program main\n")[1]
 
 
@@ -398,3 +402,30 @@ def test_requests_that_a_caller_gives_are_those_that_the_unit_starts(tmp_path: P
     assert _step(tmp_path, _GIVEN, start + call) == _KEPT
     assert _step(tmp_path, _GIVEN, "    call begin(u, r)\n" + call) == _KEPT
     assert _step(tmp_path, _GIVEN, "    r(1) = step\n" + call) == _KEPT
+
+
+_CLOCKED = _DUMMY | {
+    "main": "  integer :: r(2)\n  real(8) :: t(4)",
+    "loop": "    call begin(u, r)\n    call finish(u, r)\n    t(1) = MPI_Wtime()\n    call work(c)\n"
+    "    t(2) = MPI_Wtime()",
+}
+
+
+def test_what_completes_messages_passes_readings_of_a_clock(tmp_path: Path) -> None:
+    found, main = _optimised(tmp_path, _CLOCKED, TIMERS)
+    loop = main.split("do step")[1]
+    assert loop.index("t(1) =") < loop.index("call work") < loop.index("call finish")
+    (step,) = found.steps
+    assert step.assumed == (TIMERS.word,)
+    assert "between the readings of a clock in line" in step.does
+    assert _order(_optimised(tmp_path, _CLOCKED)[1]) == ["begin", "finish", "work"]
+
+
+def test_readings_that_decide_are_not_passed(tmp_path: Path) -> None:
+    decides = (
+        "    call begin(u, r)\n    call finish(u, r)\n    if (MPI_Wtime() > t(1)) call work(c)"
+    )
+    forms = _CLOCKED | {"loop": decides, "setup": "  t = 0"}
+    assert _order(_optimised(tmp_path, forms, TIMERS)[1]) == ["begin", "finish", "work"]
+    stored = forms | {"loop": _CLOCKED["loop"] + "\n    u(1) = t(2) - t(1)"}
+    assert _order(_optimised(tmp_path, stored, TIMERS)[1]) == ["begin", "finish", "work"]
