@@ -74,6 +74,9 @@ class Program(Protocol):
         """The files that define a module or an external procedure (``kind``: "module",
         "external"), one for each definition."""
 
+    def macros(self, path: str) -> frozenset[str]:
+        """The names that the preprocessor may replace in a file, in whatever configuration."""
+
     def contained(self, host: Located, name: str) -> Located | None:
         """The module procedure or internal procedure ``name`` of ``host``."""
 

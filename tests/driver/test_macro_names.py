@@ -292,10 +292,47 @@ end subroutine
     assert isend in after
     for defines in CONFIGURATIONS[2:]:
         assert preprocessed(after, defines) == preprocessed(caller, defines)
-    clash = "#define up other\n" + caller
-    (tmp_path / "clash").mkdir()
-    found = outcome(tmp_path / "clash", ["all"], [], tiles_F90=module, relax_F90=clash)
-    assert not found.changes or "up" not in found.changes[0].after.decode().split("relax")[1]
+    for clash in ("#define up other\n", "#ifdef X\n#define up other\n#endif\n"):
+        source = tmp_path / f"clash{len(clash)}"
+        source.mkdir()
+        plain = module.replace("MTYPE", "mpi_real8").replace("TAG", "7")
+        caller_too = clash + caller
+        assert not outcome(source, ["all"], [], tiles_F90=plain, relax_F90=caller_too).changes
+
+
+def test_no_option_replaces_names_of_an_inlined_procedure(tmp_path: Path) -> None:
+    """Its own file is not preprocessed; that of its caller is."""
+    module = """\
+module tiles
+  use mpi
+  implicit none
+  integer :: right = 0
+contains
+  subroutine edges(a, b, n)
+    integer, intent(in) :: n
+    real(8) :: a(n), b(n)
+    integer :: ierr
+    call mpi_sendrecv(a, n, mpi_real8, right, 1, b, n, mpi_real8, 0, 1, mpi_comm_self, &
+                      mpi_status_ignore, ierr)
+  end subroutine
+end module
+"""
+    caller = """\
+subroutine relax(a, b, w, n)
+  use tiles
+  implicit none
+  integer, intent(in) :: n
+  real(8) :: a(n), b(n), w(n)
+  integer :: i
+  call edges(a, b, n)
+  do i = 1, n
+    w(i) = sqrt(w(i))
+  end do
+end subroutine
+"""
+    texts = {"tiles_f90": module, "relax_F90": caller}
+    assert outcome(tmp_path, ["all"], ["left=5"], **texts).changes
+    assert not outcome(tmp_path, ["all"], ["right=5"], **texts).changes
 
 
 def test_new_names_are_no_macros(tmp_path: Path) -> None:

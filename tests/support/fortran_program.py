@@ -57,6 +57,9 @@ class FortranProgram:
             len(f.chain) == 1 and f.unit.kind in kinds and f.unit.name == name for f in self.all
         )
 
+    def macros(self, path: str) -> frozenset[str]:
+        return frozenset()
+
     def defined_in(self, kind: str, name: str) -> tuple[str, ...]:
         return tuple(
             f.path

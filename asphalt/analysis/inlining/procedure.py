@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -43,6 +44,7 @@ LONGEST = 250
 """Statements of a body that is written a second time."""
 
 _PRINTED = (Allocation, ArmHead, Assign, Call, DoHead)
+_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _OWN = (TriviaKind.BLANK, TriviaKind.COMMENT)
 
 
@@ -134,8 +136,20 @@ def movable_body(callee: Located, caller: Located, scopes: Scopes) -> tuple[Node
     _check_ways(unit)
     _check_specification(unit)
     _check_text(unit, own)
+    if callee.path != caller.path:
+        _check_names(name, own, scopes.program.macros(caller.path))
     body = tuple(map_leaves(node, _without_conditionals) for node in unit.body)
     return _without_returns(body, name, _jumps(own))
+
+
+def _check_names(name: str, own: list[Leaf], macros: frozenset[str]) -> None:
+    """Check that no name in the text of some statements is a macro where they would stand."""
+    for leaf in own if macros else ():
+        found = macros.intersection(_WORD.findall(leaf.body or ""))
+        if found and not leaf.macros:  # whose names are not kept
+            raise RefusedError(
+                TEXT, f"{name} has {min(found)}, which is a macro in the caller's file"
+            )
 
 
 def _without_conditionals(leaf: Leaf) -> Leaf:

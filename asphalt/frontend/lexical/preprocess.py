@@ -65,6 +65,14 @@ def is_preprocessed(path: str, text: str, defines: Sequence[str], always: bool =
     return any(n and n[0] in text and re.search(rf"\b{n[0]}\b", text) for n in names)
 
 
+def given_names(path: str, defines: Sequence[str], always: bool = False) -> frozenset[str]:
+    """The macros that options define in a file; ``always``: compilers preprocess it, whatever its
+    suffix."""
+    if not (always or path.endswith(PREPROCESSED)):
+        return frozenset()
+    return frozenset(re.split(r"[=(]", define, maxsplit=1)[0] for define in defines)
+
+
 def preprocess(
     source: SourceText, defines: Sequence[str] = (), include_dirs: Sequence[str] = ()
 ) -> CppFacts | None:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from asphalt.frontend.lexical.conditionals import macro_lines
 from asphalt.frontend.lexical.cpp_facts import CppFacts
-from asphalt.frontend.lexical.preprocess import preprocess
+from asphalt.frontend.lexical.preprocess import given_names, preprocess
 from asphalt.frontend.lexical.source_text import SourceText, check_line_ends, source_text
 from asphalt.frontend.lexical.split import split
 from asphalt.frontend.structure.nesting import build
@@ -54,9 +54,9 @@ class FileText:
     def file(self) -> File:
         """Its tree; raises InputError."""
         check_line_ends(self.source)
-        file = build(self.source, *self.statements)
-        if self.facts is None:
-            return file
-        lines = macro_lines(self.source.text.split("\n"))
-        removed = {line.name for line in lines if line.kind == "define"}
-        return replace(file, macros=self.facts.macros.names | removed)
+        own = self.request
+        macros = given_names(own.path, own.defines, own.cpp)
+        if self.facts is not None:
+            lines = macro_lines(self.source.text.split("\n"))
+            macros |= self.facts.macros.names.union(line.name for line in lines)
+        return replace(build(self.source, *self.statements), macros=macros)

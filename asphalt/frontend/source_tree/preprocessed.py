@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 
 from asphalt.frontend.lexical.conditionals import Conditionals, MacroLine, conditionals, macro_lines
+from asphalt.frontend.lexical.preprocess import given_names
 from asphalt.frontend.lexical.source_text import source_text
 from asphalt.frontend.source_tree.cache import key_of
 from asphalt.frontend.source_tree.includes import (
@@ -52,6 +53,12 @@ class Preprocessed:
             lines = self.conditionals(path).macros
             self._macros[path] = tuple(self._below(path, lines, None, frozenset({path})))
         return self._macros[path]
+
+    def names(self, path: str) -> frozenset[str]:
+        """The macros that a file defines in any configuration, and those of the options."""
+        own = self._reader.settings
+        given = given_names(path, own.defines, own.cpp or self._reader.entries[path].cpp)
+        return given.union(one.name for one in self.macros(path) if one.kind == "define")
 
     def included(self) -> frozenset[str]:
         """The absolute paths of the files of the tree that others of them include."""

@@ -247,8 +247,7 @@ class Tree:
         """All units of a file, interpreted; () where it is no tree."""
         if self._reader.file(path) is None:
             return ()
-        count = len(self._reader.outline(path).units)
-        return tuple(self._located(Position(path, number)) for number in range(count))
+        return tuple(self._located(Position(path, n)) for n in range(len(self.outline(path).units)))
 
     def module(self, name: str) -> Located | None:
         """The module of that name; None where there is none or more than one."""
@@ -284,6 +283,10 @@ class Tree:
         own = self._reader.contents.get(path, b"")
         return own.decode("latin-1").lower() or self._foreign.texts().get(path, "")
 
+    def macros(self, path: str) -> frozenset[str]:
+        """The names that the preprocessor may replace in a file."""
+        return self.preprocessed.names(path)
+
     def contained(self, host: Located, name: str) -> Located | None:
         """The module procedure or internal procedure ``name`` of ``host``."""
         found = [unit for unit in host.unit.contained if unit.name == name]
@@ -309,10 +312,8 @@ class Tree:
         self._reader.read_parts([place.path for place in sorted(places)])
         included = (place.path for place in sorted(places) if self._is_included(name, place))
         paths = dict.fromkeys((*unread, *included, *self._foreign.mentioning(name)))
-        return (
-            *(self._located(place) for place in sorted(places)),
-            *(self._unread(path, name) for path in paths),
-        )
+        unread_units = (self._unread(path, name) for path in paths)
+        return (*map(self._located, sorted(places)), *unread_units)
 
     def _is_included(self, name: str, place: Position) -> bool:
         """Whether a unit includes a file that holds a name and more than declarations."""
@@ -397,11 +398,10 @@ class Tree:
             self._defined = {}
             for path in self._reader.entries:
                 for number, unit in enumerate(self._reader.outline(path).units):
-                    if unit.host is not None:
-                        continue
-                    kind = "external" if unit.kind in _PROCEDURES else unit.kind
-                    name = "" if kind == "program" else unit.name
-                    self._defined.setdefault((kind, name), []).append(Position(path, number))
+                    if unit.host is None:
+                        kind = "external" if unit.kind in _PROCEDURES else unit.kind
+                        name = "" if kind == "program" else unit.name
+                        self._defined.setdefault((kind, name), []).append(Position(path, number))
         return self._defined
 
     def _read_used_modules(self, places: Iterable[Position]) -> None:
