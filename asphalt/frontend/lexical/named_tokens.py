@@ -124,13 +124,15 @@ def named_tokens(found: Sequence[Definition], lines: Sequence[str], form: Form) 
     by_name: dict[str, list[Definition]] = {}
     for one in found:
         known = by_name.setdefault(one.name, [])
-        if not known or (known[-1].body, known[-1].function) != (one.body, one.function):
+        before = (known[-1].body, known[-1].function) if known else (None, False)
+        if before != (one.body, one.function):
             known.append(one)
+    by_name = {name: known for name, known in by_name.items() if known}
     first = _first_lines(by_name, lines, form)
     steady = {
         name: known[0]
         for name, known in by_name.items()
-        if len(known) == 1 and known[0].body is not None and first[name] > known[0].behind
+        if len(known) == 1 and first[name] > known[0].behind
     }
     tokens: dict[str, str] = {}
     for name in steady:

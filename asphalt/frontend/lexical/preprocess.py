@@ -231,8 +231,7 @@ def _facts(
     for number, text in _numbered(output):
         last = last if number is None else number
         if text.startswith("#") and (found := definition(text, last)) is not None:
-            if found.name not in _OF_THE_PLACE:
-                defined.append(found)
+            defined.append(found)
             text = ""
         if number is None:
             waiting.append(text)

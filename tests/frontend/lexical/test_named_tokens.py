@@ -88,8 +88,9 @@ def test_a_macro_that_means_two_things_freezes_its_statements(tmp_path: Path, li
     assert [leaf.frozen for leaf in leaves] == [leaf.body != "x = 1" for leaf in leaves]
 
 
-def test_a_definition_that_is_repeated_is_one(tmp_path: Path) -> None:
-    text = "#define N 5\nx = N\n#define N 5\ny = N\n"
+@pytest.mark.parametrize("first", ["#define N 5", "#undef N\n#define N 5"])
+def test_a_definition_that_is_repeated_is_one(tmp_path: Path, first: str) -> None:
+    text = f"{first}\nx = N\n#define N 5\ny = N\n"
     assert [leaf.frozen for leaf in leaves_of(tmp_path / "a.F90", text)] == [False, False]
 
 
