@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.intrinsic_modules import MPI_MODULES, is_intrinsic_module
+from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.names.resolve import gives
 from asphalt.analysis.names.scopes import Origin, Scope
+from asphalt.ir.expr import Op, names_in, walk
+from asphalt.ir.tree import Leaf
 
 _KNOWN = (Origin.DUMMY, Origin.INTRINSIC, Origin.MPI)
 _NAMED = 2  # files that a message names
@@ -37,6 +40,19 @@ def why_unknown(name: str, scope: Scope) -> MissingSource | None:
     if len(files) == 1:
         return None
     return MissingSource(_missing("its source" if not files else name, files))
+
+
+def why_type_unknown(leaf: Leaf, scope: Scope) -> MissingSource | None:
+    """Why an operand of a statement has an unknown type, so that a procedure may define an
+    operation with it; None: there is no single reason."""
+    for expr in (expr for what in actions(leaf.what) for expr in expressions_of(what)):
+        for op in (part for part in walk(expr) if isinstance(part, Op)):
+            for name in (name for operand in op.operands for name in names_in(operand)):
+                found = unknown_module(name, scope) if scope.lookup(name) is None else None
+                if found is not None:
+                    why = f"the type of {name} is not known: {found.why}"
+                    return MissingSource(why, found.module)
+    return None
 
 
 def unknown_module(name: str, scope: Scope) -> MissingSource | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.analysis.call_graph.missing_sources import MissingSource, why_unknown
+from asphalt.analysis.call_graph.missing_sources import MissingSource, why_type_unknown, why_unknown
 from asphalt.analysis.conditions.parallel_producers import (
     DIRECTIVE,
     check_directives,
@@ -159,7 +159,10 @@ def refused_for(footprint: Footprint, scope: Scope, effects: Effects) -> Refused
 
 
 def _unseen(effect: Effect, scope: Scope) -> MissingSource | None:
-    """Why the procedure that the statement itself names has unknown effects."""
+    """Why the procedure that the statement itself names has unknown effects, or why an operation in
+    it may have."""
+    if effect.is_operation:
+        return why_type_unknown(effect.leaf, scope)
     here = any(True for _ in references(effect.leaf.what, effect.detail))
     if effect.kind is not EffectKind.UNKNOWN_CALL or not here:
         return None

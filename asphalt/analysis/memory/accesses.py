@@ -177,6 +177,10 @@ class EffectKind(Enum):
     ASSUMED = "a call that is assumed to be pure"
 
 
+OPERATION = "operator "
+"""The beginning of the detail of an effect that a defined operation may have."""
+
+
 @record
 class Effect:
     """An effect at a statement; ``detail`` names the procedure or the reason."""
@@ -185,6 +189,11 @@ class Effect:
     leaf: Leaf
     detail: str
     loops: tuple[Do, ...] = ()
+
+    @property
+    def is_operation(self) -> bool:
+        """Whether it is what an operation of an expression may do if the program defines it."""
+        return self.kind is EffectKind.UNKNOWN_CALL and self.detail.startswith(OPERATION)
 
     @property
     def described(self) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.memory.accesses import (
     ALIASED,
+    OPERATION,
     Access,
     Effect,
     EffectKind,
@@ -178,7 +179,7 @@ class RecordingPoint:
                 pass
             case Op():
                 if not self.record.names.is_intrinsic_operation(expr):
-                    self.effect(EffectKind.UNKNOWN_CALL, f"operator {expr.op}")
+                    self.effect(EffectKind.UNKNOWN_CALL, f"{OPERATION}{expr.op}")
                 self.read(*expr.operands)
             case _:
                 self.read(*children(expr))
