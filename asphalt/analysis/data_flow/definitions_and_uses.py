@@ -37,6 +37,7 @@ from asphalt.analysis.mpi.library_effects import Until, accesses_window, library
 from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
+from asphalt.analysis.names.parallel_loops import threads_of
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import (
     Arg,
@@ -177,6 +178,7 @@ class UnitAccesses:
         footprint = self.footprint(point.number)
         kinds = {effect.kind for effect in footprint.effects}
         used = set(footprint.read()) | self._in_statement_functions(point)
+        used |= self._in_directives.get(point.number, frozenset())
         sizes = {a.storage for a in footprint.accesses if a.asks_for_a_size}
         used |= sizes & self._resized if sizes else sizes
         whole = {
@@ -278,6 +280,19 @@ class UnitAccesses:
             }
             work += [n for n in inside if n in self._functions and n not in seen]
             seen |= inside
+        return found
+
+    @cached_property
+    def _in_directives(self) -> Mapping[int, frozenset[str]]:
+        """What the directives of parallel loops evaluate, at the points where these begin."""
+        found: dict[int, frozenset[str]] = {}
+        for one in threads_of(self.scope.unit).loops:
+            for number in self.graph.of(one.loop.head)[:1]:
+                found[number] = frozenset(
+                    self.names.storage(name)
+                    for name in one.evaluated
+                    if self.names.kind(name, False) is NameKind.VARIABLE
+                )
         return found
 
     @cached_property

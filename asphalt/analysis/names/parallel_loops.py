@@ -51,6 +51,12 @@ _EVALUATED = frozenset(
 _NO_ARGUMENT = frozenset(("ordered",))
 _FOR_ITSELF = frozenset(("private", "firstprivate", "linear"))
 _LISTED = frozenset(("shared", "lastprivate"))
+_NAMES_ALONE = _LISTED | {
+    "private", "firstprivate", "reduction", "default", "proc_bind", "copyin", "copyprivate", "map",
+    "critical", "threadprivate", "flush"
+}  # fmt: skip
+"""What has a list of names behind it, and evaluates nothing."""
+_ARGUMENTS = re.compile(r"([a-z_]+)\s*\(")
 _SCHEDULES = frozenset(
     ("static", "dynamic", "guided", "auto", "runtime", "monotonic", "nonmonotonic", "simd",
      "parallel")
@@ -260,6 +266,19 @@ def _directives(leaf: Leaf) -> list[Directive]:
     return [Directive(text, leaf, here) for text, here in zip(found, above, strict=True)]
 
 
+def evaluated_before(leaf: Leaf) -> frozenset[str]:
+    """The names in expressions that the directives before a statement may evaluate."""
+    found = frozenset[str]()
+    for directive in _directives(leaf):
+        text, here = directive.text, 0
+        while (clause := _ARGUMENTS.search(text, here)) is not None:
+            stop = _closing(text, clause.end() - 1) or len(text)
+            if clause[1] not in _NAMES_ALONE:
+                found = found.union(_names(text[clause.end() : stop]))
+            here = stop
+    return found
+
+
 def parallel_loop(loop: Do, directive: str) -> ParallelLoop | None:
     """The parallel loop that a directive makes of a DO construct; None: it is none, or not all of
     the directive is understood."""
@@ -356,6 +375,7 @@ def _with_clauses(loop: Do, directive: str, here: int) -> ParallelLoop | None:
             own = set(_names(text))
             listed |= own
             private |= own if word in _FOR_ITSELF else set()
+            evaluated |= own if word == "linear" else set()
         elif word == "reduction":
             operands = _REDUCTION.match(text)
             if operands is None:

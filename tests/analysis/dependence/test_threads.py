@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.dependence.threads import LoopThreads
 from support.stepping import Stepped
 
@@ -46,3 +47,28 @@ def test_what_threads_leave_behind(
     (facts,) = Stepped.of(tmp_path, {"work.f90": text}).facts()
     found = LoopThreads(facts).unclear
     assert (found is None) if expected is None else (found or "").startswith(expected), found
+
+
+_SET = """\
+subroutine work(a, n)
+  implicit none
+  integer, intent(in) :: n
+  real, intent(inout) :: a(n)
+  integer :: i, m
+  m = 3
+  !$omp parallel do{clause}
+  do i = 1, n
+    a(i) = i
+  end do
+end subroutine work
+"""
+
+
+@pytest.mark.parametrize(
+    "clause", [" schedule(dynamic, m)", " num_threads(m)", " if(m > 2)", " linear(i: m)"]
+)
+def test_what_a_directive_evaluates_is_defined_before(clause: str, tmp_path: Path) -> None:
+    for name, text in (("free", ""), ("bound", clause)):
+        (facts,) = Stepped.of(tmp_path / name, {"a.f90": _SET.format(clause=text)}).facts()
+        why = Independence.of(facts).why_not(*facts.unit.body)
+        assert (why is None) == (text == "")

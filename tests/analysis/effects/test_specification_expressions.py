@@ -1,4 +1,5 @@
-"""Bounds and lengths in the declarations of a procedure are evaluated by each call of it."""
+"""Bounds and lengths in the declarations of a procedure are evaluated by each call of it, and so
+are expressions in directives of OpenMP."""
 
 from __future__ import annotations
 
@@ -90,3 +91,27 @@ def test_sizes_alone_read_no_value() -> None:
     (access,) = [a for a in found.footprint.accesses if a.storage == "list"]
     assert access.part is not None
     assert access.part.callee.flow("c").exposed.is_empty()
+
+
+_LOOP = "{}\ndo i = 1, 10\na = i\nend do"
+
+
+@pytest.mark.parametrize(
+    ("directive", "read"),
+    [
+        ("!$omp parallel do num_threads(m)", "reads k"),
+        ("!$omp parallel do if(c(4) > 0)", "reads list"),
+        ("!$omp parallel do private(i) schedule(dynamic, shared)", "reads state::shared"),
+        ("!$omp parallel num_threads(m)", "reads k"),
+        ("!$omp parallel private(i) &\n!$omp if (c(4) > 0) default(shared)", "reads list"),
+    ],
+)
+def test_directives_are_evaluated(directive: str, read: str) -> None:
+    assert read in _accesses(_called("integer :: i", _LOOP.format(directive)))
+    assert read not in _accesses(_called("integer :: i", _LOOP.format("")))
+
+
+def test_lists_of_directives_are_not_evaluated() -> None:
+    directive = "!$omp parallel shared(m, c) private(i) firstprivate(table) default(none)"
+    found = _accesses(_called("integer :: i", _LOOP.format(directive)))
+    assert not found & {"reads k", "reads list", "reads state::table"}
