@@ -433,4 +433,6 @@ def unit_key(located: Located) -> UnitKey:
 def is_bound_to_c(unit: Unit) -> bool:
     """Whether a procedure has the BIND attribute, so that C may call it."""
     head = unit.head
-    return head is not None and _BIND.search(head.body or "") is not None
+    if head is None:
+        return False
+    return "bind" in head.cut or _BIND.search(head.body or "") is not None

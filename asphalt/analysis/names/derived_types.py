@@ -199,6 +199,7 @@ def _hides(module: Scope, name: str) -> bool:
             if isinstance(head, UnitHead) and head.name == name:
                 attributes, _, named = (node.head.body or "").lower().partition("::")
                 words = {word.strip() for word in attributes.split(",")} if named else set()
+                words |= node.head.cut
                 if words & {"private", "public"}:
                     return "private" in words
     return module.hides(name)

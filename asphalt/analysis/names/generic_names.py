@@ -216,6 +216,8 @@ def _may_be_defined_twice(taken: Symbol, scope: Scope) -> bool:
     if found is None:
         return True
     lines = [leaf.body or "" for leaf in leaves(found[0])]
+    if any({"sequence", "bind"} & leaf.cut for leaf in leaves(found[0])):
+        return True
     return any(re.match(r"sequence\b|type\b.*\bbind\b", line.strip().lower()) for line in lines)
 
 
