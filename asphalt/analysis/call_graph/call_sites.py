@@ -13,6 +13,7 @@ from functools import partial
 from typing import Protocol, runtime_checkable
 
 from asphalt.analysis.call_graph.definitions import Source, VariableDefinition, definitions
+from asphalt.analysis.call_graph.missing_sources import unknown_module
 from asphalt.analysis.call_graph.program_end import only_ends
 from asphalt.analysis.call_graph.reaching import UnitReaching
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement, UnitFlow
@@ -194,7 +195,9 @@ class CallSites:
             generic |= generic_listings(located, name)
             for site in self._calls_in(self.of(located), context, name):
                 if site is None:
-                    return f"a use of {name} in {located.unit.name} is ambiguous"
+                    unseen = unknown_module(name, self.of(located).scope)
+                    why = "is ambiguous" if unseen is None else f"is unclear: {unseen.why}"
+                    return f"a use of {name} in {located.unit.name} {why}"
                 found.append(site)
         for other in sorted(generic - {name}):
             sites = self._calls_by(other, context)

@@ -106,3 +106,10 @@ def test_a_module_may_include_the_procedure_that_a_call_means(
     (main,) = tree.main_programs()
     target = procedure_named(Ref("helper", "helper"), Scopes(tree).of(main))
     assert (target is None) == included
+
+
+def test_a_module_that_is_not_there_may_have_the_procedure(tmp_path: Path) -> None:
+    main = _MAIN.replace("program main\n", "program main\nuse beyond\n", 1)
+    tree = tree_of(tmp_path, {"a.f90": _HELPER + main})
+    why = "module beyond is not among the given files"
+    assert callers(tree, "helper") == f"a use of helper in main is unclear: {why}"
