@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from asphalt.analysis.conditions.site import OPERATION
 from asphalt.config.passes import Pass
 from asphalt.diagnostics.model import FINDING, SiteReport
 
@@ -21,7 +22,8 @@ def merged_reports(
     """All reports, sorted by file and line.
 
     A call with two reports keeps the one that is applied.  If neither is, it keeps that of the
-    exchange if ``passes`` contain prepushing, and that of the transfer otherwise.
+    exchange if ``passes`` contain prepushing and it is for such calls, and that of the transfer
+    otherwise.
     """
     found = list(sites)
     places = {(site.file, site.line): number for number, site in enumerate(sites)}
@@ -37,6 +39,8 @@ def merged_reports(
 def _of_one_call(site: SiteReport, transfer: SiteReport, asked: bool) -> SiteReport:
     if site.verdict == "applied" or transfer.verdict == "applied":
         return site if site.verdict == "applied" else transfer
+    if site.code == OPERATION.id:  # it is no operation that prepushing is for
+        return transfer
     if asked or site.verdict == "skipped":
         return site
     if site.verdict in _POSSIBLE:

@@ -142,6 +142,9 @@ def test_a_copy_is_no_buffer_of_a_pending_transfer(tmp_path: Path) -> None:
     found = _unit(tmp_path, body)
     assert found.content is None
     assert [refused.code.id for refused in found.refused] == ["ASP021"]
+    assert "may be passed as a copy, which is gone when the call returns" in (
+        found.refused[0].message
+    )
 
 
 _TWO = """\

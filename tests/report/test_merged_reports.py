@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,12 @@ def test_what_was_not_asked_for_is_mentioned() -> None:
     assert (found.code, found.verdict) == ("ASP026", "refused")
     assert found.message.endswith("with --passes prepush, it can be prepushed")
     assert merged_reports([_SITE], [_IDLE], ("prepush", "motion")) == (_SITE,)
+
+
+def test_why_an_operation_that_is_never_prepushed_stays() -> None:
+    never = replace(_SITE, verdict="refused", code="ASP001", message="use --passes transfers")
+    assert merged_reports([never], [_IDLE], ("prepush", "motion")) == (_IDLE,)
+    assert merged_reports([never], [], ("prepush",)) == (never,)
 
 
 def test_what_could_be_done_was_not() -> None:

@@ -198,7 +198,7 @@ class _Matcher:
         way = path_witness(graph, [start.point], {*leaving, *again, *perhaps}, sure)
         if way is not None:
             passed = [maybe[p] for p in way.points if p in maybe]
-            reason = passed[0] if passed else self._why_open(way.points[-1])
+            reason = passed[0] if passed else self._why_open(start, way.points[-1])
             return Unknown(start.leaf, start.call, reason, way)
         partners = self._first_passed(start, graph, certainly, sure)
         if not partners:
@@ -227,10 +227,13 @@ class _Matcher:
             return False
         return alone_complete_now(self.values, start, ends)
 
-    def _why_open(self, last: int) -> str:
+    def _why_open(self, start: Operation, last: int) -> str:
         if last in self.losses.leaving:
             return OUTLIVES
         line = self.graph.points[last].line
+        if last == start.point and start.loops:
+            around = f"the loop of line {start.loops[-1].head.line}"
+            return f"another iteration of {around} may use the same request, before it is complete"
         return f"line {line} may use the same request before the operation is complete"
 
     def _is_chosen_in(self, start: Operation, loop: Do) -> bool:

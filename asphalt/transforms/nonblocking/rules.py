@@ -46,7 +46,7 @@ from asphalt.analysis.names.designators import (
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.config.assumptions import BITS, CONTROL, FATAL
-from asphalt.ir.expr import Component, Expr, Op, OpaqueExpr, Ref, walk
+from asphalt.ir.expr import Component, Expr, Op, OpaqueExpr, Ref, root_name, walk
 from asphalt.ir.stmt import Allocation, ArmHead, Assign, Guarded, Include
 from asphalt.ir.tree import Leaf, leaves
 from asphalt.transforms.nonblocking.sides import Side, handle_arrays, is_f08
@@ -93,7 +93,9 @@ class Rules:
             for buffer in (*side.buffers, *side.arrays):
                 reason = _is_one_variable(_given(buffer), facts)
                 if reason is None:
-                    return Refused(NO_VARIABLE, "the buffer may be a copy", leaf.span)
+                    name = root_name(_given(buffer)) or "a buffer"
+                    copied = f"{name} may be passed as a copy, which is gone when the call returns"
+                    return Refused(NO_VARIABLE, copied, leaf.span)
                 evidence.append(reason)
             if any(may_be_array(_given(argument), facts.scope) for argument in side.scalars):
                 return Refused(STAYS, "an array where MPI has a scalar", leaf.span)
@@ -103,7 +105,8 @@ class Rules:
                 return Refused(STAYS, "an argument is not a default integer", leaf.span)
             changed = next((a for a in side.arrays if _may_change_later(a, leaf, facts)), None)
             if isinstance(changed, Ref):
-                return Refused(STAYS, f"{changed.spelled} is changed later", leaf.span)
+                later = "is changed later, and the operation may read it until it is complete"
+                return Refused(STAYS, f"{changed.spelled} {later}", leaf.span)
         if len(sides) == 2 and sides[0].buffers == sides[1].buffers:
             return Refused(STAYS, "one buffer for both messages", leaf.span)
         if _receives_what_it_evaluates(call, facts.scope):

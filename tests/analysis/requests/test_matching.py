@@ -443,7 +443,8 @@ def test_reasons() -> None:
     (slots,) = answers(f"do i = 1, n\n{receive('rs(mod(i,2)+1)')}end do\n{wait_all('2')}")
     assert isinstance(slots, Unknown)
     assert slots.reason == (
-        f"line {BODY + 1} may use the same request before the operation is complete"
+        f"another iteration of the loop of line {BODY} may use the same request, before it is "
+        "complete"
     )
 
 
