@@ -15,6 +15,7 @@ from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.exchange.site import StatementPosition, statements
 from asphalt.analysis.inlining.procedure import is_return
 from asphalt.analysis.memory.accesses import Access
+from asphalt.analysis.memory.rma_windows import may_be_window_memory
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.mpi.call import MpiCall, runtime_call
@@ -293,6 +294,8 @@ def conflict(access: Access, own: Access, facts: UnitFacts) -> str:
     where = facts.at(access.leaf)
     name = access.object.split("::")[-1]
     if own.by_others or access.by_others:
+        if not may_be_window_memory(own.storage, facts.scope):
+            return f"{where} accesses {name}, which a send whose request is freed may read"
         return f"{where} accesses {name}, which other ranks may access through a window"
     does = "defines" if access.writes else "reads"
     if access.is_open or own.is_open:

@@ -24,11 +24,11 @@ from asphalt.analysis.data_flow.same_statements import (
 )
 from asphalt.analysis.data_flow.temporaries import Temporaries
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
+from asphalt.analysis.dependence.held_memory import HeldMemory
 from asphalt.analysis.dependence.placement import Placement
 from asphalt.analysis.dependence.size_limits import KnownLimits
 from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.memory.regions import Region
-from asphalt.analysis.memory.rma_windows import may_be_window_memory
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.messages.non_overtaking import MessageOrder
 from asphalt.analysis.names.constants import constant, is_open
@@ -310,7 +310,7 @@ class Independence:
                 if region.conflict(a, b, _any_order) is not None:
                     why = None if a.path else self._temporaries.why_not(a.storage, first, second)
                     if a.by_others or b.by_others:
-                        why = "other ranks may access it through a window"
+                        why = self._held.why(a.storage)
                     what = str(a.object) if why is None else f"{a.object} ({why})"
                     yield Conflict(_reason(what, a.leaf, b.leaf), region, a, b, what)
 
@@ -423,20 +423,12 @@ class Independence:
         return (*found, *self.place.threads.accesses(node))
 
     def by_others(self, leaf: Leaf) -> tuple[Access, ...]:
-        """The accesses of other ranks to window memory of the unit before a call that starts or
-        completes a transfer returns, or after it starts."""
-        return tuple(
-            Access(storage, mode, None, leaf, sure=False, by_others=True)
-            for storage in self._window_memory
-            for mode in (Mode.READ, Mode.MAYBE_WRITE)
-        )
+        """The accesses in the background while a call starts or completes a transfer."""
+        return self._held.accesses(leaf)
 
     @cached_property
-    def _window_memory(self) -> tuple[str, ...]:
-        """The storages of the unit that may be window memory."""
-        accesses = (a for node in self.facts.unit.body for a in self.facts.footprint(node).accesses)
-        storages = sorted({access.storage for access in accesses})
-        return tuple(s for s in storages if may_be_window_memory(s, self.facts.scope))
+    def _held(self) -> HeldMemory:
+        return HeldMemory(self.facts)
 
 
 def _reason(what: str, first: Leaf, second: Leaf) -> str:

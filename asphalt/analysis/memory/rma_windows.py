@@ -36,12 +36,14 @@ _FETCHING = words(
     mpi_get mpi_rget mpi_get_accumulate mpi_rget_accumulate mpi_fetch_and_op mpi_compare_and_swap
     """
 )
+_SENDS = words("mpi_isend mpi_ibsend mpi_issend mpi_irsend mpi_isendrecv")
 _OWN = (Origin.LOCAL, Origin.RESULT)
 _ANY = None
 _Makers = frozenset[str] | None
 """The names of procedures that may make a window of an argument; None: any may."""
 _MOVED: WeakKeyDictionary[Scopes, bool] = WeakKeyDictionary()
 _KNOWN: WeakKeyDictionary[Scopes, tuple[bool, _Makers]] = WeakKeyDictionary()
+_FREED: WeakKeyDictionary[Scopes, _Makers] = WeakKeyDictionary()
 
 
 def has_windows(scope: Scope) -> bool:
@@ -57,7 +59,34 @@ def may_be_window_memory(storage: str, scope: Scope) -> bool:
         return False
     if storage == ALIASED or "::" in storage:
         return True
-    return _may_be_made(storage.split("%")[0], scope, makers)
+    return _may_be_made(storage.split("%")[0], scope, makers, _MAKING)
+
+
+def may_be_read_by_freed_send(storage: str, scope: Scope) -> bool:
+    """Whether a send whose request the program has freed may read a storage of a unit.
+
+    Only a message of the receiver shows that such a send is complete (MPI-4.0 section 3.7.3), and
+    that message may come with any call that completes a transfer.
+    """
+    makers = _freeing(scope.scopes)
+    if makers == frozenset():
+        return False
+    if storage == ALIASED or "::" in storage:
+        return True
+    return _may_be_made(storage.split("%")[0], scope, makers, _SENDS)
+
+
+def frees_sends(scope: Scope) -> bool:
+    """Whether the program may free the request of a send that is not complete."""
+    return _freeing(scope.scopes) != frozenset()
+
+
+def _freeing(scopes: Scopes) -> _Makers:
+    if scopes not in _FREED:
+        called = {_operation(mention.operation) for mention in scopes.program.mpi_calls()}
+        frees = "mpi_request_free" in called
+        _FREED[scopes] = _makers(scopes.program, _SENDS) if frees else frozenset()
+    return _FREED[scopes]
 
 
 def access_variables(scope: Scope) -> bool:
@@ -76,7 +105,7 @@ def access_variables(scope: Scope) -> bool:
 def _known(scopes: Scopes) -> tuple[bool, _Makers]:
     if scopes not in _KNOWN:
         windows = _has_windows(scopes.program)
-        _KNOWN[scopes] = windows, _makers(scopes.program) if windows else frozenset()
+        _KNOWN[scopes] = windows, _makers(scopes.program, _MAKING) if windows else frozenset()
     return _KNOWN[scopes]
 
 
@@ -94,10 +123,11 @@ def _operation(name: str) -> str:
     return name.removeprefix("p")
 
 
-def _makers(program: Program) -> _Makers:
-    """The names by which the program calls procedures that may create a window of an argument."""
+def _makers(program: Program, making: frozenset[str]) -> _Makers:
+    """The names by which the program calls procedures that may pass an argument to one of some MPI
+    procedures, such as those that create a window of it."""
     found: set[str] = set()
-    new = {m.unit for m in program.mpi_calls() if _operation(m.operation) in _MAKING}
+    new = {m.unit for m in program.mpi_calls() if _operation(m.operation) in making}
     while new:
         name = new.pop()
         if not name:
@@ -110,17 +140,19 @@ def _makers(program: Program) -> _Makers:
     return frozenset(found)
 
 
-def _may_be_made(name: str, scope: Scope, makers: _Makers) -> bool:
-    """Whether a variable that no pointer points to may become window memory."""
+def _may_be_made(name: str, scope: Scope, makers: _Makers, making: frozenset[str]) -> bool:
+    """Whether a variable that no pointer points to may become window memory, or whatever ``making``
+    makes of a buffer."""
     symbol = scope.lookup(name)
     if symbol is None or name in scope.shadowed:
         return True
     if symbol.origin is Origin.HOST and scope.host is not None:
-        return _may_be_made(name, scope.host, makers)
+        return _may_be_made(name, scope.host, makers, making)
     if symbol.origin not in _OWN:
         return symbol.origin.is_variable
     return any(
-        inner is None or any(_makes(what, name, inner, makers) for what in _statements(inner))
+        inner is None
+        or any(_makes(what, name, inner, makers, making) for what in _statements(inner))
         for inner in _seeing(name, scope)
     )
 
@@ -140,7 +172,7 @@ def _statements(scope: Scope) -> Iterator[What]:
             yield from actions(leaf.what)
 
 
-def _makes(what: What, name: str, scope: Scope, makers: _Makers) -> bool:
+def _makes(what: What, name: str, scope: Scope, makers: _Makers, making: frozenset[str]) -> bool:
     """Whether a statement may create a window of a variable."""
     match what:
         case Opaque(names=names) if name in names:
@@ -150,17 +182,17 @@ def _makes(what: What, name: str, scope: Scope, makers: _Makers) -> bool:
     for part in (part for expr in expressions_of(what) for part in walk(expr)):
         if isinstance(part, OpaqueExpr) and name in part.names:
             return True
-    return any(_may_make(call, name, scope, makers) for call in calls_of(what, scope))
+    return any(_may_make(call, name, scope, makers, making) for call in calls_of(what, scope))
 
 
-def _may_make(call: Call, name: str, scope: Scope, makers: _Makers) -> bool:
+def _may_make(call: Call, name: str, scope: Scope, makers: _Makers, making: frozenset[str]) -> bool:
     """Whether a procedure has a variable as its argument and may create a window of it."""
     if not any(root_of(arg) == name for arg in call.args):
         return False
     mpi = mpi_call(call, scope)
     if mpi is not None:
         buffers = (root_of(actual) for p, actual in mpi.bound() if p.kind == "BUFFER")
-        return mpi.procedure.name in _MAKING and name in buffers
+        return mpi.procedure.name in making and name in buffers
     if not isinstance(call.procedure, Ref):
         return True
     symbol = scope.lookup(call.procedure.name)

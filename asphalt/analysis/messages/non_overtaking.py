@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
+from asphalt.analysis.memory.rma_windows import frees_sends
 from asphalt.analysis.messages.messages import Envelope, Messages, Stage, Way, stage_of
 from asphalt.analysis.messages.wildcards import takes_any_source, takes_any_tag
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
@@ -120,6 +121,8 @@ class MessageOrder:
             return "the program has MPI_ANY_SOURCE, so that the order of starts on ranks may matter"
         if self._ready is not None:
             return self._ready
+        if frees_sends(self.facts.scope):
+            return "a message may show that a send whose request is freed is complete"
         for mention in program.mpi_calls():
             procedure = table().get(mention.operation.removeprefix("p"))
             procedure = procedure or table().get(mention.operation)
