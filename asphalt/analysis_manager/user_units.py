@@ -1,6 +1,6 @@
 """The user's units of a tree.
 
-A tree that was transformed in place also has the run-time module, which only passes calls on.
+A tree that was transformed in place also has the runtime, which only passes calls on.
 """
 
 from __future__ import annotations

@@ -33,10 +33,10 @@ from asphalt.cli.session import (
 )
 from asphalt.cli.unchanged import why_unchanged
 from asphalt.config.limits import HEADER
-from asphalt.config.resources import RUNTIME
+from asphalt.config.runtime import needed
 from asphalt.diagnostics.change import Change
 from asphalt.diagnostics.model import ProblemReport
-from asphalt.output.write import uses_runtime
+from asphalt.output.write import used_runtime
 from asphalt.report.steps import procedure_lines
 from asphalt.report.unified import unified_diff
 from asphalt.unparse.params import HeaderEntry, kept_values, merge_header
@@ -61,9 +61,9 @@ def diff(
 ) -> int:
     """Show what apply would change, as a unified diff, and write nothing.
 
-    The diff includes the parameter header, but not the runtime (asphalt_rt.f90).  On stderr, diff
-    lists the steps by which messages between ranks were overlapped, each with its reason, and the
-    steps that were tried and not kept, with the estimates of the cost model.
+    The diff includes the parameter header, but not the runtime.  On stderr, diff lists the steps by
+    which messages between ranks were overlapped, each with its reason, and the steps that were
+    tried and not kept, with the estimates of the cost model.
     """
     project = open_project(paths, common, assume)
     with judging.judges(project, paths) as judges, watched(OPTIMISING) as watch:
@@ -77,8 +77,10 @@ def diff(
         for line in procedure_lines(procedures):
             note(line)
         warn_of(outcome.notes)
-        if any(uses_runtime(change.after) for change in changes):
-            note(f"apply would also write {RUNTIME}, the runtime of new code")
+        runtime = needed(frozenset().union(*(used_runtime(change.after) for change in changes)))
+        if runtime:
+            names = ", ".join(module.file for module in runtime)
+            note(f"apply would also write {names}, the runtime of new code")
         elif not changes:
             note("apply would change nothing")
             why = why_unchanged(procedures, project.settings.passes)

@@ -24,7 +24,7 @@ TILE = Limits(0, 2**31 - 1)
 CLONES = Limits(0, 2**20)
 """MiB that the copies of message buffers may have on a rank; 0: no copies."""
 USUAL_CLONES = 64
-"""What it is unless the user says: the run-time module has the same number."""
+"""What it is unless the user says: the runtime has the same number."""
 DEPTH = Limits(1, 4096)
 """Tiles in flight.  The ring has three times as many requests for each rank, and a default integer
 counts them."""

@@ -1,4 +1,4 @@
-"""Collective operations that were decomposed: what their calls of the run-time module do.
+"""Collective operations that were decomposed: what their calls of the runtime do.
 
 All blocks together are taken to need the time of the whole operation.  Each iteration of a loop
 around messages has to wait for its part of that time.

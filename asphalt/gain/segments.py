@@ -16,7 +16,7 @@ from asphalt.machine.platforms import Network
 USUAL_SEGMENTS = 4
 LEAST_WORK = 100000.0
 WHOLE_VECTORS = 16
-"""As ``usual_segments``, ``least_segment_work`` and ``whole_vectors`` of the run-time module."""
+"""As ``usual_segments``, ``least_segment_work`` and ``whole_vectors`` of the runtime."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class SegmentedMessage:
 
 
 def usual_tile(iterations: int, work: float) -> int:
-    """The iterations of a tile if nothing else says (``asphalt_segment`` of the run-time module);
+    """The iterations of a tile if nothing else says (``asphalt_segment`` of the runtime);
     ``work``: operations of an iteration."""
     few = -(-iterations // USUAL_SEGMENTS)
     worth = -(-LEAST_WORK // max(work, 1.0))

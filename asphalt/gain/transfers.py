@@ -31,7 +31,7 @@ class PricedTransfer:
     """The role of a call.
 
     ``leaf``: the identity of its statement; ``size``: bytes of a message; ``queue``: where its
-    messages wait; ``copied``: the run-time module copies what is sent; ``one_buffer``: a message
+    messages wait; ``copied``: the runtime copies what is sent; ``one_buffer``: a message
     leaves from the buffer that another one arrives in.  For a completion, ``starts``: the
     identities of the statements whose operations it completes, None: not known; and ``several``:
     whether it is for more than one request.  ``request``: the variable that holds them, None where

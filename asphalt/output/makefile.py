@@ -38,8 +38,8 @@ def makefile_fragment(
     def object_name(path: Path) -> str:
         return f"$(ASPHALT_OBJDIR)/{_name(path.relative_to(top).with_suffix('.o'))}"
 
-    made = written.headers if written.runtime is None else (*written.headers, written.runtime)
-    files = [path for path in dict.fromkeys((*written.files, *made)) if _is_needed(path)]
+    made = (*written.files, *written.headers, *written.runtime)
+    files = [path for path in dict.fromkeys(made) if _is_needed(path)]
     fortran = [path for path in files if is_fortran(path)]
     parts = {file for source in fortran for file in included_files(source, include_dirs)}
     sources = [path for path in fortran if path not in parts]

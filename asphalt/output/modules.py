@@ -33,12 +33,21 @@ def is_fortran(path: Path) -> bool:
 
 def used_modules(source: Path) -> frozenset[str]:
     """The modules that a file uses, in lower case."""
-    return frozenset(map(str.lower, _USE.findall(_text(source))))
+    return modules_used_in(source.read_bytes())
+
+
+def modules_used_in(content: bytes) -> frozenset[str]:
+    """The same for the content of a file."""
+    return frozenset(map(str.lower, _USE.findall(_decoded(content))))
 
 
 def _text(source: Path) -> str:
+    return _decoded(source.read_bytes())
+
+
+def _decoded(content: bytes) -> str:
     """The text of a file in any encoding, without a byte order mark."""
-    return source.read_bytes().removeprefix(codecs.BOM_UTF8).decode("latin-1")
+    return content.removeprefix(codecs.BOM_UTF8).decode("latin-1")
 
 
 def prerequisites(

@@ -16,15 +16,16 @@ _NAMED = 3  # files that a sentence names
 def needs_of_a_build(
     written: Written, parts: Mapping[Path, Path] = MappingProxyType({})
 ) -> Iterator[str]:
-    """A sentence each on the run-time module and the headers, if they were written.
+    """A sentence each on the run-time modules and the headers, if they were written.
 
     ``parts``: the files that are compiled as a part of another one, with this, as they were given.
     """
     compiled = tuple(dict.fromkeys(_compiled(file, parts) for file in written.transformed))
-    if written.runtime is not None and written.runtime in written.rewritten:
-        yield (
-            f"compile {_here(written.runtime)} before {_listed(compiled)}, and link its object, too"
-        )
+    if set(written.runtime) & set(written.rewritten):
+        first, *others = written.runtime
+        names = ", ".join((str(_here(first)), *(path.name for path in others)))
+        order, objects = ("in this order and ", "their objects") if others else ("", "its object")
+        yield f"compile {names} {order}before {_listed(compiled)}, and link {objects}, too"
     new = [header for header in written.headers if header in written.rewritten]
     including = [
         file

@@ -10,24 +10,22 @@ import os
 import re
 import stat
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES, STATUSES
 from asphalt.config.errors import InputError, UsageError
 from asphalt.config.limits import HEADER
-from asphalt.config.resources import RUNTIME, RUNTIME_F08, shipped
+from asphalt.config.runtime import is_runtime_source, needed, runtime_modules
 from asphalt.diagnostics.model import ProblemReport
 from asphalt.output.atomic import link_atomically, write_atomically
 from asphalt.output.ledger import add_to_ledger, fingerprint, read_ledger
 from asphalt.output.mirror import Mirror, MirroredFile, absolute, base_of, plan_mirror
+from asphalt.output.modules import modules_used_in
 from asphalt.unparse.params import HeaderEntry, kept_values, merge_header, update_header
 
-_MODULE = re.compile(rb"^\s*module\s+asphalt_rt\b", re.IGNORECASE | re.MULTILINE)
-_STATUSES = re.compile(rf"^\s*(?:use|module)\s+{STATUSES}\b".encode(), re.IGNORECASE | re.MULTILINE)
-_USE = re.compile(rf"\b(?:{'|'.join(sorted(RUNTIME_MODULES))})\b".encode(), re.IGNORECASE)
+_MODULE = re.compile(rb"^module (\w+)", re.MULTILINE)
 
 
 class TransformedFile(Protocol):
@@ -49,14 +47,15 @@ class Written:
 
     ``files``: all mirrored files (in place: the transformed ones); ``transformed``: those with
     transformed sites; ``rewritten``: all whose content on disk is new; ``headers``: the parameter
-    headers; ``runtime``: the runtime's source (None: nothing needs it).
+    headers; ``runtime``: the sources of the runtime that the tree needs, in the order to compile
+    them.
     """
 
     files: tuple[Path, ...]
     transformed: tuple[Path, ...]
     rewritten: tuple[Path, ...]
     headers: tuple[Path, ...]
-    runtime: Path | None
+    runtime: tuple[Path, ...]
     problems: tuple[ProblemReport, ...] = ()
 
 
@@ -93,14 +92,24 @@ def write_tree(
     for entry, change in transformed.items():
         parameters[entry.destination.parent].extend(change.parameters)
     entries = _with_headers(mirror, tuple(transformed))
-    runtime = None
+    runtime: list[MirroredFile] = []
     if parameters:
         texts = [change.after for change in transformed.values()]
-        texts += [entry.content() for entry in entries if entry.destination.name == RUNTIME]
-        runtime = _runtime_entry(mirror.output, list(parameters), texts)
-    if runtime is not None:
-        entries = [entry for entry in entries if entry.destination != runtime.destination]
-        entries.append(runtime)
+        given = {
+            entry.destination
+            for entry in entries
+            if entry.link is None
+            and is_runtime_source(entry.destination)
+            and _has_module(entry.content(), entry.destination.stem)
+        }
+        runtime = _runtime_entries(mirror.output, list(parameters), texts, given)
+        own = {entry.destination for entry in runtime}
+        for entry in entries:
+            if entry.destination in own - given and not force:
+                raise UsageError(
+                    f"{entry.source}: has the name of a file of asphalt's runtime; rename it"
+                )
+        entries = [entry for entry in entries if entry.destination not in own] + runtime
     _refuse_foreign(mirror.output, entries, force)
     _refuse_bad_headers(parameters)
 
@@ -115,7 +124,7 @@ def write_tree(
         tuple(entry.destination for entry in transformed),
         _write_all(entries, parameters),
         tuple(directory / HEADER for directory, found in parameters.items() if found),
-        None if runtime is None else runtime.destination,
+        tuple(entry.destination for entry in runtime),
         (*mirror.problems, *problems, *_kept_values(parameters)),
     )
 
@@ -151,20 +160,21 @@ def write_in_place(
         parameters[real.parent].extend(change.parameters)
         entries.append(MirroredFile(real, real, stat.S_IMODE(real.stat().st_mode), change.after))
     if not entries:
-        return Written((), (), (), (), None, tuple(problems))
+        return Written((), (), (), (), (), tuple(problems))
     texts = [entry.content() for entry in entries]
-    runtime = _runtime_entry(Path(os.path.realpath(base_of(paths))), list(parameters), texts)
-    place = None if runtime is None else runtime.destination
-    if place is not None and place.exists() and not force and not _is_runtime(place):
-        raise UsageError(f"{place}: was not written by asphalt; move it away or use --force")
+    runtime = _runtime_entries(Path(os.path.realpath(base_of(paths))), list(parameters), texts)
+    places = tuple(entry.destination for entry in runtime)
+    for place in places:
+        if place.exists() and not force and not _is_runtime(place):
+            raise UsageError(f"{place}: was not written by asphalt; move it away or use --force")
     _refuse_bad_headers(parameters)
     sources = tuple(entry.destination for entry in entries)
     return Written(
         sources,
         sources,
-        _write_all(entries if runtime is None else [runtime, *entries], parameters),
+        _write_all([*runtime, *entries], parameters),
         tuple(directory / HEADER for directory, found in parameters.items() if found),
-        place,
+        places,
         (*problems, *_kept_values(parameters)),
     )
 
@@ -202,7 +212,7 @@ def _refuse_foreign(output: Path, entries: Sequence[MirroredFile], force: bool) 
             continue
         known = ledger.get(str(path.relative_to(output)), frozenset())
         if not ({_fingerprint_on_disk(path)} & {*known, _fingerprint(entry)}) and not (
-            path.name == RUNTIME and _is_runtime(path)
+            is_runtime_source(path) and _is_runtime(path)
         ):
             raise UsageError(
                 f"{path}: was not written by asphalt, or edited since; move it away or use --force"
@@ -261,40 +271,48 @@ def _write_all(
     return tuple(dict.fromkeys(rewritten))
 
 
-def _runtime_entry(
-    top: Path, directories: Sequence[Path], sources: Sequence[bytes]
-) -> MirroredFile | None:
-    """The runtime, with its place and content; None: no source uses it, and there is none yet.
+def _runtime_entries(
+    top: Path,
+    directories: Sequence[Path],
+    sources: Sequence[bytes],
+    given: Collection[Path] = (),
+) -> list[MirroredFile]:
+    """The files of the runtime that the ``sources`` need, in the order to compile them.
 
-    Its place is where a runtime is already, at or above the transformed files but not above
-    ``top``; else the deepest directory that holds all transformed files.  It includes the module
-    for statuses of ``mpi_f08``, which not every MPI has, if one of the ``sources`` uses it, or if
-    the existing runtime includes it, since other files may use it then.
+    Their place is where others of them are already, at or above the transformed files but not above
+    ``top``; else the deepest directory that holds all transformed files.  What is there already is
+    written, too: other files may use it, and all of the runtime is of one version.  ``given``:
+    files that will be there.
     """
     deepest = Path(os.path.commonpath(directories))
-    place = deepest
+    place, there = deepest, frozenset[str]()
     for directory in (deepest, *deepest.parents):
         if not directory.is_relative_to(top):
             break
-        if (directory / RUNTIME).is_file():
+        there = frozenset(
+            module.name
+            for module in runtime_modules().values()
+            if (path := directory / module.file) in given or _is_runtime(path)
+        )
+        if there:
             place = directory
             break
-    source = shipped(RUNTIME)
-    data = source.read_bytes()
-    there = place / RUNTIME
-    before = [there.read_bytes()] if there.is_file() else []
-    if not before and not any(map(uses_runtime, sources)):
-        return None
-    if any(_STATUSES.search(text) for text in (*before, *sources)):
-        data += shipped(RUNTIME_F08).read_bytes()
-    return MirroredFile(there, source, 0o644, data)
+    return [
+        MirroredFile(place / module.file, module.source, 0o644, module.source.read_bytes())
+        for module in needed(there.union(*map(used_runtime, sources)))
+    ]
 
 
-def uses_runtime(source: bytes) -> bool:
-    """Whether a source uses the runtime: not where statements have only changed their order."""
-    return _USE.search(source) is not None
+def used_runtime(source: bytes) -> frozenset[str]:
+    """The modules of the runtime that a source uses: none where statements have only changed their
+    order."""
+    return modules_used_in(source) & runtime_modules().keys()
 
 
 def _is_runtime(path: Path) -> bool:
-    """Whether a file contains the runtime."""
-    return _MODULE.search(path.read_bytes()) is not None
+    """Whether a file is a source of the runtime, of whatever version."""
+    return path.is_file() and _has_module(path.read_bytes(), path.stem)
+
+
+def _has_module(content: bytes, name: str) -> bool:
+    return name.encode() in _MODULE.findall(content)

@@ -81,8 +81,9 @@ def charge_tree(
         else:
             write_atomically(entry.destination, entry.content(), entry.mode)
         written.append(entry.destination)
-    runtime = mirror.output / CHARGES
-    write_atomically(runtime, shipped(CHARGES).read_bytes(), 0o644)
+    charges = shipped(CHARGES)
+    runtime = mirror.output / charges.name
+    write_atomically(runtime, charges.read_bytes(), 0o644)
     own = tuple(entry.destination for entry in mirror.entries if entry.source in changed)
     return Charged(mirror.output, tuple(written), own, runtime, not_charged)
 

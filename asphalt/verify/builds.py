@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.config.errors import UsageError
-from asphalt.config.resources import RUNTIME
+from asphalt.config.runtime import is_runtime_source, runtime_modules
 from asphalt.diagnostics.change import Change
 from asphalt.output.included import included_files
 from asphalt.output.modules import compile_order, is_fortran, used_modules
@@ -24,20 +24,21 @@ from asphalt.running.process import CommandResult, fill, refuse_other_places, ru
 from asphalt.verify.compiler_wrapper import Wrapper
 from asphalt.verify.setups import CannotError, Setup
 
-_ARCHIVE = "libasphalt_rt.a"
+_ARCHIVE = "libasphalt_runtime.a"
 
 
-def compilers(setup: Setup, runtime: Path | None, folder: Path) -> Mapping[str, Sequence[str]]:
+def compilers(setup: Setup, runtime: Sequence[Path], folder: Path) -> Mapping[str, Sequence[str]]:
     """The words for each placeholder: the MPI's compilers, or wrapper scripts in ``folder``.
 
-    The wrappers find the module of ``runtime`` and link it from an archive, so that a build that
-    compiles the runtime itself uses its own.  Raises ``UsageError`` if it does not compile.
+    The wrappers find the modules of ``runtime``, sources in the order to compile them, and link
+    them from an archive, so that a build that compiles the runtime itself uses its own.  Raises
+    ``UsageError`` if one does not compile.
     """
-    if runtime is None and not setup.link and not setup.simulated:
+    if not runtime and not setup.link and not setup.simulated:
         return setup.places
     folder.mkdir(parents=True)
     modules, link = [], list(setup.link)
-    if runtime is not None:
+    if runtime:
         _compile(setup, runtime, folder)
         modules.append(str(folder))
         link.append(str(folder / _ARCHIVE))
@@ -52,19 +53,20 @@ def compilers(setup: Setup, runtime: Path | None, folder: Path) -> Mapping[str, 
     return places
 
 
-def _compile(setup: Setup, runtime: Path, folder: Path) -> None:
-    objects = f"{runtime.stem}.o"
-    for command in (
-        [*setup.places["fc"], "-O2", "-g", "-c", str(runtime), "-o", objects],
-        ["ar", "rcs", _ARCHIVE, objects],
-    ):
+def _compile(setup: Setup, runtime: Sequence[Path], folder: Path) -> None:
+    objects = [f"{source.stem}.o" for source in runtime]
+    commands = [
+        [*setup.places["fc"], "-O2", "-g", "-c", str(source), "-o", object_file]
+        for source, object_file in zip(runtime, objects, strict=True)
+    ]
+    for command in (*commands, ["ar", "rcs", _ARCHIVE, *objects]):
         try:
             done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
         except OSError as error:
             raise UsageError(f"{command[0]}: cannot be started: {error.strerror}") from None
         if done.returncode != 0:
             message = essence(done.stderr.decode("utf-8", "backslashreplace"))
-            raise UsageError(f"{command[0]} does not compile {runtime.name}: {message}")
+            raise UsageError(f"{command[0]} does not compile asphalt's runtime: {message}")
 
 
 EXECUTABLE = "./asphalt-verified"
@@ -87,8 +89,9 @@ RUN_PLACES = {
 """The placeholders of a run command, and their meanings."""
 DEFAULT_BUILD = "{fc} -O2 -g {sources} -o {exe}"
 LOG = "asphalt-build.log"
+_NAMES = "|".join(runtime_modules())
 _RUNTIME_MISSING = re.compile(
-    r"asphalt_(rt|decomposition)\.mod|undefined reference to [`'\"]?__asphalt_(rt|decomposition)_"
+    rf"\b(?:{_NAMES})\.mod|undefined reference to [`'\"]?__(?:{_NAMES})_MOD_"
 )
 _CMAKE = "CMakeFiles"  # trial programs of CMake's own
 _LEAST_SECONDS = 1800.0  # for a build; a shorter --timeout is for runs only
@@ -142,11 +145,8 @@ def build(
     """
     written = write_tree(paths, changes, directory)
     sources = _compiled([path for path in written.files if is_fortran(path)])
-    runtime = written.runtime
-    if runtime is None:  # perhaps of a tree that was transformed before
-        runtime = next((path for path in sources if path.name == RUNTIME), None)
-    elif runtime not in sources:
-        sources.insert(0, runtime)
+    sources = [*(path for path in written.runtime if path not in sources), *sources]
+    runtime = [path for path in compile_order(sources) if is_runtime_source(path)]
     names = [str(path.relative_to(directory.absolute())) for path in compile_order(sources)]
     executable = _named(commands.executable)
     values = {
@@ -164,8 +164,9 @@ def build(
         where = directory / LOG if keep else _temporary(log)
         _refuse_unavailable_module(setup, sources)
         reason = _reason(outcome, commands)
-        if runtime is not None and _RUNTIME_MISSING.search(_text(log)):
-            reason += f"; compile {RUNTIME} in the build, or write {{fc}} in --build"
+        if runtime and _RUNTIME_MISSING.search(_text(log)):
+            files = ", ".join(path.name for path in runtime)
+            reason += f"; compile {files} in the build, or write {{fc}} in --build"
         return f"{reason} (log: {where})" if log.strip() else reason
     made = sorted(path for path, stamp in _binaries(directory).items() if before.get(path) != stamp)
     if "{exe}" in commands.build or executable is not None:
@@ -192,7 +193,7 @@ def _compiled(sources: Sequence[Path]) -> list[Path]:
 
 
 def _compilers(
-    setup: Setup, runtime: Path | None, directory: Path, commands: Commands
+    setup: Setup, runtime: Sequence[Path], directory: Path, commands: Commands
 ) -> Mapping[str, Sequence[str]]:
     if not any(f"{{{name}}}" in commands.build for name in ("fc", "f77", "cc")):
         return setup.places

@@ -15,13 +15,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from asphalt.config.runtime import is_runtime_source
 from asphalt.running.mpi import SMPI, Mpi, environment
 from bench.lab.case import KERNELS, ROOT, STAND_INS, Case
 from bench.lab.counted import counted
 from bench.lab.nonblocking import without_blocking
 from bench.lab.places import place_for
 from bench.lab.run import LabError
-from bench.lab.transform import RUNTIME, set_tiling, transform
+from bench.lab.transform import set_tiling, transform
 
 BUILD = ROOT / "build" / "lab"
 COMMON = ("results.f90",)
@@ -151,16 +152,16 @@ def compile_program(
     """Compiles the sources among ``names``, in order, and links them into ``program``."""
     objects: list[str] = []
     where = ["-I."]
+    own = {name: (cwd / name).read_bytes() for name in names if is_runtime_source(Path(name))}
+    if own:
+        runtime = _runtime(mpi, own, flags)
+        where.append(f"-I{runtime}")
+        objects += [str(runtime / _object(name)) for name in own]
     for name in names:
         source = Path(name)
-        if source.suffix.lower() not in (".f", ".f90", ".c"):
+        if name in own or source.suffix.lower() not in (".f", ".f90", ".c"):
             continue
-        if name == RUNTIME:
-            runtime = _runtime(mpi, (cwd / name).read_bytes(), flags)
-            where.append(f"-I{runtime}")
-            objects.append(str(runtime / "asphalt_rt.o"))
-            continue
-        objects.append(f"{source.stem}.o")
+        objects.append(_object(name))
         options = () if source.suffix == ".c" else flags
         _call([mpi.compiler(source), *options, *where, "-c", name, "-o", objects[-1]], cwd)
     wrapped = _WRAPPED if _SHARING in names else ()
@@ -169,14 +170,19 @@ def compile_program(
     unfinished.rename(program)
 
 
-def _runtime(mpi: Mpi, content: bytes, flags: tuple[str, ...]) -> Path:
-    """The directory with the run-time module, which needs no other source, compiled once."""
-    key = hashlib.sha256(repr((mpi.name, flags, content)).encode()).hexdigest()[:16]
+def _object(name: str) -> str:
+    return f"{Path(name).stem}.o"
+
+
+def _runtime(mpi: Mpi, files: Mapping[str, bytes], flags: tuple[str, ...]) -> Path:
+    """The directory with the run-time modules, which need no other source, compiled once."""
+    key = hashlib.sha256(repr((mpi.name, flags, tuple(files.items()))).encode()).hexdigest()[:16]
     directory = BUILD / "runtime" / key
     if not directory.exists():
         with place_for(directory) as unfinished:
-            (unfinished / RUNTIME).write_bytes(content)
-            _call([mpi.free, *flags, "-c", RUNTIME, "-o", "asphalt_rt.o"], unfinished)
+            for name, content in files.items():
+                (unfinished / name).write_bytes(content)
+                _call([mpi.free, *flags, "-c", name, "-o", _object(name)], unfinished)
     return directory
 
 

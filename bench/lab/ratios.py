@@ -32,7 +32,7 @@ _END = b"\nend module exchange\n"  # of exchange.f90, behind the procedure of a 
 _LINE = re.compile(r"case\s+(\d+)\s+(\S+)\s+(\S+)\s+(\S+)")
 
 KIB, MIB = 1024, 1024**2
-# What asphalt_rt does: the entry at which ranks ask for the first time where they know nothing of
+# What the runtime does: the entry at which ranks ask for the first time where they know nothing of
 # each other; bytes of a block that may be tiled, of the first one, and of all blocks before that.
 ASKED_FIRST = 48
 LEAST = 64 * KIB, 512 * KIB, 2 * MIB

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from asphalt.config.runtime import runtime_modules
 from bench.lab.case import ROOT
 from bench.lab.places import place_for
 from bench.lab.run import LabError
 
 APPLIED = ROOT / "build" / "applied"
-RUNTIME = "asphalt_rt.f90"
 HEADER = "asphalt_params.inc"
 _VALUE = re.compile(r"(asphalt_([kd])_\w+\s*=\s*)\d+")
 
@@ -42,7 +42,7 @@ def transform(files: Mapping[str, bytes], passes: Sequence[str] = ()) -> dict[st
     """
     out = apply(files, passes)
     names = [name for name in files if (out / name).exists()]
-    runtime = [RUNTIME] if (out / RUNTIME).exists() else []
+    runtime = [module.file for module in runtime_modules().values() if (out / module.file).exists()]
     headers = sorted(path.name for path in out.glob("*.inc") if path.name not in names)
     return {name: (out / name).read_bytes() for name in (*runtime, *names, *headers)}
 

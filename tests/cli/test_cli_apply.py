@@ -14,7 +14,7 @@ from asphalt.report.json import SCHEMA
 from support.cli_programs import MAIN, REFUSED, TRANSPOSES, write_tree
 
 HEADER = "asphalt_params.inc"
-RUNTIME = "asphalt_rt.f90"
+RUNTIME = [f"asphalt_{name}.f90" for name in ("choice", "communicators", "core", "exchange")]
 QUIET = ("--no-cache", "--jobs", "1")
 
 
@@ -50,8 +50,8 @@ def test_apply_mirrors_the_tree(here: Path, capsys: pytest.CaptureFixture[str]) 
     assert sorted(snapshot(out)) == [
         ".asphalt/lock",
         ".asphalt/written.json",
+        *RUNTIME,
         HEADER,
-        RUNTIME,
         "main.f90",
         "run.sh",
         "sub/refused.f90",
@@ -67,8 +67,10 @@ def test_apply_mirrors_the_tree(here: Path, capsys: pytest.CaptureFixture[str]) 
     captured = capsys.readouterr()
     assert " applied " in captured.out
     assert captured.err.splitlines()[-3:] == [
-        "asphalt: 1 file transformed, 6 files written in out",
-        f"asphalt: to build: compile out/{RUNTIME} before transposes.f90, and link its object, too",
+        "asphalt: 1 file transformed, 9 files written in out",
+        "asphalt: to build: compile out/asphalt_core.f90, asphalt_choice.f90, "
+        "asphalt_communicators.f90, asphalt_exchange.f90 in this order and before transposes.f90, "
+        "and link their objects, too",
         f"asphalt: to build: transposes.f90 includes {HEADER} (K and D): compile it again when you "
         "edit it",
     ]
@@ -93,7 +95,7 @@ def test_in_place(here: Path) -> None:
     before = snapshot(here / "src")
     assert asphalt("apply", "src", "--in-place") == 0
     after = snapshot(here / "src")
-    assert sorted(set(after) - set(before)) == [HEADER, RUNTIME]
+    assert sorted(set(after) - set(before)) == [*RUNTIME, HEADER]
     assert [name for name in before if after[name] != before[name]] == ["transposes.f90"]
     assert (here / "src" / "transposes.f90").stat().st_mode & 0o777 == 0o640
     assert asphalt("apply", "src", "--in-place") == 0
@@ -106,7 +108,7 @@ def test_in_place_follows_a_named_link(here: Path) -> None:
     assert (here / "link.f90").is_symlink()
     assert "! asphalt:" in (here / "src" / "transposes.f90").read_text()
     assert (here / "src" / HEADER).exists()
-    assert (here / "src" / RUNTIME).exists()
+    assert all((here / "src" / name).exists() for name in RUNTIME)
 
 
 def test_values_that_a_person_set_are_kept(here: Path) -> None:
@@ -188,7 +190,7 @@ def test_an_output_that_is_a_file(here: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_a_foreign_runtime_is_not_overwritten(here: Path) -> None:
-    (here / "src" / RUNTIME).write_text("! mine\n")
+    (here / "src" / RUNTIME[3]).write_text("! mine\n")
     before = snapshot(here / "src")
     assert asphalt("apply", "src", "--in-place") == 2
     assert snapshot(here / "src") == before
@@ -356,8 +358,8 @@ def test_statements_in_another_order_need_no_runtime(
     (tmp_path / "given" / "main.f90").write_text(_MOVED)
     given = [str(tmp_path / "given"), "--passes", "transfers", "--no-cache"]
     assert main(["diff", *given]) == 0
-    assert "asphalt_rt" not in "".join(capsys.readouterr())
+    assert "would also write" not in "".join(capsys.readouterr())
     assert main(["apply", *given, "--output", str(tmp_path / "made")]) == 0
     assert (tmp_path / "made" / "main.f90").read_text() != _MOVED
-    assert not (tmp_path / "made" / "asphalt_rt.f90").exists()
+    assert not [*(tmp_path / "made").glob("asphalt_*")]
     assert "to build" not in "".join(capsys.readouterr())

@@ -79,7 +79,7 @@ def test_kept_builds(here: Path) -> None:
     assert verify("--compile", COMPILE, "--ranks", "1", "--keep", "work") == 0
     assert (here / "work" / "original" / "transposes.f90").exists()
     transformed = next(path for path in (here / "work").iterdir() if path.name != "original")
-    assert (transformed / "asphalt_rt.f90").exists()
+    assert (transformed / "asphalt_core.f90").exists()
 
 
 def test_an_original_that_does_not_build(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,7 +103,7 @@ def test_a_program_that_differs_from_itself(here: Path, capsys: pytest.CaptureFi
 
 
 def test_a_hang(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = "sh -c 'if [ -e asphalt_rt.f90 ]; then sleep 60; fi'"
+    run = "sh -c 'if [ -e asphalt_core.f90 ]; then sleep 60; fi'"
     assert (
         verify(
             "--compile",

@@ -187,7 +187,7 @@ def test_all_configurations_print_what_they_did(
                 header = f"integer, parameter :: asphalt_k_{entry.site} = 3, "
                 header += f"asphalt_d_{entry.site} = 2\n"
                 (place / "asphalt_params.inc").write_text(header)
-            sources = [RUNTIME, place / "main.F90"]
+            sources = [*RUNTIME, place / "main.F90"]
             flags = ["-O1", "-w", *(f"-D{define}" for define in defines)]
             ran = run(mpi, build(mpi, sources, place, flags), 3)
             assert ran.code == 0, ran.stderr

@@ -86,7 +86,7 @@ def printed(mpi: Mpi, source: Path, folder: Path, defines: Sequence[str], ranks:
             (place / path.name).write_bytes(path.read_bytes())
     flags = ["-O1", "-w", "-cpp", *(f"-D{define}" for define in defines)]
     (main_file,) = (path for path in source.iterdir() if path.stem == "main")
-    outcome = run(mpi, build(mpi, [RUNTIME, place / main_file.name], place, flags), ranks)
+    outcome = run(mpi, build(mpi, [*RUNTIME, place / main_file.name], place, flags), ranks)
     assert outcome.code == 0, outcome.stderr
     return sorted(outcome.stdout.splitlines())
 

@@ -154,7 +154,7 @@ def test_all_configurations_print_what_they_did(tmp_path: Path, mpi: Mpi, suffix
             place.mkdir()
             (place / f"ring.{suffix}").write_text(content)
             flags = ["-O1", "-w", *(f"-D{define}" for define in defines)]
-            ran = run(mpi, build(mpi, [RUNTIME, place / f"ring.{suffix}"], place, flags), 3)
+            ran = run(mpi, build(mpi, [*RUNTIME, place / f"ring.{suffix}"], place, flags), 3)
             assert ran.code == 0, ran.stderr
             printed.append(sorted(ran.stdout.splitlines()))
         assert printed[0] == printed[1]

@@ -136,7 +136,7 @@ def test_results_are_the_same(tmp_path: Path) -> None:
         folder = tmp_path / name
         folder.mkdir()
         (folder / "ring.f90").write_bytes(content)
-        program = build(OPENMPI, [RUNTIME, folder / "ring.f90"], folder)
+        program = build(OPENMPI, [*RUNTIME, folder / "ring.f90"], folder)
         said.append(run(OPENMPI, program, 2).stdout)
     assert said[0] == said[1]
 

@@ -107,7 +107,7 @@ def test_a_condition_keeps_the_other_configurations(mpi: Mpi, tmp_path: Path) ->
             place = tmp_path / f"built{len(defines)}{len(printed)}"
             place.mkdir()
             (place / "work.F90").write_text(text)
-            sources = [RUNTIME, place / "work.F90"]
+            sources = [*RUNTIME, place / "work.F90"]
             sources += [tmp_path / "given" / name for name in ("report.F90", "main.F90")]
             ran = run(mpi, build(mpi, sources, place, ["-O1", "-w", *defines]), 3)
             assert ran.code == 0, ran.stderr

@@ -283,7 +283,7 @@ def _assert_equal(
         folder = tmp_path / kind
         folder.mkdir()
         (folder / "main.f90").write_bytes(content)
-        runtime = [] if kind == "before" else [RUNTIME]
+        runtime = [] if kind == "before" else [*RUNTIME]
         flags = ["-O1", "-w", "-fallow-argument-mismatch", "-fcheck=all"]
         built = build(mpi, [*runtime, folder / "main.f90"], folder, flags)
         for ranks in numbers:

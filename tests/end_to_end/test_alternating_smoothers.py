@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
-from support.mpi_run import MPICH, OPENMPI, Mpi, build, installed, run
+from support.mpi_run import MPICH, OPENMPI, RUNTIME, Mpi, build, installed, run
 
 _TEXT = """\
 module field
@@ -207,7 +206,7 @@ def test_results_are_the_same(tmp_path: Path, optimised: Optimised, mpi: Mpi) ->
             source = folder / f"{name}.f90"
             assert old in content
             source.write_text(content.replace(old, new))
-            programs.append(build(mpi, [shipped(RUNTIME), source], folder, ("-O2", "-fcheck=all")))
+            programs.append(build(mpi, [*RUNTIME, source], folder, ("-O2", "-fcheck=all")))
         for ranks in (1, 2, 3, 4):
             before, after = (run(mpi, program, ranks) for program in programs)
             assert before.code == after.code == 0, after.stderr

@@ -85,7 +85,8 @@ def transformed(lines: list[str]) -> int:
 def test_a_build_from_nothing(first: FirstBuild) -> None:
     here, lines = first.folder, first.lines
     assert transformed(lines) == 1
-    assert compiled(lines) == ["asphalt_rt.f90", "main.f90", "transposes.f90"]
+    runtime = [f"asphalt_{name}.f90" for name in ("choice", "communicators", "core", "exchange")]
+    assert compiled(lines) == [*runtime, "main.f90", "transposes.f90"]
     assert "! asphalt:" in (here / "build" / "asphalt" / "src" / "transposes.f90").read_text()
     assert (here / "program").exists()
 
@@ -107,7 +108,7 @@ def test_an_edited_header(built: Path) -> None:
     lines = make(built)
     assert transformed(lines) == 0
     assert "transposes.f90" in compiled(lines)
-    assert "asphalt_rt.f90" not in compiled(lines)
+    assert "asphalt_core.f90" not in compiled(lines)
     assert header.read_text().endswith("! edited\n")
 
 

@@ -276,7 +276,7 @@ def compare(text: str, folder: Path) -> None:
     for place in (original, changed):
         (place / "sizes.inc").write_text(sizes(5, 13))
     first = build(MPICH, [original / "exchange.f90"], original, flags)
-    second = build(MPICH, [RUNTIME, changed / "exchange.f90"], changed, flags)
+    second = build(MPICH, [*RUNTIME, changed / "exchange.f90"], changed, flags)
     for ranks in (1, 3):
         expected, found = run(MPICH, first, ranks), run(MPICH, second, ranks)
         assert expected.code == 0, expected.stderr

@@ -85,7 +85,7 @@ def test_assumptions_of_the_source(tmp_path: Path) -> None:
     flags = ["-O2", "-fallow-argument-mismatch"]
     programs = [
         build(OPENMPI, [before / "work.f90", before / "exchange.f90"], before, flags),
-        build(OPENMPI, [RUNTIME, after / "work.f90", after / "exchange.f90"], after, flags),
+        build(OPENMPI, [*RUNTIME, after / "work.f90", after / "exchange.f90"], after, flags),
     ]
     for often, ranks in (("T", 3), ("F", 3), ("T", 1)):
         seen = []

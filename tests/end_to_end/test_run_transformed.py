@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.change import Change
 from asphalt.project import Project
@@ -86,7 +87,7 @@ class Version:
             for change in changes():
                 texts[change.path.name] = _telling(change.after) if self.telling else change.after
             (folder / "asphalt_params.inc").write_text(self._header())
-            texts = {RUNTIME.name: RUNTIME.read_bytes(), **texts}
+            texts = {source.name: source.read_bytes() for source in RUNTIME} | texts
         if mpi is SMPI:
             texts["modern.f90"] = NO_F08
         for name, content in texts.items():
@@ -139,7 +140,7 @@ def built(version: Version, mpi: Mpi, folder: Path) -> Build:
             flags.append("-fallow-argument-mismatch")
         outcome = compile_source(mpi, source, folder, flags)
         assert outcome.code == 0, f"{mpi} {version} {source.name}\n{outcome.stderr}"
-        if source.name != RUNTIME.name:
+        if source.stem not in RUNTIME_MODULES:
             warnings[source.name] = Counter(_without_places(w) for w in outcome.warnings)
         objects.append(f"{source.stem}.o")
     return Build(mpi, link(mpi, objects, folder, version.flags), warnings)

@@ -16,7 +16,17 @@ from asphalt.optimiser.optimise import optimise
 from asphalt.optimiser.options import Options
 from asphalt.optimiser.phases import TRANSFORMATIONS
 from asphalt.transforms.rewriting.step import Step
-from support.mpi_run import MPICH, OPENMPI, RUNTIME, Mpi, compile_source, installed, link, run
+from support.mpi_run import (
+    MPICH,
+    OPENMPI,
+    RUNTIME,
+    Mpi,
+    compile_runtime,
+    compile_source,
+    installed,
+    link,
+    run,
+)
 from support.places import ROOT
 from support.safety_matrix import MATRIX, RULES, Elsewhere, Never, pairs
 from support.safety_page import PAGE, page
@@ -118,11 +128,11 @@ def test_the_page_shows_the_matrix() -> None:
 
 @pytest.fixture(scope="module")
 def runtime(tmp_path_factory: pytest.TempPathFactory) -> dict[Mpi, Path]:
-    """A folder with the compiled run-time module, for each MPI."""
+    """A folder with the compiled runtime, for each MPI."""
     found = {}
     for mpi in installed():
         found[mpi] = tmp_path_factory.mktemp("runtime")
-        assert compile_source(mpi, RUNTIME, found[mpi], ("-O1",)).code == 0
+        assert compile_runtime(mpi, found[mpi], ("-O1",)).code == 0
     return found
 
 
@@ -131,7 +141,8 @@ def _prints(folder: Path, text: str, mpi: Mpi, ranks: int) -> list[str]:
     path.write_text(text)
     compiled = compile_source(mpi, path, folder, ("-O1", "-fcheck=all"))
     assert compiled.code == 0, compiled.stderr
-    outcome = run(mpi, link(mpi, [f"{RUNTIME.stem}.o", "main.o"], folder), ranks)
+    objects = [f"{source.stem}.o" for source in RUNTIME]
+    outcome = run(mpi, link(mpi, [*objects, "main.o"], folder), ranks)
     assert outcome.code == 0, outcome.stderr
     return sorted(outcome.stdout.splitlines())
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from asphalt.config.resources import RUNTIME_F08, shipped
 from asphalt.running.mpi import SMPI, Mpi
 from asphalt.running.process import CommandResult, run
 from asphalt.running.simgrid import Cluster, MessageCosts, command
@@ -24,10 +23,10 @@ from asphalt.verify.race import build_library
 from asphalt.verify.race_log import findings_in
 from fuzz.oddities import ODDITIES
 from fuzz.transformation import SUPPORT, Case
-from support.mpi_run import RUNTIME
+from support.mpi_run import RUNTIME, RUNTIME_F08
 
 HIDDEN = SUPPORT.with_name("hidden.f90")
-_COMMON = {"hidden.f90": HIDDEN, "support.f90": SUPPORT, "asphalt_rt.f90": RUNTIME}
+_COMMON = (HIDDEN, SUPPORT, *RUNTIME)
 _LAZY = 4  # on so many ranks messages stay on their way as long as they can
 RANKS = (1, 2, 3, 4)
 _RUN_SECONDS = 30.0
@@ -108,7 +107,7 @@ def build(
     (folder / "asphalt_params.inc").write_text("".join(case.header for case in cases))
     common = _common(mpi, tuple(flags), runtime)
     objects = _compiled(texts, folder, mpi, [*flags, f"-I{common}"])
-    objects += [str(common / f"{Path(name).stem}.o") for name in _COMMON]
+    objects += [str(common / f"{path.stem}.o") for path in _common_sources(mpi)]
     _checked(run([mpi.free, *flags, *objects, "-o", "cases"], folder, _BUILD_SECONDS))
     return folder / "cases"
 
@@ -132,14 +131,16 @@ def _common(mpi: Mpi, flags: tuple[str, ...], runtime: Edits) -> Path:
     """The folder with what all batches link, compiled once in this process."""
     folder = Path(tempfile.mkdtemp(prefix="fuzz-common-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    texts = {name: path.read_text() for name, path in _COMMON.items()}
-    if not mpi.simulated:
-        texts[RUNTIME.name] += shipped(RUNTIME_F08).read_text()
+    texts = {path.name: path.read_text() for path in _common_sources(mpi)}
     for before, instead in runtime:
-        assert before in texts[RUNTIME.name], before
-        texts[RUNTIME.name] = texts[RUNTIME.name].replace(before, instead)
+        assert any(before in text for text in texts.values()), before
+        texts = {name: text.replace(before, instead) for name, text in texts.items()}
     _compiled(texts, folder, mpi, flags)
     return folder
+
+
+def _common_sources(mpi: Mpi) -> tuple[Path, ...]:
+    return _COMMON if mpi.simulated else (*_COMMON, *RUNTIME_F08)
 
 
 def flags_for(cases: Sequence[Case], level: str) -> tuple[str, ...]:

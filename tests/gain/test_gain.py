@@ -286,7 +286,7 @@ class TestSegments:
 
 
 def test_the_usual_segments() -> None:
-    """As ``asphalt_segment`` of the run-time module."""
+    """As ``asphalt_segment`` of the runtime."""
     assert usual_tile(12, 1e6) == 3
     assert usual_tile(13, 1e6) == 4
     assert usual_tile(12, 2e4) == 5

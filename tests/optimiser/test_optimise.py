@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from asphalt.config.passes import Pass
-from asphalt.config.resources import RUNTIME, shipped
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.running.mpi import MPICH, OPENMPI, Mpi, environment
+from support.mpi_run import RUNTIME
 
 _UNIT = """\
 subroutine exchange(a, b, c, n, left, right, comm, flag)
@@ -53,7 +53,7 @@ def _unit(tmp_path: Path, body: str, **files: str) -> Optimised:
 
 
 def _statements(found: Optimised) -> list[str]:
-    """The executable statements, in short: calls of the run-time module, and loops by what they
+    """The executable statements, in short: calls of the runtime, and loops by what they
     define."""
     assert found.content is not None
     short: list[str] = []
@@ -323,7 +323,7 @@ def test_a_program_gives_the_same_digits(tmp_path: Path, mpi: Mpi) -> None:
     outputs = []
     for name, sources in (
         ("before", [tmp_path / "exchange.f90"]),
-        ("after", [shipped(RUNTIME), tmp_path / "made.f90"]),
+        ("after", [*RUNTIME, tmp_path / "made.f90"]),
     ):
         build = [mpi.free, "-O2", *map(str, sources), "-o", name]
         subprocess.run(build, cwd=tmp_path, env=environment(), check=True, capture_output=True)

@@ -10,11 +10,10 @@ import pytest
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis_manager.analyses import Analyses
-from asphalt.config.resources import RUNTIME, shipped
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.running.mpi import environment
-from support.mpi_run import MPICH, OPENMPI, installed
+from support.mpi_run import MPICH, OPENMPI, RUNTIME, installed
 
 _UNIT = """\
 subroutine exchange(a, b, c, n, left, right, comm, flag)
@@ -439,7 +438,7 @@ def test_a_size_that_a_move_needs_is_checked_by_the_compiler(tmp_path: Path) -> 
     for value, code in (("3", 0), ("0", 1)):
         path = tmp_path / "made.f90"
         path.write_text(made.replace("m = 3", f"m = {value}"))
-        build = [mpi.free, "-c", str(shipped(RUNTIME)), str(path)]
+        build = [mpi.free, "-c", *map(str, RUNTIME), str(path)]
         done = subprocess.run(
             build, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
         )

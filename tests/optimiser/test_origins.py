@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.project import Project
+from support.mpi_run import RUNTIME
 
 HALO = """\
 subroutine halo(u, n, left, right)
@@ -214,8 +214,8 @@ end program main
 """
 
 
-def test_the_run_time_module_beside_it_changes_nothing(tmp_path: Path) -> None:
+def test_the_runtime_beside_it_changes_nothing(tmp_path: Path) -> None:
     """Its own collective operations are none that a program's could meet."""
-    runtime = shipped(RUNTIME).read_text()
-    found = _told(tmp_path, {"main.f90": ALONE, RUNTIME: runtime})
+    runtime = {source.name: source.read_text() for source in RUNTIME}
+    found = _told(tmp_path, {"main.f90": ALONE, **runtime})
     assert found == [("main.f90", 11, "MPI_Allreduce", "overlaps with do i = 1, n")]

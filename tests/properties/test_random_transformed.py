@@ -53,7 +53,7 @@ def transform(folder: Path, tile: int, depth: int) -> tuple[Change, ...]:
 
 
 def built(mpi: Mpi, sources: list[Path], flags: tuple[str, ...]) -> Path:
-    folder = sources[0].parent
+    folder = sources[-1].parent
     objects = []
     for source in sources:
         outcome = compile_source(mpi, source, folder, [*flags, "-I."])
@@ -87,9 +87,7 @@ def compare(
 
 
 def with_runtime(mpi: Mpi, sources: list[Path], options: tuple[str, ...]) -> Path:
-    runtime = sources[0].parent / RUNTIME.name
-    runtime.write_bytes(RUNTIME.read_bytes())
-    return built(mpi, [runtime, *sources], options)
+    return built(mpi, [*RUNTIME, *sources], options)
 
 
 @pytest.mark.parametrize("mpi", installed(MPICH, OPENMPI)[:1], ids=str)

@@ -1,4 +1,4 @@
-"""fortran_runtime/asphalt_rt.f90 and the shapes of emitted code, under real MPIs."""
+"""The modules of fortran_runtime and the shapes of emitted code, under real MPIs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 from asphalt.analysis.schedule.exchange import window
+from asphalt.config.runtime import runtime_modules
+from asphalt.output.modules import used_modules
 from support.mpi_run import (
     MPICH,
     OPENMPI,
@@ -16,6 +18,7 @@ from support.mpi_run import (
     SMPI,
     Mpi,
     build,
+    compile_runtime,
     compile_source,
     installed,
     run,
@@ -29,12 +32,16 @@ PROGRAMS = RUNTIME_PROGRAMS
 @pytest.mark.parametrize("mpi", installed(), ids=str)
 def test_runtime_compiles_without_a_word(mpi: Mpi, standard: str, tmp_path: Path) -> None:
     strict = ["-Wall", "-Wextra", "-pedantic", f"-std={standard}", "-O2"]
-    outcome = compile_source(mpi, RUNTIME, tmp_path, strict)
+    outcome = compile_runtime(mpi, tmp_path, strict)
     assert (outcome.code, outcome.stderr) == (0, "")
 
 
 CHECKED = {
     "enter.f90": OPENMPI,
+    "communicators.f90": MPICH,
+    "datatypes.f90": OPENMPI,
+    "packed.f90": SMPI,
+    "segments.f90": SMPI,
     "uneven.f90": SMPI,
     "choice.f90": MPICH,
     "turns.f90": MPICH,
@@ -56,15 +63,22 @@ CHECKED = {
     ids=str,
 )
 def test_what_programs_check(name: str, mpi: Mpi, tmp_path: Path) -> None:
-    program = build(mpi, [RUNTIME, PROGRAMS / name], tmp_path, ["-O1", "-fcheck=all"])
+    program = build(mpi, [*RUNTIME, PROGRAMS / name], tmp_path, ["-O1", "-fcheck=all"])
     for ranks in (1, 2, 3, 4):
         outcome = run(mpi, program, ranks)
         assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), (ranks, outcome)
 
 
+def test_each_module_has_programs_that_check_it() -> None:
+    used = {name for path in PROGRAMS.glob("*.f90") for name in used_modules(path)}
+    elsewhere = {"asphalt_transfers_f08", "asphalt_queues_f08"}  # test_typed_statuses.py
+    inside = {"asphalt_choice", "asphalt_copies"}  # choice.f90, nobody.f90
+    assert runtime_modules().keys() == (used & runtime_modules().keys()) | elsewhere | inside
+
+
 @pytest.mark.parametrize("mpi", installed(), ids=str)
 def test_progress(mpi: Mpi, tmp_path: Path) -> None:
-    program = build(mpi, [RUNTIME, PROGRAMS / "progress.f90"], tmp_path, ["-O1", "-fcheck=all"])
+    program = build(mpi, [*RUNTIME, PROGRAMS / "progress.f90"], tmp_path, ["-O1", "-fcheck=all"])
     outcome = run(mpi, program, 1)
     assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), outcome
 
@@ -73,7 +87,7 @@ def test_progress(mpi: Mpi, tmp_path: Path) -> None:
 @pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH), ids=str)
 def test_blocks(mpi: Mpi, tmp_path: Path) -> None:
     """Not under SMPI 3.32, which has no intercommunicators."""
-    program = build(mpi, [RUNTIME, PROGRAMS / "blocks.f90"], tmp_path, ["-O1", "-fcheck=all"])
+    program = build(mpi, [*RUNTIME, PROGRAMS / "blocks.f90"], tmp_path, ["-O1", "-fcheck=all"])
     for ranks in (1, 2, 3, 4):
         outcome = run(mpi, program, ranks)
         assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), (ranks, outcome)
@@ -84,7 +98,7 @@ def test_blocks_of_types(mpi: Mpi, tmp_path: Path) -> None:
     """What a block touches is waited for, and nothing else; what is filled is sent.  Not under SMPI
     3.32, which has other extents for such types."""
     source = PROGRAMS / "blocks_of_types.f90"
-    program = build(mpi, [RUNTIME, source], tmp_path, ["-O1", "-fcheck=all", "-w"])
+    program = build(mpi, [*RUNTIME, source], tmp_path, ["-O1", "-fcheck=all", "-w"])
     for ranks in (1, 2, 3, 4):
         outcome = run(mpi, program, ranks)
         assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), (ranks, outcome)
@@ -92,7 +106,7 @@ def test_blocks_of_types(mpi: Mpi, tmp_path: Path) -> None:
 
 WINDOWS = """\
 program windows
-  use asphalt_rt, only: asphalt_window
+  use asphalt_exchange, only: asphalt_window
   implicit none
   integer :: tile, tiles, k, ready, block, from, planes
   do tiles = 1, 4
@@ -114,7 +128,7 @@ end program windows
 @pytest.mark.parametrize("mpi", installed()[:1], ids=str)
 def test_windows_are_those_of_the_schedule(mpi: Mpi, tmp_path: Path) -> None:
     (tmp_path / "windows.f90").write_text(WINDOWS)
-    program = build(mpi, [RUNTIME, tmp_path / "windows.f90"], tmp_path, ["-O1", "-fcheck=all"])
+    program = build(mpi, [*RUNTIME, tmp_path / "windows.f90"], tmp_path, ["-O1", "-fcheck=all"])
     lines = run(mpi, program, 1).stdout.splitlines()
     assert len(lines) == 10 * 4 * 13 * 7
     for line in lines:
@@ -143,11 +157,11 @@ def _programs() -> Iterator[ParameterSet]:
 @pytest.mark.parametrize(("mpi", "name"), list(_programs()))
 def test_shape_of_emitted_code(mpi: Mpi, name: str, tmp_path: Path) -> None:
     """Both shapes, by hand: no warnings, and for all K, D and sizes what the collective gives."""
-    compile_source(mpi, RUNTIME, tmp_path)
+    compile_runtime(mpi, tmp_path)
     for flags in (["-Wall", "-O3"], ["-Wall", "-O1", "-g", "-fcheck=all"]):
         outcome = compile_source(mpi, PROGRAMS / name, tmp_path, flags)
         assert (outcome.code, outcome.stderr) == (0, "")
-    sources = [RUNTIME, PROGRAMS / name, PROGRAMS / "drive.f90"]
+    sources = [*RUNTIME, PROGRAMS / name, PROGRAMS / "drive.f90"]
     program = build(mpi, sources, tmp_path, ["-O1", "-g", "-fcheck=all"])
     # ranks of MPICH wait in busy loops: with more of them than cores, only a few cases
     ranks_tried = {"openmpi": (1, 3), "mpich": (2,), "smpi": (1, 2, 3, 4)}[mpi.name]
@@ -187,7 +201,7 @@ def test_sync_keeps_accesses_in_place(tmp_path: Path) -> None:
     source = tmp_path / "sync.f90"
     source.write_text(
         "subroutine s(after)\n"
-        "  use asphalt_rt, only: asphalt_sync\n"
+        "  use asphalt_core, only: asphalt_sync\n"
         "  implicit none\n"
         "  integer, intent(out) :: after\n"
         "  integer :: buf(4)\n"
@@ -196,7 +210,7 @@ def test_sync_keeps_accesses_in_place(tmp_path: Path) -> None:
         "  after = buf(1)\n"
         "end subroutine s\n"
     )
-    compile_source(mpi, RUNTIME, tmp_path)
+    compile_runtime(mpi, tmp_path)
     outcome = compile_source(mpi, source, tmp_path, ["-O3", "-fdump-tree-optimized"])
     assert outcome.code == 0
     (dump,) = tmp_path.glob("*.optimized")

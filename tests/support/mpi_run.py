@@ -14,13 +14,21 @@ from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 
+from asphalt.config.runtime import needed, runtime_modules
+from asphalt.output.write import used_runtime
 from asphalt.running import process, simgrid
 from asphalt.running.mpi import MPICH, MPIS, OPENMPI, SMPI, Mpi
 from asphalt.running.simgrid import Cluster
-from support.places import ROOT
 
 __all__ = ["MPICH", "OPENMPI", "SMPI", "Mpi"]
-RUNTIME = ROOT / "fortran_runtime" / "asphalt_rt.f90"
+RUNTIME_F08 = tuple(
+    module.source for module in runtime_modules().values() if module.name.endswith("_f08")
+)
+"""The sources of the runtime that need the module ``mpi_f08``, which SMPI has not."""
+RUNTIME = tuple(
+    module.source for module in runtime_modules().values() if module.source not in RUNTIME_F08
+)
+"""The others, in the order to compile them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +58,37 @@ def installed(*wanted: Mpi) -> list[Mpi]:
 def compile_source(mpi: Mpi, source: Path, folder: Path, flags: Sequence[str] = ()) -> Outcome:
     """Compile one file to ``folder/STEM.o``, modules included; the caller looks at the outcome.
 
-    The source is copied to ``folder`` first: SMPI's wrappers write beside it.  The run-time module
-    is compiled once with the same flags, and copied.
+    The source is copied to ``folder`` first: SMPI's wrappers write beside it.  Those of the runtime
+    are compiled once with the same flags, and copied.
     """
-    if source.resolve() == RUNTIME.resolve():
-        made, outcome = _runtime(mpi, tuple(flag for flag in flags if not flag.startswith("-I")))
-        shutil.copytree(made, folder, dirs_exist_ok=True)
-        return outcome
+    if source.resolve() in RUNTIME:
+        made, outcomes = _runtime(mpi, tuple(flag for flag in flags if not flag.startswith("-I")))
+        for file in made.glob(f"{source.stem}.*"):
+            shutil.copy(file, folder)
+        return outcomes[source.name]
     return _compiled(mpi, source, folder, flags)
 
 
+def compile_runtime(mpi: Mpi, folder: Path, flags: Sequence[str] = ()) -> Outcome:
+    """Compile the runtime into a folder; the outcome is that of all its sources."""
+    outcomes = [compile_source(mpi, source, folder, flags) for source in RUNTIME]
+    code = max(outcome.code for outcome in outcomes)
+    return Outcome(code, "", "".join(outcome.stderr for outcome in outcomes))
+
+
+def runtime_texts(*users: str | bytes) -> dict[str, str]:
+    """The sources of the runtime that some texts use, by their names, in the order to compile."""
+    contents = (text.encode() if isinstance(text, str) else text for text in users)
+    modules = needed(frozenset[str]().union(*map(used_runtime, contents)))
+    return {module.file: module.source.read_text() for module in modules}
+
+
 @cache
-def _runtime(mpi: Mpi, flags: tuple[str, ...]) -> tuple[Path, Outcome]:
-    """A folder with the compiled run-time module, and what the compiler said."""
-    folder = Path(mkdtemp(prefix="asphalt-rt-"))
+def _runtime(mpi: Mpi, flags: tuple[str, ...]) -> tuple[Path, dict[str, Outcome]]:
+    """A folder with the compiled runtime, and what the compiler said about each source."""
+    folder = Path(mkdtemp(prefix="asphalt-runtime-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder, _compiled(mpi, RUNTIME, folder, flags)
+    return folder, {source.name: _compiled(mpi, source, folder, flags) for source in RUNTIME}
 
 
 def _compiled(mpi: Mpi, source: Path, folder: Path, flags: Sequence[str]) -> Outcome:
@@ -131,13 +154,13 @@ def same_lines(
     mpi: Mpi, folder: Path, before: str, after: bytes | None, ranks: int = 3
 ) -> list[str]:
     """The sorted lines that a program in free form prints, original and transformed, with the
-    run-time module; they must be the same."""
+    runtime; they must be the same."""
     printed = []
     for kind, content in (("before", before.encode()), ("after", after or b"")):
         place = folder / kind
         place.mkdir()
         (place / "main.f90").write_bytes(content)
-        program = build(mpi, [RUNTIME, place / "main.f90"], place, ["-O2", "-w"])
+        program = build(mpi, [*RUNTIME, place / "main.f90"], place, ["-O2", "-w"])
         outcome = run(mpi, program, ranks)
         assert outcome.code == 0, outcome.stderr
         printed.append(sorted(outcome.stdout.splitlines()))

@@ -159,7 +159,7 @@ program stencil
 end program stencil
 """
 _TWO_PARTS = r"(?s)!\$omp parallel do.*asphalt_wait.*!\$omp parallel do"
-_EVERYWHERE = r"(?m)^(?!#if).*\n +use asphalt_rt"
+_EVERYWHERE = r"(?m)^(?!#if).*\n +use asphalt_core"
 _BLOCKS = """\
 program blocks
   use mpi

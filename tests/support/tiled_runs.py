@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.project import Project
-from support.mpi_run import Mpi, build, run
+from support.mpi_run import RUNTIME, Mpi, build, run
 
 
 def transformed(
@@ -60,10 +59,7 @@ def outputs(
     """The same for several numbers of ranks; ``level``: of the compiler's optimisation."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "asphalt_params.inc").write_text(header)
-    sources = []
-    if header:
-        (folder / RUNTIME).write_bytes(shipped(RUNTIME).read_bytes())
-        sources.append(folder / RUNTIME)
+    sources = [*RUNTIME] if header else []
     for name, text in files.items():
         (folder / name).write_text(text)
         if not name.endswith(".inc"):

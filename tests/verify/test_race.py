@@ -14,7 +14,7 @@ import pytest
 
 from asphalt.cli.main import main
 from asphalt.config.errors import UsageError
-from asphalt.config.resources import RACE, RUNTIME, shipped
+from asphalt.config.resources import RACE, shipped
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.change import Change
 from asphalt.project import Project
@@ -33,6 +33,7 @@ from bench.lab.build import build
 from bench.lab.case import ROOT, Case, load_cases
 from bench.lab.checks import Check
 from support.cli_programs import write_tree
+from support.mpi_run import RUNTIME
 
 PROGRAMS = Path(__file__).parent / "race_programs"
 BUILD = ROOT / "build" / "race"
@@ -218,11 +219,11 @@ def test_legal_programs_are_left_alone_everywhere(
 def runtime_program(
     name: str, mpi: Mpi, libraries: dict[str, Path], folder: Path
 ) -> tuple[CommandResult, Path]:
-    """A watched run on two ranks of a program that calls the run-time module, and its log."""
+    """A watched run on two ranks of a program that calls the runtime, and its log."""
     if missing := mpi.missing():
         pytest.skip(f"not installed: {', '.join(missing)}")
     program = folder / name
-    sources = (str(shipped(RUNTIME)), str(PROGRAMS / f"{name}.f90"))
+    sources = (*map(str, RUNTIME), str(PROGRAMS / f"{name}.f90"))
     built = run([mpi.free, *FLAGS, *sources, "-o", str(program)], folder, SECONDS)
     assert built.status == 0, built.stderr.decode()
     log = folder / "log"

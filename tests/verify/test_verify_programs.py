@@ -33,7 +33,7 @@ INSTALLED = [mpi for mpi in MPIS if not mpi.missing()]
 
 # what only the transformed program does, which is how a fault is planted
 WHERE_TRANSFORMED = """
-  inquire(file='asphalt_rt.f90', exist=there)
+  inquire(file='asphalt_core.f90', exist=there)
 """
 WRITES = MAIN.replace("  real(8) :: total\n", "  real(8) :: total\n  logical :: there\n").replace(
     "  call MPI_Finalize(ierr)",
@@ -137,20 +137,18 @@ def test_a_makefile_that_verify_cannot_reach(
 ) -> None:
     (here / "src" / "Makefile").write_text(MAKEFILE.replace("no-such-compiler", "mpif90"))
     assert verify("--build", "make", "--np", "1") == 1
-    assert (
-        "compile asphalt_rt.f90 in the build, or write {fc} in --build" in capsys.readouterr().out
-    )
+    assert "asphalt_exchange.f90 in the build, or write {fc} in --build" in capsys.readouterr().out
 
 
 def test_several_programs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copy(shutil.which("true") or "/bin/true", here / "src" / "old")
-    fake = "cp old one; cp old two; if [ -e asphalt_rt.f90 ]; then echo >> one; echo >> two; fi"
+    fake = "cp old one; cp old two; if [ -e asphalt_core.f90 ]; then echo >> one; echo >> two; fi"
     build = f"sh -c '{fake}'"
     assert verify("--build", build, "--np", "1") == 2
     assert "made 2 programs (one, two); name one with --exe" in capsys.readouterr().err
     one = ("--run", "{exe}", "--np", "1")
     assert verify("--build", build, "--exe", "two", *one) == 0
-    new = "cp old new; if [ -e asphalt_rt.f90 ]; then echo >> new; fi"
+    new = "cp old new; if [ -e asphalt_core.f90 ]; then echo >> new; fi"
     assert verify("--build", f"sh -c '{new}'", *one) == 0
     capsys.readouterr()
     assert verify("--build", "true", "--np", "1") == 2
@@ -165,7 +163,7 @@ def test_a_transformed_program_that_does_not_build(
 ) -> None:
     """The first error is told, the log is kept, and the other versions are built."""
     message = "echo main.f90:7:3: error: nothing >&2; exit 1"
-    build = f"sh -c 'if [ -e asphalt_rt.f90 ]; then {message}; fi; touch {{exe}}'"
+    build = f"sh -c 'if [ -e asphalt_core.f90 ]; then {message}; fi; touch {{exe}}'"
     assert verify("--build", build, "--run", "true", "--np", "1", "--tile", "2,3") == 1
     captured = capsys.readouterr()
     assert "does not build: main.f90:7:3: error: nothing (log" in captured.out
@@ -278,7 +276,7 @@ def test_standard_input(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_file_that_is_missing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = "[ -e asphalt_rt.f90 ] || touch out.a; touch out.b"
+    text = "[ -e asphalt_core.f90 ] || touch out.a; touch out.b"
     assert script(text, "--output", "out.*", "--format", "json") == 1
     assert told(capsys)[0]["difference"]["message"] == "out.a: only the original writes it"
 
@@ -299,7 +297,7 @@ def test_a_program_of_which_nothing_is_seen(here: Path, capsys: pytest.CaptureFi
 
 def test_ignored_lines_and_times_on_standard_output(here: Path) -> None:
     text = (
-        "if [ -e asphalt_rt.f90 ]; then echo took 1s; echo 2.0 b; "
+        "if [ -e asphalt_core.f90 ]; then echo took 1s; echo 2.0 b; "
         "else echo took 2s; echo 2.00001 b; fi"
     )
     assert script(text) == 1
@@ -308,16 +306,16 @@ def test_ignored_lines_and_times_on_standard_output(here: Path) -> None:
 
 
 def test_lines_in_any_order(here: Path) -> None:
-    text = "if [ -e asphalt_rt.f90 ]; then echo b; echo a; else echo a; echo b; fi"
+    text = "if [ -e asphalt_core.f90 ]; then echo b; echo a; else echo a; echo b; fi"
     assert script(text) == 1
     assert script(text, "--any-order") == 0
-    assert script(text + "; [ -e asphalt_rt.f90 ] || echo a", "--any-order") == 1
+    assert script(text + "; [ -e asphalt_core.f90 ] || echo a", "--any-order") == 1
 
 
 def test_patterns_and_tolerances_of_files_below(here: Path) -> None:
     text = (
         "mkdir -p o/p; echo 1.0 > o/p/t.txt; echo 1.0 > o/x.txt; "
-        "if [ -e asphalt_rt.f90 ]; then echo 1.1 > o/p/t.txt; fi"
+        "if [ -e asphalt_core.f90 ]; then echo 1.1 > o/p/t.txt; fi"
     )
     assert script(text, "--output", "o/**/t.txt:0.2", "--output", "o/*.txt") == 0
     assert script(text, "--output", "o/**/t.txt:0.01") == 1
@@ -541,7 +539,7 @@ def test_all_mpis(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_runs_are_kept_with_the_builds(here: Path) -> None:
     """What was compared and printed, and how to do it again."""
-    text = "[ -e asphalt_rt.f90 ] && echo 1 || echo 2; echo no >&2; mkdir o; echo 7 > o/x"
+    text = "[ -e asphalt_core.f90 ] && echo 1 || echo 2; echo no >&2; mkdir o; echo 7 > o/x"
     assert script(text, "--output", "o/*", "--keep", "kept", ranks="1,2") == 1
     runs = here / "kept" / "runs"
     names = ["original-np1", "original-np1-again", "original-np2", "original-np2-again"]

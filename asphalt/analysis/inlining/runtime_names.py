@@ -13,31 +13,12 @@ from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.scopes import Scope, Symbol
 from asphalt.analysis.names.used_names import used_names
 from asphalt.analysis.names.visibility import words_at
+from asphalt.config.runtime import offering
 from asphalt.ir.stmt import Use
 from asphalt.ir.tree import leaves
-from asphalt.support.word_sets import words
 
-PUBLIC = words(
-    "asphalt_enter asphalt_ranks asphalt_window asphalt_sync asphalt_byte asphalt_copy"
-    " asphalt_strided asphalt_free asphalt_isend asphalt_irecv asphalt_progress asphalt_waitall"
-    " asphalt_no_request asphalt_answers asphalt_enter_uneven asphalt_hear asphalt_pieces_of"
-    " asphalt_most_pieces asphalt_next_piece asphalt_posts_of asphalt_enter_packed asphalt_rank"
-    " asphalt_iterations asphalt_isend_at asphalt_irecv_at asphalt_issend"
-    " asphalt_isendrecv_replace asphalt_wait asphalt_wait_both asphalt_ibcast asphalt_ireduce"
-    " asphalt_iallreduce asphalt_igather asphalt_igatherv asphalt_iscatter asphalt_iscatterv"
-    " asphalt_iallgather asphalt_iallgatherv asphalt_ialltoall asphalt_ialltoallv"
-    " asphalt_ialltoallw asphalt_iscan asphalt_iexscan asphalt_ireduce_scatter"
-    " asphalt_ireduce_scatter_block asphalt_in_place asphalt_queue asphalt_post asphalt_take"
-    " asphalt_send asphalt_waited asphalt_oldest asphalt_taken asphalt_private asphalt_segment"
-    " asphalt_is_smpi asphalt_blocks asphalt_alltoall_blocks asphalt_alltoallv_blocks"
-    " asphalt_alltoallw_blocks asphalt_allgather_blocks asphalt_allgatherv_blocks"
-    " asphalt_gather_blocks asphalt_gatherv_blocks asphalt_scatter_blocks"
-    " asphalt_scatterv_blocks asphalt_bcast_blocks asphalt_to_take asphalt_await_block"
-    " asphalt_to_send asphalt_send_block asphalt_send_blocks asphalt_finish_blocks"
-    " asphalt_wait_f08 asphalt_take_f08"
-)
+PUBLIC = frozenset(offering()) | RUNTIME_MODULES
 """The public names of the modules, and those of the modules themselves."""
-PUBLIC |= RUNTIME_MODULES
 
 
 def clashing_name(scope: Scope) -> str | None:

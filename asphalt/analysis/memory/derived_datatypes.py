@@ -95,7 +95,7 @@ def _made_by(handle: Expr, at: Leaf, scope: Scope, values: Values) -> tuple[Leaf
     None: unknown, or its arguments may have other values at the statement.
     """
     if isinstance(handle, Component) and handle.name == "mpi_val":
-        handle = handle.base  # as the run-time module takes a handle of mpi_f08
+        handle = handle.base  # as the runtime takes a handle of mpi_f08
     if not isinstance(handle, Ref) or handle.args is not None:
         return None
     symbol = scope.lookup(handle.name)

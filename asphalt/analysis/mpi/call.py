@@ -33,7 +33,7 @@ class MpiCall:
     ``error``: the variable for the error code, if there is one.  ``binding``: ``mpif.h`` (also if
     no interface is visible), ``mpi``, ``mpi_f08``, ``runtime`` for a call of asphalt's own module,
     or ``unknown`` if the name comes from a module or an include file that is not in the tree.
-    ``profiled``: called by its ``pmpi_`` name.  ``queue``: a variable of the run-time module that
+    ``profiled``: called by its ``pmpi_`` name.  ``queue``: a variable of the runtime that
     holds messages in progress; the call changes it.
     """
 

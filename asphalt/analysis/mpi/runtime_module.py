@@ -1,4 +1,4 @@
-"""The procedures of asphalt's run-time module that are MPI operations under another name.
+"""The procedures of asphalt's run-time modules that are MPI operations under another name.
 
 asphalt analyses the code that it wrote like any other: these calls have the effects of the MPI
 procedures.
@@ -10,17 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from asphalt.analysis.mpi.procedures import table
+from asphalt.config.runtime import runtime_modules
 
-MODULE = "asphalt_rt"
-BLOCKS = "asphalt_decomposition"
-"""The module, in the same file, for collective operations that transfer their blocks one by one."""
-STATUSES = "asphalt_rt_f08"
-"""The module, in the same file if something uses it, for statuses of ``mpi_f08``."""
-RUNTIME_MODULES = frozenset({MODULE, BLOCKS, STATUSES})
+RUNTIME_MODULES = frozenset(runtime_modules())
+"""The names of the modules.  Their sources say which names each offers (``config.runtime``)."""
 
 QUEUE = "queue"
 IN_PLACE = "asphalt_in_place"
-"""The variable of the module that stands for MPI_IN_PLACE."""
+"""The variable that stands for MPI_IN_PLACE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +31,7 @@ class RuntimeCall:
 
 
 RUNTIME_FUNCTIONS = frozenset({"asphalt_segment"})
-"""The pure functions of the module that tiled code calls."""
+"""The pure functions that tiled code calls."""
 
 _SEND = ("buf", "count", "datatype", "dest", "tag", "comm", "request", "")
 _REPLACE = (
@@ -60,7 +57,7 @@ _COLLECTIVES = {
     "asphalt_ireduce_scatter": "mpi_ireduce_scatter",
     "asphalt_ireduce_scatter_block": "mpi_ireduce_scatter_block",
 }
-"""The collective operations that the run-time module can start."""
+"""The collective operations that the run-time modules can start."""
 
 
 def _collective(operation: str) -> RuntimeCall:
@@ -88,7 +85,3 @@ RUNTIME_CALLS: Mapping[str, RuntimeCall] = {
     "asphalt_take": RuntimeCall("mpi_recv", (QUEUE, "buf", "status")),
     "asphalt_take_f08": RuntimeCall("mpi_recv", (QUEUE, "buf", "status")),
 }
-
-
-OF_STATUSES = frozenset({"asphalt_wait_f08", "asphalt_take_f08"})
-"""The procedures of the module for statuses of ``mpi_f08``."""

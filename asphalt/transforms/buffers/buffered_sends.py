@@ -14,10 +14,10 @@ After::
       call asphalt_send(strip, n, MPI_REAL, p - 1, 1, comm)
     end do
 
-The run-time module has a copy of the buffer for each message in progress, so that the program can
+The runtime has a copy of the buffer for each message in progress, so that the program can
 fill the buffer again at once.  This is the counterpart of ``receive_queues``, for the ranks that
 send.  MPI may buffer a standard send (MPI-4.0 section 3.4); with this it is buffered whether MPI
-does so or not.  The run-time module waits for a copy when it needs its memory, or in MPI_FINALIZE.
+does so or not.  The runtime waits for a copy when it needs its memory, or in MPI_FINALIZE.
 That may be after the procedure returns, so that the work of its callers overlaps, too.
 """
 
@@ -57,7 +57,7 @@ def check(facts: UnitFacts, limit: int | None = None) -> tuple[Found, ...]:
 
     They are ``awaited`` in loops that fill the buffer, and in procedures that post receives early,
     whose ranks have another part in the same exchange.  ``limit``: MiB that copies may have; None:
-    what the run-time module says.
+    what the runtime says.
     """
     messages = facts.once(Messages)
     ahead = any(call.queue is not None for _, call in messages.own_calls())

@@ -22,7 +22,7 @@ def too_long(
     its elements may have gaps.
 
     ``message``: count and datatype; ``leaf``: where it is sent or received; ``limit``: MiB, None:
-    the usual one.  If the count is not known, the run-time module keeps the limit.
+    the usual one.  If the count is not known, the runtime keeps the limit.
     """
     count, datatype = message
     most = USUAL_CLONES if limit is None else limit

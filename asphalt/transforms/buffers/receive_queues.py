@@ -95,7 +95,7 @@ class Expand(Step):
 
 def check(facts: UnitFacts, limit: int | None = None) -> tuple[Found, ...]:
     """The loops of a unit whose receives can be posted before them.  ``limit``: MiB that copies may
-    have; None: what the run-time module says."""
+    have; None: what the runtime says."""
     found = _judged(facts, limit)
     return tuple(one for one in found if isinstance(one, Expand))
 

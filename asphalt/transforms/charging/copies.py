@@ -1,4 +1,4 @@
-"""Charges for the copies of messages in the run-time module, which would take no time otherwise.
+"""Charges for the copies of messages in the runtime, which would take no time otherwise.
 
 Its other operations are small compared with the messages, and are not charged.
 """

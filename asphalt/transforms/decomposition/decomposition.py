@@ -24,11 +24,11 @@ the block there.  Where all ranks work on blocks, each begins with another block
 wait for the same rank; that requires independent iterations.  The loop of a root keeps its order.
 
 The blocks of a broadcast are the planes of its buffer.  Each rank sends on what it has received, to
-the next rank or along a binomial tree, whichever the run-time module finds faster; the work on the
+the next rank or along a binomial tree, whichever the runtime finds faster; the work on the
 first planes overlaps with the messages of the others.
 
 The blocks of ``MPI_Alltoallw`` have displacements in bytes and datatypes that only the run knows.
-So its loops fill and use planes, too: the run-time module sends a block when all planes that it
+So its loops fill and use planes, too: the runtime sends a block when all planes that it
 touches are filled, and waits for all blocks that touch a plane.  Where the operation cannot become
 one non-blocking operation, it becomes messages to overlap with work that uses no block, too.
 
@@ -51,7 +51,6 @@ from asphalt.analysis.dependence.vector_rounding import why_other_digits
 from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.call import mpi_constant
-from asphalt.analysis.mpi.runtime_module import BLOCKS
 from asphalt.analysis.schedule.blocks import Pattern
 from asphalt.analysis.schedule.check import ProtocolError
 from asphalt.analysis.schedule.check_blocks import check_blocks, check_spread
@@ -282,7 +281,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     if turn in names:
         declared.append(Decl("type", TypeSpec("integer"), (), None, (Entity(turn, turn, None),)))
     unit, form = replace(facts.unit, body=body), facts.located.form
-    return added(unit, form, facts.eol, {_TYPE, *names} - {turn}, declared, module=BLOCKS)
+    return added(unit, form, facts.eol, {_TYPE, *names} - {turn}, declared)
 
 
 class _Made:

@@ -3,7 +3,7 @@
 These are all operations with a buffer that has one block for each rank, and MPI_BCAST, whose blocks
 are the planes of its buffer.  The blocks of MPI_ALLTOALLW have displacements in bytes and datatypes
 of their own, so that only the run knows where they are.  There loops fill and use planes of the
-buffers, and the run-time module finds out which blocks touch a plane.
+buffers, and the runtime finds out which blocks touch a plane.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The operations that the run-time module starts instead of a blocking call."""
+"""The operations that the runtime starts instead of a blocking call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HANDLES = ("DATATYPE", "COMMUNICATOR", "OPERATION")
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """An operation: the procedure of the run-time module that starts it, its arguments up to the
+    """An operation: the procedure of the runtime that starts it, its arguments up to the
     communicator, and the status if it is read.
 
     ``buffers``: the arguments that MPI accesses until the wait; ``arrays``: those that it may read
@@ -41,14 +41,14 @@ class Side:
 
     @property
     def wait(self) -> str:
-        """The procedure of the run-time module that completes it."""
+        """The procedure of the runtime that completes it."""
         if len(self.buffers) > 1:
             return "asphalt_wait_both"
         return "asphalt_wait_f08" if self.has_typed_status else "asphalt_wait"
 
     @property
     def take(self) -> str:
-        """The procedure of the run-time module that takes it from a queue of receives."""
+        """The procedure of the runtime that takes it from a queue of receives."""
         return "asphalt_take_f08" if self.has_typed_status else "asphalt_take"
 
     @property
@@ -58,7 +58,7 @@ class Side:
 
 
 def sides_of(call: MpiCall, scope: Scope) -> tuple[Side, ...]:
-    """The operations that a blocking call stands for; (): the run-time module cannot start them.
+    """The operations that a blocking call stands for; (): the runtime cannot start them.
 
     A call that receives and sends starts the receive first, so that the message finds it posted.
     With one buffer for both it is one operation, which sends from a copy.
@@ -89,7 +89,7 @@ def sides_of(call: MpiCall, scope: Scope) -> tuple[Side, ...]:
 
 
 def started_side(call: MpiCall) -> Side | None:
-    """The message between two ranks that a non-blocking call starts; None: the run-time module
+    """The message between two ranks that a non-blocking call starts; None: the runtime
     cannot start it."""
     peer = "source" if "source" in call.args else "dest"
     return _side(call, call.operation, ("buf", "count", "datatype", peer, "tag", "comm"))
@@ -104,7 +104,7 @@ def starts_nothing(call: MpiCall) -> bool:
 
 
 def handle_arrays(call: MpiCall) -> tuple[Expr, ...]:
-    """Arrays of handles of derived types, which the run-time module takes as they are."""
+    """Arrays of handles of derived types, which the runtime takes as they are."""
     if not is_f08(call):
         return ()
     return tuple(actual for p, actual in call.bound() if p.array and p.kind in _HANDLES)
@@ -156,5 +156,5 @@ def _side(call: MpiCall, operation: str, names: tuple[str | None, ...]) -> Side 
 
 
 def _handle(arg: Expr, call: MpiCall) -> Expr:
-    """A handle as the run-time module takes it."""
+    """A handle as the runtime takes it."""
     return Component(arg, "mpi_val", "MPI_VAL") if is_f08(call) else arg

@@ -1,20 +1,19 @@
-"""Declarations for new statements: names of the run-time module, and variables.
+"""Declarations for new statements: names of the run-time modules, and variables.
 
-A step extends the additions of earlier steps: one USE statement, and one declaration per kind of
-variable.
+A step extends the additions of earlier steps: one USE statement for each module, and one
+declaration per kind of variable.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from asphalt.analysis.mpi.runtime_module import MODULE, OF_STATUSES, STATUSES
 from asphalt.ir.insertion import last_declaration, last_use
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Decl, Use, UseItem
 from asphalt.ir.tree import Leaf, Node, Unit, leaves, rewrite
-from asphalt.transforms.rewriting.declare import column_of, insert_behind
+from asphalt.transforms.rewriting.declare import by_module, column_of, insert_behind
 from asphalt.transforms.rewriting.edit import map_leaves
 from asphalt.transforms.rewriting.make import Maker
 
@@ -27,21 +26,18 @@ def added(
     eol: str,
     runtime: Iterable[str],
     declarations: Iterable[Decl],
-    *,
-    module: str = MODULE,
 ) -> Unit:
-    """The unit with these names of a run-time module (those for statuses of ``mpi_f08`` have one
-    of their own) and these variables, where it has not got them."""
+    """The unit with these names of the run-time modules and these variables, where it has not got
+    them."""
     make = Maker(column_of(unit, form), 2, form is Form.FREE, eol)
-    names = set(runtime)
-    unit = _with_names(unit, sorted(names - OF_STATUSES), make, module)
-    unit = _with_names(unit, sorted(names & OF_STATUSES), make, STATUSES)
+    for module, names in by_module(runtime):
+        unit = _with_names(unit, names, make, module)
     for declaration in declarations:
         unit = _with_variables(unit, declaration, make)
     return unit
 
 
-def _with_names(unit: Unit, names: list[str], make: Maker, module: str) -> Unit:
+def _with_names(unit: Unit, names: Sequence[str], make: Maker, module: str) -> Unit:
     items = tuple(UseItem(name, name) for name in names)
     for node in unit.spec:
         if isinstance(node, Leaf) and isinstance(node.what, Use) and node.what.module == module:
@@ -51,7 +47,7 @@ def _with_names(unit: Unit, names: list[str], make: Maker, module: str) -> Unit:
             longer = replace(node.what, items=(*node.what.items, *new))
             return _rewritten(unit, node, rewrite(node, longer))
     use = make.leaf(Use(module, True, items))
-    return insert_behind(unit, last_use(unit), (use,)) if names else unit
+    return insert_behind(unit, last_use(unit), (use,))
 
 
 def _with_variables(unit: Unit, declaration: Decl, make: Maker) -> Unit:

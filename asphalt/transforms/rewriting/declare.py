@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from asphalt.config.limits import HEADER
+from asphalt.config.runtime import offering, runtime_modules
 from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Op, Ref, walk
 from asphalt.ir.insertion import last_declaration, last_use
 from asphalt.ir.source import Form
@@ -28,34 +29,6 @@ from asphalt.ir.stmt import (
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
 from asphalt.transforms.rewriting.make import Maker, both, compare, fn, num, var
 
-RUNTIME = "asphalt_rt"
-_FROM_RUNTIME = (
-    "asphalt_enter",
-    "asphalt_enter_uneven",
-    "asphalt_hear",
-    "asphalt_answers",
-    "asphalt_enter_packed",
-    "asphalt_pieces_of",
-    "asphalt_posts_of",
-    "asphalt_most_pieces",
-    "asphalt_next_piece",
-    "asphalt_iterations",
-    "asphalt_irecv_at",
-    "asphalt_isend_at",
-    "asphalt_ranks",
-    "asphalt_rank",
-    "asphalt_window",
-    "asphalt_irecv",
-    "asphalt_isend",
-    "asphalt_progress",
-    "asphalt_waitall",
-    "asphalt_sync",
-    "asphalt_copy",
-    "asphalt_byte",
-    "asphalt_strided",
-    "asphalt_free",
-    "asphalt_no_request",
-)
 _LOGICAL = ("asphalt_tiled",)
 _ARRAYS: dict[str, tuple[Expr | None, tuple[Dim, ...]]] = {
     "asphalt_req": (None, (Dim("assumed_shape"),)),
@@ -85,13 +58,15 @@ def declare(unit: Unit, sites: tuple[str, ...], form: Form, eol: str) -> Unit:
     typed = {name: kind for name, kind in _TYPED.items() if name in used}
     used |= set(typed.values())
     column = column_of(unit, form)
-    uses = tuple(name for name in _FROM_RUNTIME if name in used)
     parameters = {f"asphalt_{kind}_{site}" for site in sites for kind in ("k", "d")}
     scalars = sorted(
-        used - set(_FROM_RUNTIME) - parameters - {*_LOGICAL, *_ARRAYS, *_TYPED, "asphalt_k"}
+        used - offering().keys() - parameters - {*_LOGICAL, *_ARRAYS, *_TYPED, "asphalt_k"}
     )
     make = Maker(column, 2, form is Form.FREE, eol)
-    runtime = make.leaf(Use(RUNTIME, True, tuple(UseItem(name, name) for name in uses)))
+    uses = tuple(
+        make.leaf(Use(module, True, tuple(UseItem(name, name) for name in names)))
+        for module, names in by_module(used & offering().keys())
+    )
     declarations: list[What] = [
         Include(HEADER),
         Decl("type", TypeSpec("integer", _checked_kind(sites)), (), None, (_entity("asphalt_k"),)),
@@ -110,7 +85,15 @@ def declare(unit: Unit, sites: tuple[str, ...], form: Form, eol: str) -> Unit:
     header, checked, *others = declarations
     checks = make.leaf(checked, "does not compile with K < 0 or D < 1 in the header")
     new = (make.leaf(header), checks, *map(make.leaf, others))
-    return _insert(unit, runtime, new)
+    return _insert(unit, uses, new)
+
+
+def by_module(names: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The modules of the runtime that offer the names, each with its names."""
+    wanted = frozenset(names)
+    for module in runtime_modules().values():
+        if found := tuple(sorted(module.names & wanted)):
+            yield module.name, found
 
 
 def _entity(name: str, dims: tuple[Dim, ...] | None = None) -> Entity:
@@ -139,9 +122,9 @@ def column_of(unit: Unit, form: Form) -> int:
     return 0 if form is Form.FIXED else 2
 
 
-def _insert(unit: Unit, runtime: Leaf, declarations: tuple[Leaf, ...]) -> Unit:
+def _insert(unit: Unit, uses: tuple[Leaf, ...], declarations: tuple[Leaf, ...]) -> Unit:
     """Insert USE behind the last USE, declarations behind the last one (F2018 5.3.2)."""
-    unit = insert_behind(unit, last_use(unit), (runtime,))
+    unit = insert_behind(unit, last_use(unit), uses)
     return insert_behind(unit, last_declaration(unit), declarations)
 
 

@@ -40,7 +40,7 @@ class MessageSpan:
     """A whole message: from the statement that starts it, at a position of a list, to the one that
     waits for it; a blocking call is both.
 
-    ``starter``: the procedure of the run-time module; ``arguments``: its arguments up to the
+    ``starter``: the procedure of the runtime; ``arguments``: its arguments up to the
     communicator.  ``parts``: how it is cut, once that is known.  ``paced``: whether a part may wait
     for the part D tiles before it; otherwise all waits come behind the tiles.  ``is_own``: whether
     the program starts and completes it by two calls; ``stays``: why these cannot be replaced.

@@ -90,8 +90,7 @@ def build_version(
     while True:
         files = needed_files(tree, start, externals)
         sources = [directory / absolute(Path(file)).relative_to(base) for file in files]
-        if written.runtime is not None and written.runtime not in sources:
-            sources.append(written.runtime)
+        sources += [path for path in written.runtime if path not in sources]
         mains = sum(u.kind == "program" for file in files for u in tree.outline(file).units)
         options = compiler if mains < 2 else replace(compiler, flags=(*compiler.flags, _MAINS))
         outcome = _compile(sources, files, directory, options, tree.settings)

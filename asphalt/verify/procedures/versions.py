@@ -9,7 +9,7 @@ from pathlib import Path
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.errors import InputError, UsageError
 from asphalt.config.limits import HEADER
-from asphalt.config.resources import RUNTIME
+from asphalt.config.runtime import is_runtime_source
 from asphalt.diagnostics.change import Change
 from asphalt.diagnostics.model import SiteReport
 from asphalt.driver.sites import Site
@@ -132,5 +132,6 @@ class Versions:
 
 def _companions(tree: Path) -> dict[Path, bytes]:
     """The headers and the runtime of a transformed tree, by their paths below it."""
-    found = (path for name in (HEADER, RUNTIME) for path in sorted(tree.rglob(name)))
+    sources = (path for path in tree.rglob("*.f90") if is_runtime_source(path))
+    found = sorted((*tree.rglob(HEADER), *sources))
     return {path.relative_to(tree): path.read_bytes() for path in found}

@@ -173,7 +173,7 @@ def test_threads_and_tiles_compute_what_the_program_computed(
                 for one in change.parameters
             )
             (folder / "asphalt_params.inc").write_text(header)
-            sources = [RUNTIME, folder / "exchange.f90"]
+            sources = [*RUNTIME, folder / "exchange.f90"]
             built = build(mpi, sources, folder, ("-O2", "-w", f"-I{folder}", *flags))
             outcome = run(mpi, built, 3, threads=2)
             assert outcome.code == 0, outcome.stderr

@@ -10,7 +10,6 @@ import pytest
 from asphalt.analysis.cost.array_work import works_on_arrays
 from asphalt.analysis.memory.statement_accesses import concurrent_indexes
 from asphalt.analysis.names.scopes import Scopes
-from asphalt.config.resources import RUNTIME, shipped
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.gain.work import Work
 from asphalt.ir.expr import OpaqueExpr
@@ -19,7 +18,7 @@ from asphalt.machine.machine import load_machine
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.transforms.charging.program import Costs
 from support.analysed import Analysed
-from support.mpi_run import Mpi, installed
+from support.mpi_run import Mpi, installed, runtime_texts
 from support.stepping import Stepped
 
 _KINDS = """\
@@ -403,9 +402,7 @@ def test_the_text_that_is_made(tmp_path: Path) -> None:
 
 
 def _prints(folder: Path, text: str, ranks: int, mpi: Mpi) -> list[str]:
-    files = {"main.f90": text}
-    if "asphalt_rt" in text:
-        files = {RUNTIME: shipped(RUNTIME).read_text(), **files}
+    files = {**runtime_texts(text), "main.f90": text}
     said = Stepped.of(folder, files).result(mpi, folder / "run", list(files), ranks)
     return sorted(said.splitlines())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -283,7 +284,7 @@ def assert_same(
     text: str,
     tilings: tuple[tuple[int, int], ...],
     ranks: tuple[int, ...],
-    runtime: Path = RUNTIME,
+    runtime: Sequence[Path] = RUNTIME,
 ) -> None:
     """What the transformed program prints, at some K and D and on some numbers of ranks."""
     source, after, header = written(folder, text)
@@ -294,7 +295,7 @@ def assert_same(
         assert all(outcome.code == 0 for outcome in wanted.values())
         for tile, depth in tilings:
             header.write_text(pattern.replace("@k@", str(tile)).replace("@d@", str(depth)))
-            program = build(mpi, [runtime, after], after.parent, FLAGS)
+            program = build(mpi, [*runtime, after], after.parent, FLAGS)
             for number in ranks:
                 found = run(mpi, program, number)
                 assert found.code == 0, found.stderr
@@ -337,11 +338,13 @@ def test_sends_that_are_no_receives_are_left_to_the_program(
 @pytest.mark.wide
 def test_many_ranks_report_each_its_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASPHALT_TILED", str(tmp_path / "tiled"))
-    few = RUNTIME.read_text()
-    assert "few_ranks = 64\n" in few
-    (tmp_path / "many.f90").write_text(few.replace("few_ranks = 64\n", "few_ranks = 0\n"))
+    few = next(source for source in RUNTIME if source.stem == "asphalt_packed")
+    many = tmp_path / few.name
+    assert "few_ranks = 64\n" in few.read_text()
+    many.write_text(few.read_text().replace("few_ranks = 64\n", "few_ranks = 0\n"))
+    runtime = [many if source == few else source for source in RUNTIME]
     text = REPEATED["other lengths"]
-    assert_same(tmp_path, text, ((1, 1), (3, 2)), (1, 2, 3, 5), tmp_path / "many.f90")
+    assert_same(tmp_path, text, ((1, 1), (3, 2)), (1, 2, 3, 5), runtime)
     assert (tmp_path / "tiled").exists()
 
 

@@ -321,7 +321,6 @@ def built(mpi: Mpi, folder: Path, text: str, tile: int | None) -> Path:
         return build(mpi, [source], folder)
     (change,) = Project(source, settings=SETTINGS).transform(tile=tile, depth=2)
     source.write_bytes(change.after)
-    (folder / RUNTIME.name).write_bytes(RUNTIME.read_bytes())
     (folder / "asphalt_params.inc").write_text(
         "".join(
             f"integer, parameter :: asphalt_{kind}_{parameter.site} = {value}\n"
@@ -329,7 +328,7 @@ def built(mpi: Mpi, folder: Path, text: str, tile: int | None) -> Path:
             for kind, value in (("k", tile), ("d", 2))
         )
     )
-    return build(mpi, [folder / RUNTIME.name, source], folder)
+    return build(mpi, [*RUNTIME, source], folder)
 
 
 @pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH), ids=str)

@@ -8,12 +8,11 @@ import pytest
 
 from asphalt.analysis.names.scopes import scope_of
 from asphalt.analysis.names.used_names import used_names
-from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.project import Project
-from support.mpi_run import MPICH, OPENMPI, SMPI, Mpi, build, installed, run
+from support.mpi_run import MPICH, OPENMPI, RUNTIME, SMPI, Mpi, build, installed, run
 
 _MODULES = """\
 module deepest
@@ -128,7 +127,7 @@ def test_it_compiles_and_gives_the_same(mpi: Mpi, name: str, tmp_path: Path) -> 
     for kind, host in (("before", texts[1]), ("after", (found.content or b"").decode())):
         folder = tmp_path / kind
         folder.mkdir()
-        sources = [shipped(RUNTIME)]
+        sources = [*RUNTIME]
         for number, text in enumerate((texts[0], host, texts[2])):
             sources.append(folder / f"{number}.f90")
             sources[-1].write_text(text)

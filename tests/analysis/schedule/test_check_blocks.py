@@ -217,7 +217,7 @@ def _told(event: Event, rank: int, filled: int) -> str | None:
             enumerate(installed(OPENMPI, MPICH))], ids=str,
 )  # fmt: skip
 def test_the_run_time_module_does_this(mpi: Mpi, tmp_path: Path) -> None:
-    sources = [RUNTIME_PROGRAMS / "traced.f90", RUNTIME, RUNTIME_PROGRAMS / "blocks_traced.f90"]
+    sources = [RUNTIME_PROGRAMS / "traced.f90", *RUNTIME, RUNTIME_PROGRAMS / "blocks_traced.f90"]
     outcome = run(mpi, build(mpi, sources, tmp_path, ("-O1",)), _RANKS)
     assert outcome.code == 0, outcome.stderr
     lines = [line.split() for line in outcome.stdout.splitlines()]

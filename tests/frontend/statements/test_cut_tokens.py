@@ -177,7 +177,7 @@ def test_transformed_programs_with_cut_names_print_the_same(tmp_path: Path) -> N
     (places[0] / "main.f").write_text(text)
     assert "asphalt_isend" in _changed(places[1], text)
     first = build(MPICH, [places[0] / "main.f"], places[0], ["-O1", "-w"])
-    second = build(MPICH, [RUNTIME, places[1] / "main.f"], places[1], ["-O1", "-w"])
+    second = build(MPICH, [*RUNTIME, places[1] / "main.f"], places[1], ["-O1", "-w"])
     expected, found = run(MPICH, first, 3), run(MPICH, second, 3)
     assert expected.code == 0, expected.stderr
     assert (found.code, sorted(found.stdout.split())) == (0, sorted(expected.stdout.split()))

@@ -6,8 +6,9 @@ module transposes
 contains
 
   subroutine transpose_blocks(n, nz, np, comm, s, r, zlast)
-    use asphalt_rt, only: asphalt_enter, asphalt_irecv, asphalt_isend, asphalt_no_request, &
-                          asphalt_progress, asphalt_sync, asphalt_waitall
+    use asphalt_core, only: asphalt_irecv, asphalt_isend, asphalt_no_request, asphalt_sync, &
+                            asphalt_waitall
+    use asphalt_exchange, only: asphalt_enter, asphalt_progress
     integer, intent(in) :: n, nz, np, comm
     real(8), intent(out) :: s(n, nz, np)
     real(8), intent(out) :: r(n, nz, np)

@@ -1,7 +1,8 @@
 !> Broadcasts that do not block, on all ranks and on communicators of one rank each.
 program broadcast
   use mpi
-  use asphalt_rt, only: asphalt_ibcast, asphalt_wait
+  use asphalt_collectives, only: asphalt_ibcast
+  use asphalt_transfers, only: asphalt_wait
   implicit none
   integer, parameter :: n = 20000
   integer :: me, ierr, request, alone

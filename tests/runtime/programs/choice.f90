@@ -2,7 +2,8 @@
 ! same on all ranks of a communicator, and nobody may wait for somebody who does not ask.
 module checks
   use mpi
-  use asphalt_rt, only: asphalt_answers, asphalt_enter, asphalt_enter_uneven, asphalt_hear
+  use asphalt_exchange, only: asphalt_enter
+  use asphalt_uneven, only: asphalt_answers, asphalt_enter_uneven, asphalt_hear
   implicit none
   integer :: failures = 0
   integer :: own, me, np, k, piece, d, error

@@ -1,7 +1,7 @@
 ! Calls asphalt_enter in every way and prints PASS, or what went wrong.
 module checks
   use mpi
-  use asphalt_rt, only: asphalt_enter
+  use asphalt_exchange, only: asphalt_enter
   implicit none
   integer :: failures = 0
   integer :: own, me, np, k, d, error

@@ -2,8 +2,9 @@
 !! that is free again when the operation has started.
 program in_place
   use mpi
-  use asphalt_rt, only: asphalt_iallreduce, asphalt_iscan, asphalt_ialltoall, asphalt_in_place, &
-                        asphalt_wait
+  use asphalt_collectives, only: asphalt_iallreduce, asphalt_ialltoall, asphalt_in_place, &
+                                 asphalt_iscan
+  use asphalt_transfers, only: asphalt_wait
   implicit none
   integer, parameter :: n = 20000  ! longer than what an MPI sends at once
   integer :: me, ranks, ierr, request, p

@@ -2,8 +2,9 @@
 ! they are, and messages that replace what leaves while others are under way from the same buffers.
 program nobody
   use mpi
-  use asphalt_rt, only: asphalt_irecv, asphalt_isendrecv_replace, asphalt_post, asphalt_queue, &
-                        asphalt_take, asphalt_wait
+  use asphalt_core, only: asphalt_irecv
+  use asphalt_queues, only: asphalt_post, asphalt_queue, asphalt_take
+  use asphalt_transfers, only: asphalt_isendrecv_replace, asphalt_wait
   implicit none
   integer, parameter :: n = 50
   integer :: me, np, error, wrong, request, other, status(MPI_STATUS_SIZE), spread

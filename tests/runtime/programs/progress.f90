@@ -1,8 +1,8 @@
 ! Which messages asphalt_progress takes in: none of a tile before those that are expected last.
 program progress
   use mpi
-  use asphalt_rt, only: asphalt_irecv, asphalt_isend, asphalt_no_request, asphalt_progress, &
-                        asphalt_waitall
+  use asphalt_core, only: asphalt_irecv, asphalt_isend, asphalt_no_request, asphalt_waitall
+  use asphalt_exchange, only: asphalt_progress
   implicit none
   integer, parameter :: depth = 2, sends = depth, most_calls = 1000
   integer :: requests(3*depth), sent(0:3), received(0:3), failures, turn, error, tile

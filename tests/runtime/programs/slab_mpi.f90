@@ -2,8 +2,9 @@
 ! Block p of the planes of `s` (nb = nz/np planes each) goes to rank p - 1.
 subroutine exchange_slabs(n, nz, np, k, d, comm, s, r, zlast)
   use mpi
-  use asphalt_rt, only: asphalt_enter, asphalt_irecv, asphalt_isend, asphalt_no_request, &
-                        asphalt_progress, asphalt_sync, asphalt_waitall
+  use asphalt_core, only: asphalt_irecv, asphalt_isend, asphalt_no_request, asphalt_sync, &
+                          asphalt_waitall
+  use asphalt_exchange, only: asphalt_enter, asphalt_progress
   implicit none
   integer, intent(in) :: n, nz, np, k, d, comm
   real(8), intent(out) :: s(n, nz), r(n, nz)

@@ -1,4 +1,4 @@
-! What the run-time module starts, in its order: the profiling interface (MPI-4.0 section 14.2) stands
+! What the runtime starts, in its order: the profiling interface (MPI-4.0 section 14.2) stands
 ! between it and the library.
 subroutine MPI_Isend(buf, count, datatype, dest, tag, comm, request, ierror)
   implicit none

@@ -1,10 +1,12 @@
 ! Calls what uneven exchanges need at run time in every way and prints PASS, or what went wrong.
 module checks
   use mpi
-  use asphalt_rt, only: asphalt_answers, asphalt_enter_uneven, asphalt_hear, asphalt_irecv_at, &
-                        asphalt_isend_at, asphalt_iterations, asphalt_most_pieces, &
-                        asphalt_next_piece, asphalt_no_request, asphalt_pieces_of, &
-                        asphalt_posts_of, asphalt_progress, asphalt_waitall
+  use asphalt_core, only: asphalt_no_request, asphalt_waitall
+  use asphalt_pieces, only: asphalt_irecv_at, asphalt_isend_at, asphalt_iterations, &
+                            asphalt_most_pieces, asphalt_next_piece, asphalt_pieces_of, &
+                            asphalt_posts_of
+  use asphalt_exchange, only: asphalt_progress
+  use asphalt_uneven, only: asphalt_answers, asphalt_enter_uneven, asphalt_hear
   implicit none
   integer :: failures = 0
   integer :: own, me, np, k, piece, d, error

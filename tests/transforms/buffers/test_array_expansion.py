@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.transforms.buffers import array_expansion
-from support.mpi_run import SMPI, Mpi, installed
+from support.mpi_run import SMPI, Mpi, installed, runtime_texts
 from support.stepping import Stepped
 
 _PROGRAM = """\
@@ -182,9 +181,7 @@ def _drained(found: Optimised) -> list[str]:
 
 
 def _prints(folder: Path, text: str, ranks: int, mpi: Mpi = SMPI) -> str:
-    files = {"planes.f90": text}
-    if "asphalt_rt" in text:
-        files = {RUNTIME: shipped(RUNTIME).read_text(), **files}
+    files = {**runtime_texts(text), "planes.f90": text}
     return Stepped.of(folder, files).result(mpi, folder / "run", list(files), ranks)
 
 

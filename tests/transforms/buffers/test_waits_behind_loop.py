@@ -9,17 +9,18 @@ import pytest
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.requests.matching import Matched
-from asphalt.config.resources import RUNTIME, shipped
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import optimise
 from asphalt.transforms.buffers import waits_behind_loop
-from support.mpi_run import SMPI, installed
+from support.mpi_run import SMPI, installed, runtime_texts
 from support.stepping import Stepped
 
 _UNIT = """\
 subroutine unit(total, w, n, m, comm)
   use mpi
-  use asphalt_rt, only: asphalt_ibcast, asphalt_irecv, asphalt_wait
+  use asphalt_collectives, only: asphalt_ibcast
+  use asphalt_core, only: asphalt_irecv
+  use asphalt_transfers, only: asphalt_wait
   implicit none
   integer, parameter :: fields = 6, many = 500
   integer, intent(in) :: n, m, comm
@@ -151,10 +152,11 @@ def test_a_program_gives_the_same_digits(tmp_path: Path) -> None:
     assert "waits" in [step.transformation for step in found.steps]
     assert b"asphalt_request_1(fields)" in found.content
     before = Stepped.of(tmp_path / "before", {"sums.f90": _PROGRAM})
-    files = {RUNTIME: shipped(RUNTIME).read_text(), "sums.f90": found.content.decode()}
+    text = found.content.decode()
+    files = {**runtime_texts(text), "sums.f90": text}
     after = Stepped.of(tmp_path / "after", files)
     same = before.result(SMPI, tmp_path / "a", ["sums.f90"], 4)
-    assert after.result(SMPI, tmp_path / "b", [RUNTIME, "sums.f90"], 4) == same
+    assert after.result(SMPI, tmp_path / "b", list(files), 4) == same
 
 
 _GUARDED = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -12,11 +13,11 @@ from textwrap import dedent
 import pytest
 
 from asphalt.config.errors import InputError
-from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.machine.machine import BUILT_IN, load_machine
 from asphalt.running.simgrid import Cluster, MessageCosts, command
 from asphalt.simulation.charged import charge_tree
+from support.mpi_run import RUNTIME
 
 
 def charged(tmp_path: Path, text: str, name: str = "a.f90") -> str:
@@ -275,16 +276,18 @@ def test_a_directive_stays_with_its_loop_and_a_conditional_with_its_statement(
     assert "!$omp parallel do\n  do i = 1, n\n" in after
 
 
-def test_of_the_run_time_module_the_copies_are_charged(tmp_path: Path) -> None:
+def test_of_the_runtime_the_copies_are_charged(tmp_path: Path) -> None:
     """Right before they are made, since the next statement may start the message."""
     source = tmp_path / "source"
     source.mkdir()
-    (source / RUNTIME).write_bytes(shipped(RUNTIME).read_bytes())
+    for path in RUNTIME:
+        shutil.copy(path, source)
     charged = charge_tree(source, tmp_path / "out", load_machine())
-    given = (source / RUNTIME).read_text().splitlines()
-    lines = (charged.root / RUNTIME).read_text().splitlines()
+    given = [line for path in RUNTIME for line in path.read_text().splitlines()]
+    made = (charged.root / path.name for path in RUNTIME)
+    lines = [line for path in made for line in path.read_text().splitlines()]
     copies = [number for number, line in enumerate(lines) if "= memcpy(" in line]
-    assert len(copies) == len([line for line in given if "= memcpy(" in line]) > 0
+    assert len(copies) == len([line for line in given if "= memcpy(" in line]) == 5
     for number in copies:
         size = lines[number].rstrip(")").rpartition(", ")[2].replace(" ", "")
         assert lines[number - 2].strip().startswith("call asphalt_charge(1.0e-10_8*real(")

@@ -50,7 +50,7 @@ def optimised(tmp_path: Path, text: str, passes: tuple[str, ...] = TRANSFERS) ->
 
 
 def statements(found: Optimised) -> list[str]:
-    """The calls of the run-time module, heads of loops, and what is computed, by its array."""
+    """The calls of the runtime, heads of loops, and what is computed, by its array."""
     assert found.content is not None
     _, _, body = found.content.decode().partition("do q = 1, 3\n")
     short: list[str] = []
@@ -82,7 +82,7 @@ def test_both_sides(tmp_path: Path) -> None:
 
 
 def test_planes_instead_of_blocks_with_types(tmp_path: Path) -> None:
-    """The run-time module is told how long they are, where a loop works on them."""
+    """The runtime is told how long they are, where a loop works on them."""
     found = optimised(tmp_path, program(FILL + ALLTOALLW + USE, 5000))
     assert statements(found) == [
         "alltoallw_blocks", "do asphalt_turn_1 = 1, np", "to_send", "s", "send_block",
@@ -398,7 +398,7 @@ def test_all_of_them_compute_the_same(mpi: Mpi, n: int, parted: int, tmp_path: P
         folder = tmp_path / kind
         folder.mkdir()
         (folder / "main.f90").write_bytes(content)
-        runtime = [] if kind == "before" else [RUNTIME]
+        runtime = [] if kind == "before" else [*RUNTIME]
         built = build(mpi, [*runtime, folder / "main.f90"], folder, flags)
         for ranks in numbers:
             outcome = run(mpi, built, ranks)
@@ -425,7 +425,7 @@ def test_flat_blocks_compute_the_same(tmp_path: Path) -> None:
         folder = tmp_path / kind
         folder.mkdir()
         (folder / "main.f90").write_bytes(content)
-        built = build(OPENMPI, [RUNTIME, folder / "main.f90"], folder, ["-O1", "-fcheck=all"])
+        built = build(OPENMPI, [*RUNTIME, folder / "main.f90"], folder, ["-O1", "-fcheck=all"])
         outcome = run(OPENMPI, built, 3)
         assert outcome.code == 0, outcome.stderr
         results.append(sorted(outcome.stdout.splitlines()))
@@ -521,7 +521,7 @@ def test_it_is_faster_than_one_operation(name: str, tmp_path: Path) -> None:
             external="external :: smpi_execute_flops", time="call smpi_execute_flops(6.4d0*n)"
         )
         (folder / "works.f90").write_text(timed)
-        sources = [RUNTIME, folder / "works.f90", folder / "main.f90"]
+        sources = [*RUNTIME, folder / "works.f90", folder / "main.f90"]
         outcome = run(SMPI, build(SMPI, sources, folder, ["-O1", "-w"]), 8)
         assert outcome.code == 0, outcome.stderr
         times.append(float(outcome.stdout))

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from asphalt.analysis.inlining.codes import MEANING
-from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.transforms.inlining import opening
-from support.mpi_run import OPENMPI, Mpi, build, installed, run
+from support.mpi_run import OPENMPI, RUNTIME, Mpi, build, installed, run
 from support.stepping import Stepped
 
 _NEST = """\
@@ -148,7 +147,7 @@ def test_results_are_the_same(tmp_path: Path, mpi: Mpi) -> None:
             folder.mkdir()
             source = folder / f"{name}.f90"
             source.write_text(content.replace("m = 400", f"m = {m}"))
-            outcome = run(mpi, build(mpi, [shipped(RUNTIME), source], folder), 3)
+            outcome = run(mpi, build(mpi, [*RUNTIME, source], folder), 3)
             assert outcome.code == 0, outcome.stderr
             outputs.append(sorted(outcome.stdout.splitlines()))
         assert outputs[0] == outputs[1]

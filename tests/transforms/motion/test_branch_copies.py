@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.transforms.motion import branch_copies
-from support.mpi_run import SMPI, Mpi, installed
+from support.mpi_run import SMPI, Mpi, installed, runtime_texts
 from support.stepping import Stepped
 
 _PROGRAM = """\
@@ -246,9 +245,7 @@ def test_comments_stay_in_their_arm(tmp_path: Path) -> None:
 
 
 def _prints(folder: Path, text: str, ranks: int, mpi: Mpi) -> list[str]:
-    files = {"main.f90": text}
-    if "asphalt_rt" in text:
-        files = {RUNTIME: shipped(RUNTIME).read_text(), **files}
+    files = {**runtime_texts(text), "main.f90": text}
     said = Stepped.of(folder, files).result(mpi, folder / "run", list(files), ranks)
     return sorted(said.splitlines())
 

@@ -289,7 +289,7 @@ def _same(mpi: Mpi, folder: Path, text: str, found: str) -> None:
             place.mkdir()
             path = place / "ring.f90"
             path.write_text(source)
-            built = build(mpi, [RUNTIME, path], place, ("-O1", *flags))
+            built = build(mpi, [*RUNTIME, path], place, ("-O1", *flags))
             outcome = run(mpi, built, 3, threads=2)
             assert outcome.code == 0, outcome.stderr
             printed.append(sorted(outcome.stdout.splitlines()))

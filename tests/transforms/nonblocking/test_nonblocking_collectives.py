@@ -8,13 +8,12 @@ import pytest
 
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.analysis_manager.analyses import Analyses
-from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.blocking import kept_blocking
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.optimiser.options import Options
-from support.mpi_run import MPICH, OPENMPI, SMPI, Mpi, build, installed, run
+from support.mpi_run import MPICH, OPENMPI, RUNTIME, SMPI, Mpi, build, installed, run
 
 _PROGRAM = """\
 program main
@@ -75,7 +74,7 @@ def refusals(tmp_path: Path, text: str, *accepted: str) -> list[Refused]:
 
 
 def statements(found: Optimised) -> list[str]:
-    """Calls of the run-time module with their buffers, MPI calls, and loops by what they define."""
+    """Calls of the runtime with their buffers, MPI calls, and loops by what they define."""
     assert found.content is not None
     short: list[str] = []
     _, _, body = found.content.decode().partition("least = 0\n")
@@ -371,7 +370,7 @@ def test_in_place_with_typed_handles(mpi: Mpi, tmp_path: Path) -> None:
         folder = tmp_path / kind
         folder.mkdir()
         (folder / "main.f90").write_bytes(made)
-        built = build(mpi, [shipped(RUNTIME), folder / "main.f90"], folder, ["-O2"])
+        built = build(mpi, [*RUNTIME, folder / "main.f90"], folder, ["-O2"])
         outcome = run(mpi, built, 3)
         assert outcome.code == 0, outcome.stderr
         printed.append(sorted(outcome.stdout.splitlines()))
@@ -440,7 +439,7 @@ def test_all_of_them_compute_the_same(mpi: Mpi, tmp_path: Path) -> None:
         folder = tmp_path / kind
         folder.mkdir()
         (folder / "main.f90").write_bytes(text)
-        runtime = [] if kind == "before" else [shipped(RUNTIME)]
+        runtime = [] if kind == "before" else [*RUNTIME]
         built = build(mpi, [*runtime, folder / "main.f90"], folder, flags)
         for ranks in (2, 3) if mpi is SMPI else (1, 3):  # SMPI's MPI_Ibcast fails on one rank
             outcome = run(mpi, built, ranks)

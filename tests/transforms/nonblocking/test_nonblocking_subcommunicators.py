@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from asphalt.analysis_manager.analyses import Analyses
-from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.blocking import kept_blocking
 from asphalt.optimiser.optimise import Optimised, optimise
-from support.mpi_run import SMPI, Mpi, build, installed, run
+from support.mpi_run import RUNTIME, SMPI, Mpi, build, installed, run
 
 _PROGRAM = """\
 module domains
@@ -125,7 +124,7 @@ def test_rows_that_end_at_different_times_compute_the_same(mpi: Mpi, tmp_path: P
         folder = tmp_path / kind
         folder.mkdir()
         (folder / "main.f90").write_bytes(content)
-        runtime = [] if kind == "before" else [shipped(RUNTIME)]
+        runtime = [] if kind == "before" else [*RUNTIME]
         built = build(mpi, [*runtime, folder / "main.f90"], folder, ["-O2", "-w"])
         for ranks in (2, 3) if mpi is SMPI else (1, 4):  # SMPI's MPI_Ibcast fails on one rank
             outcome = run(mpi, built, ranks)

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.config.resources import RUNTIME, shipped
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
-from support.mpi_run import SMPI, Mpi, build, installed, run
+from support.mpi_run import RUNTIME, SMPI, Mpi, build, installed, run
 
 _PROGRAM = """\
 program main
@@ -142,7 +141,7 @@ def test_the_same_is_computed(mpi: Mpi, tmp_path: Path) -> None:
         folder = tmp_path / kind
         folder.mkdir()
         (folder / "main.f90").write_bytes(made)
-        built = build(mpi, [shipped(RUNTIME), folder / "main.f90"], folder, flags)
+        built = build(mpi, [*RUNTIME, folder / "main.f90"], folder, flags)
         for ranks in (1, 3):
             outcome = run(mpi, built, ranks)
             assert outcome.code == 0, outcome.stderr

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from asphalt.config.runtime import runtime_modules
 from support.judging import CALL, NEST, SETTINGS, program, project, transformed
-from support.mpi_run import MPICH, OPENMPI, RUNTIME, compile_source, installed
+from support.mpi_run import MPICH, OPENMPI, compile_runtime, compile_source, installed
 
 UNIT = """\
 subroutine exchange(np, me)
@@ -35,21 +37,25 @@ def position(found: list[str], start: str) -> int:
 
 def test_use_goes_behind_the_last_use(tmp_path: Path) -> None:
     found = lines(tmp_path, unit(f"  use mpi\n  use, intrinsic :: iso_c_binding\n{DECLARED}"))
-    assert position(found, "use asphalt_rt") == position(found, "use, intrinsic") + 1
+    assert position(found, "use asphalt_core") == position(found, "use, intrinsic") + 1
 
 
 def test_use_goes_first_where_there_is_no_other(tmp_path: Path) -> None:
     found = lines(tmp_path, unit(f"  implicit none\n  include 'mpif.h'\n{DECLARED}"))
-    assert found[1].startswith("use asphalt_rt")
+    assert found[1].startswith("use asphalt_core")
     assert position(found, "implicit none") > 1
 
 
 def test_only_what_is_used_is_used(tmp_path: Path) -> None:
     text = transformed(tmp_path, program())
     assert "asphalt_ranks" not in text
-    used = text.split("use asphalt_rt, only:")[1].split("implicit none")[0]
-    for name in used.replace("&", "").replace(",", " ").split():
-        assert text.count(name) > 1, name
+    given = text.replace("&", "").split("implicit none")[0].split("use asphalt_")[1:]
+    uses = {name: listed.replace(",", " ").split() for name, listed in
+            (use.split(", only:") for use in given)}  # fmt: skip
+    assert list(uses) == ["core", "exchange"]
+    for module, names in uses.items():
+        offered = runtime_modules()[f"asphalt_{module}"].names
+        assert names == sorted(offered & {*re.findall(r"\w+", text.split("implicit none")[1])})
 
 
 def test_declarations_go_behind_the_last_one(tmp_path: Path) -> None:
@@ -92,7 +98,7 @@ def test_every_new_name_is_declared(tmp_path: Path) -> None:
         source = tmp_path / "changed.f90"
         source.write_text(transformed(tmp_path, program()))
         (tmp_path / "asphalt_params.inc").write_text(header(0, 4))
-        assert compile_source(mpi, RUNTIME, tmp_path).code == 0
+        assert compile_runtime(mpi, tmp_path).code == 0
         assert compile_source(mpi, source, tmp_path, ["-Wall", "-Werror"]).code == 0
 
 
@@ -114,7 +120,7 @@ def test_a_wrong_header_is_a_compile_error(
         source = tmp_path / "changed.f90"
         source.write_text(transformed(tmp_path, program()))
         (tmp_path / "asphalt_params.inc").write_text(header(tile, depth))
-        assert compile_source(mpi, RUNTIME, tmp_path).code == 0
+        assert compile_runtime(mpi, tmp_path).code == 0
         assert (compile_source(mpi, source, tmp_path).code == 0) is accepted
 
 
@@ -123,4 +129,4 @@ def test_an_unnamed_main_program(tmp_path: Path) -> None:
     (change,) = project(tmp_path, text, settings=SETTINGS).transform()
     found = [line.strip() for line in change.after.decode().splitlines()]
     assert found[0] == "use mpi"
-    assert found[1].startswith("use asphalt_rt")
+    assert found[1].startswith("use asphalt_core")

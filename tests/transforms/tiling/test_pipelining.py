@@ -540,7 +540,7 @@ def test_a_program_may_have_several(text: str, sites: set[str], tmp_path: Path) 
     assert set(re.findall(r"asphalt_k_(\w+) =", header)) == sites
     assert made["a.f90"].count("= asphalt_segment(") == 2
     assert made["a.f90"].count("include 'asphalt_params.inc'") == made["a.f90"].count(
-        "use asphalt_"
+        "use asphalt_segments"
     )
 
 

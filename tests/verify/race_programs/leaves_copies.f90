@@ -1,7 +1,7 @@
 ! A send that leaves from a copy, for which MPI_Finalize waits.
 program leaves_copies
   use mpi
-  use asphalt_rt, only: asphalt_send
+  use asphalt_queues, only: asphalt_send
   implicit none
   integer, parameter :: n = 100000
   integer :: values(n), me, ierr

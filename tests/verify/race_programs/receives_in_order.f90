@@ -1,7 +1,8 @@
 ! Receives that blocked: the first one takes any tag, and gets what was sent first.
 program receives_in_order
   use mpi
-  use asphalt_rt, only: asphalt_irecv, asphalt_wait
+  use asphalt_core, only: asphalt_irecv
+  use asphalt_transfers, only: asphalt_wait
   implicit none
   integer :: rank, ierr, first(4), second(4), requests(2)
   integer :: status(MPI_STATUS_SIZE)

@@ -1,8 +1,8 @@
 subroutine in_place(nx, ny, nz, np, comm, x, s)
   use mpi
-  use asphalt_rt, only: asphalt_enter, asphalt_irecv, asphalt_isend, asphalt_progress, &
-                        asphalt_waitall, asphalt_sync, asphalt_copy, asphalt_byte, &
-                        asphalt_no_request
+  use asphalt_core, only: asphalt_byte, asphalt_irecv, asphalt_isend, asphalt_no_request, &
+                          asphalt_sync, asphalt_waitall
+  use asphalt_exchange, only: asphalt_copy, asphalt_enter, asphalt_progress
   implicit none
   integer, intent(in) :: nx, ny, nz, np, comm
   complex(8), intent(inout) :: x(nx*np, ny, nz), s(nx, ny, nz, np)

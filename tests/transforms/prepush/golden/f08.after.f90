@@ -1,7 +1,8 @@
 subroutine transpose(np, comm)
   use mpi_f08
-  use asphalt_rt, only: asphalt_enter, asphalt_irecv, asphalt_isend, asphalt_waitall, &
-                        asphalt_sync, asphalt_no_request
+  use asphalt_core, only: asphalt_irecv, asphalt_isend, asphalt_no_request, asphalt_sync, &
+                          asphalt_waitall
+  use asphalt_exchange, only: asphalt_enter
   implicit none
   integer, intent(in) :: np
   type(MPI_Comm), intent(in) :: comm

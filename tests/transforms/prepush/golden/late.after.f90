@@ -1,7 +1,8 @@
 subroutine late(n, nz, np, comm, s, r)
   use mpi
-  use asphalt_rt, only: asphalt_enter, asphalt_window, asphalt_irecv, asphalt_isend, &
-                        asphalt_progress, asphalt_waitall, asphalt_sync, asphalt_no_request
+  use asphalt_core, only: asphalt_irecv, asphalt_isend, asphalt_no_request, asphalt_sync, &
+                          asphalt_waitall
+  use asphalt_exchange, only: asphalt_enter, asphalt_progress, asphalt_window
   implicit none
   integer, intent(in) :: n, nz, np, comm
   real(8), intent(inout) :: s(n, nz, np), r(n, nz, np)

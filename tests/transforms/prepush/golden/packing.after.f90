@@ -1,7 +1,8 @@
 subroutine transpose(n, nz, np, comm, w, u)
   use mpi
-  use asphalt_rt, only: asphalt_enter, asphalt_irecv, asphalt_isend, asphalt_progress, &
-                        asphalt_waitall, asphalt_sync, asphalt_no_request
+  use asphalt_core, only: asphalt_irecv, asphalt_isend, asphalt_no_request, asphalt_sync, &
+                          asphalt_waitall
+  use asphalt_exchange, only: asphalt_enter, asphalt_progress
   implicit none
   integer, intent(in) :: n, nz, np, comm
   real, intent(inout) :: w(n*np, nz), u(n*np, nz)

@@ -1,7 +1,8 @@
 subroutine planes(n, nz, np, comm, s, r, last)
    use mpi, only: MPI_COMM_WORLD, MPI_DOUBLE_PRECISION
-   use asphalt_rt, only: asphalt_enter, asphalt_ranks, asphalt_irecv, asphalt_isend, &
-                         asphalt_waitall, asphalt_sync, asphalt_no_request
+   use asphalt_core, only: asphalt_irecv, asphalt_isend, asphalt_no_request, asphalt_sync, &
+                           asphalt_waitall
+   use asphalt_exchange, only: asphalt_enter, asphalt_ranks
    implicit none
    integer, intent(in) :: n, nz, np, comm
    real(8), intent(inout) :: s(n, nz), r(n, nz)

@@ -1,7 +1,8 @@
 subroutine inner_planes(n, nb, np, comm, s, r)
   use mpi
-  use asphalt_rt, only: asphalt_enter, asphalt_ranks, asphalt_irecv, asphalt_isend, &
-                        asphalt_waitall, asphalt_sync, asphalt_no_request
+  use asphalt_core, only: asphalt_irecv, asphalt_isend, asphalt_no_request, asphalt_sync, &
+                          asphalt_waitall
+  use asphalt_exchange, only: asphalt_enter, asphalt_ranks
   implicit none
   integer, intent(in) :: n, nb, np, comm
   real(8), intent(inout) :: s(n, nb*np), r(n, nb*np)

@@ -1,8 +1,9 @@
 subroutine transpose(n, nz, np, me, comm, s, r)
   use mpi
-  use asphalt_rt, only: asphalt_enter, asphalt_irecv, asphalt_isend, asphalt_progress, &
-                        asphalt_waitall, asphalt_sync, asphalt_strided, asphalt_free, &
-                        asphalt_no_request
+  use asphalt_core, only: asphalt_irecv, asphalt_isend, asphalt_no_request, asphalt_sync, &
+                          asphalt_waitall
+  use asphalt_datatypes, only: asphalt_free, asphalt_strided
+  use asphalt_exchange, only: asphalt_enter, asphalt_progress
   implicit none
   integer, intent(in) :: n, nz, np, me, comm
   real(8), intent(inout) :: s(nz, n, np), r(nz, n, np)

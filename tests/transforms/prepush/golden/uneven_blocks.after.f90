@@ -1,9 +1,10 @@
 ! Blocks of different lengths, each in a column of its own that may be longer.
 subroutine transpose(n, nz, np, me, comm, counts, displs, s, r)
   use mpi_f08
-  use asphalt_rt, only: asphalt_enter_uneven, asphalt_hear, asphalt_answers, asphalt_most_pieces, &
-                        asphalt_iterations, asphalt_isend_at, asphalt_progress, asphalt_waitall, &
-                        asphalt_sync, asphalt_no_request
+  use asphalt_core, only: asphalt_no_request, asphalt_sync, asphalt_waitall
+  use asphalt_pieces, only: asphalt_isend_at, asphalt_iterations, asphalt_most_pieces
+  use asphalt_exchange, only: asphalt_progress
+  use asphalt_uneven, only: asphalt_answers, asphalt_enter_uneven, asphalt_hear
   implicit none
   integer, intent(in) :: n, nz, np, me
   type(MPI_Comm), intent(in) :: comm

@@ -1,9 +1,11 @@
 ! Blocks of different lengths, one behind the other: tiles are pieces of an agreed length.
 subroutine transpose(nx, ny, nz, np, comm, scounts, sdispls, rcounts, rdispls, s, r, ierr)
   use mpi
-  use asphalt_rt, only: asphalt_enter_uneven, asphalt_hear, asphalt_answers, asphalt_pieces_of, &
-                        asphalt_next_piece, asphalt_iterations, asphalt_isend_at, &
-                        asphalt_progress, asphalt_waitall, asphalt_sync, asphalt_no_request
+  use asphalt_core, only: asphalt_no_request, asphalt_sync, asphalt_waitall
+  use asphalt_pieces, only: asphalt_isend_at, asphalt_iterations, asphalt_next_piece, &
+                            asphalt_pieces_of
+  use asphalt_exchange, only: asphalt_progress
+  use asphalt_uneven, only: asphalt_answers, asphalt_enter_uneven, asphalt_hear
   implicit none
   integer, intent(in) :: nx, ny, nz, np, comm
   integer, intent(in) :: scounts(0:np-1), sdispls(0:np-1), rcounts(0:np-1), rdispls(0:np-1)

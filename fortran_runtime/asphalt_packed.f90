@@ -1,0 +1,242 @@
+! An exchange of blocks to which an iteration adds different numbers of elements, in tiles: one that
+! a program packs for MPI_ALLTOALLV (MPI-4.0 section 6.8), or whose messages it sends itself.
+!
+! For transformed code
+!   asphalt_enter_packed   is called once before the tiles: the ranks agree about the lengths of the
+!                          blocks, whether to tile, and how the pieces are cut
+!
+! The pieces and their messages are those of asphalt_pieces, `asphalt_progress` is that of
+! asphalt_exchange.
+module asphalt_packed
+  use asphalt_core, only: int64, is_dense
+  use asphalt_communicators, only: companion, find_companion, private_duplicate, recall, &
+                                   site_memory
+  use asphalt_choice, only: chosen_k, kibibytes, least_uneven_block, over
+  use asphalt_exchange, only: open_exchange, tell_tiled
+  use asphalt_pieces, only: most_elements
+  use mpi, only: MPI_INTEGER, MPI_MAX, MPI_SUCCESS
+  implicit none
+  private
+  public :: asphalt_enter_packed
+
+  !> Up to so many ranks tell each other all that they know; more of them tell each its own part.
+  integer, parameter :: few_ranks = 64
+
+contains
+
+  !> Enters one exchange of blocks to which an iteration adds different numbers of elements.
+  !!
+  !! A tile is `k` iterations, the same number on all ranks; a piece of the block for rank p is what
+  !! they add to it, `k*units(p)` elements, the last one shorter.  Sender and receiver tell each
+  !! other here what they know of the block, which they have to agree about: where the program sends
+  !! the messages itself, a receive may be longer than its message, or be for one of another time.
+  !! Where no rank knows anything else than when they last agreed, that is all they tell.
+  !!
+  !! `comm`, `datatype`, `bytes`, `trips`, `grain`, `wanted_k`, `wanted_d`, `legal`, `scounts`,
+  !! `sdispls`, `rcounts`, `own`, `me`, `np`, `d`, `ierror` and `site`: as for
+  !! `asphalt_enter_uneven`; `rdispls` with them.  `units`: elements that one iteration of this rank
+  !! adds to the block for each rank.  The lists are only looked at if `legal`.  `spread`: 0, the
+  !! blocks lie one behind the other, each filled by all iterations; else they begin at multiples of
+  !! so many elements. `apart`: the messages need a communicator of their own; else `own` is `comm`.
+  !!
+  !! `k`: 0, on all ranks: do not tile; else no more than the iterations of this rank, or 1.
+  !! `cuts`: the elements of the pieces that come from each rank, at least 1 if `k` is.  An exchange
+  !! that is not tiled once is never tiled again on this communicator: nobody has looked at what
+  !! became of the messages of the entries between.
+  subroutine asphalt_enter_packed(comm, datatype, bytes, units, trips, grain, wanted_k, wanted_d, &
+                                  legal, scounts, sdispls, rcounts, rdispls, spread, apart, own, &
+                                  me, np, k, cuts, d, ierror, site)
+    integer, intent(in) :: comm, datatype, bytes, trips, grain, wanted_k, wanted_d, spread
+    logical, intent(in) :: legal, apart
+    integer, intent(in) :: units(0:*), scounts(0:*), sdispls(0:*), rcounts(0:*), rdispls(0:*)
+    integer, intent(out) :: own, me, np, k, d, ierror
+    integer, allocatable, intent(out) :: cuts(:)
+    character(*), intent(in) :: site
+    type(companion), pointer :: carried
+    type(site_memory), pointer :: memory
+    integer, allocatable :: mine(:)
+    logical :: usable, fits
+
+    k = 0
+    d = 1
+    call open_exchange(comm, own, me, np, usable, ierror)
+    allocate(cuts(0:np-1), source=0)
+    if (.not. usable .or. (np == 1 .and. wanted_k <= 0)) return
+    call find_companion(comm, carried, ierror)
+    if (ierror /= MPI_SUCCESS) return
+    call recall(carried, site, 0, memory)
+    if (memory%resting > 0) return
+
+    mine = [datatype, bytes, trips, spread, merge(1, 0, legal)]
+    if (legal) mine = [mine, units(:np-1), scounts(:np-1), sdispls(:np-1), rcounts(:np-1), &
+                       rdispls(:np-1)]
+    if (allocated(memory%told)) then  ! on all ranks or on none
+      fits = size(mine) == size(memory%told)
+      if (fits) fits = all(mine == memory%told)
+      fits = so_on_all(comm, np, fits, ierror)
+      if (fits) then
+        cuts = memory%cuts
+      else
+        deallocate(memory%told)
+      end if
+    end if
+    if (.not. allocated(memory%told)) then
+      call agree_on_blocks(comm, np, me, datatype, bytes, units, trips, grain, wanted_k, legal, &
+                           scounts, sdispls, rcounts, rdispls, spread, memory%k, cuts, ierror)
+      fits = memory%k > 0
+    end if
+    if (fits .and. apart) call private_duplicate(comm, own, wanted_k <= 0, fits, ierror)
+    if (.not. fits) then
+      memory%resting = 1
+      cuts = 0
+      return
+    end if
+    memory%told = mine
+    memory%cuts = cuts
+    k = min(memory%k, max(1, trips))
+    d = min(max(1, wanted_d), int(over(int(max(1, trips), int64), int(k, int64))))
+    call tell_tiled()
+  end subroutine asphalt_enter_packed
+
+  !> Whether a condition holds on all ranks.
+  logical function so_on_all(comm, np, here, ierror)
+    integer, intent(in) :: comm, np
+    logical, intent(in) :: here
+    integer, intent(inout) :: ierror
+    integer :: mine(1), told(np), failed
+
+    mine = merge(0, 1, here)
+    told = mine(1)
+    failed = MPI_SUCCESS
+    if (np > few_ranks) then
+      call MPI_Allreduce(mine, told, 1, MPI_INTEGER, MPI_MAX, comm, failed)
+      told = told(1)
+    else if (np > 1) then
+      call MPI_Allgather(mine, 1, MPI_INTEGER, told, 1, MPI_INTEGER, comm, failed)
+    end if
+    if (ierror == MPI_SUCCESS) ierror = failed
+    so_on_all = failed == MPI_SUCCESS .and. all(told == 0)
+  end function so_on_all
+
+  !> What all ranks come to about K, 0 where they do not tile, and the pieces that come from each.
+  subroutine agree_on_blocks(comm, np, me, datatype, bytes, units, trips, grain, wanted_k, legal, &
+                             scounts, sdispls, rcounts, rdispls, spread, k, cuts, ierror)
+    integer, intent(in) :: comm, np, me, datatype, bytes, trips, grain, wanted_k, spread
+    logical, intent(in) :: legal
+    integer, intent(in) :: units(0:*), scounts(0:*), sdispls(0:*), rcounts(0:*), rdispls(0:*)
+    integer, intent(out) :: k, cuts(0:np-1)
+    integer, intent(inout) :: ierror
+    integer, parameter :: facts = 5
+    integer :: known(facts), common(facts), theirs(0:np-1), largest, failed
+    logical :: dense, fits
+
+    call is_dense(datatype, bytes, dense, ierror)
+    fits = ierror == MPI_SUCCESS .and. dense .and. legal
+    if (fits) fits = packed_fit(np, units, trips, scounts, sdispls, spread) .and. &
+      apart_from_each_other(np, rcounts, rdispls)
+    largest = 0
+    if (fits) largest = maxval(units(:np-1))
+    k = wanted_k
+    if (wanted_k <= 0) k = chosen_k(np, .false., .true., int(largest, int64) * bytes, trips, grain)
+    known = [merge(0, 1, fits), k, kibibytes(trips, largest, bytes), bytes, -bytes]
+    if (np <= few_ranks) then
+      call tell_all(comm, np, me, known, units, scounts, rcounts, common, theirs, failed)
+    else
+      call tell_each(comm, np, known, units, scounts, rcounts, common, theirs, failed)
+    end if
+    if (ierror == MPI_SUCCESS) ierror = failed
+    k = common(2)
+    fits = failed == MPI_SUCCESS .and. common(1) == 0 .and. common(4) == -common(5)
+    if (wanted_k <= 0) fits = fits .and. common(3) >= least_uneven_block / 1024
+    if (.not. fits) k = 0
+    cuts = 0
+    if (k > 0) cuts = max(1, int(min(int(k, int64) * theirs, most_elements)))
+  end subroutine agree_on_blocks
+
+  !> All ranks get what all know.  `known(1)` is 0 on ranks whose lists may be looked at; `common`:
+  !! the greatest of each of `known`, `common(1)` not 0, too, where a block is longer for its sender
+  !! than for its receiver or the other way round.  `theirs`: the `units` of all others for this
+  !! one.
+  subroutine tell_all(comm, np, me, known, units, scounts, rcounts, common, theirs, ierror)
+    integer, intent(in) :: comm, np, me, known(:), units(0:*), scounts(0:*), rcounts(0:*)
+    integer, intent(out) :: common(:), theirs(0:np-1), ierror
+    integer :: mine(size(known) + 3*np), told(size(known) + 3*np, 0:np-1), facts, rank, other
+
+    facts = size(known)
+    mine = 0
+    mine(:facts) = known
+    if (known(1) == 0) mine(facts+1:) = [units(:np-1), scounts(:np-1), rcounts(:np-1)]
+    told = spread(mine, 2, np)
+    ierror = MPI_SUCCESS
+    if (np > 1) call MPI_Allgather(mine, size(mine), MPI_INTEGER, told, size(mine), MPI_INTEGER, &
+                                   comm, ierror)
+    common = maxval(told(:facts,:), 2)
+    theirs = told(facts+me+1,:)
+    do rank = 0, np - 1
+      do other = 0, np - 1
+        if (told(facts+np+other+1,rank) /= told(facts+2*np+rank+1,other)) common(1) = 1
+      end do
+    end do
+  end subroutine tell_all
+
+  !> The same where each rank gets its part alone.
+  subroutine tell_each(comm, np, known, units, scounts, rcounts, common, theirs, ierror)
+    integer, intent(in) :: comm, np, known(:), units(0:*), scounts(0:*), rcounts(0:*)
+    integer, intent(out) :: common(:), theirs(0:np-1), ierror
+    integer :: told(2, 0:np-1), heard(2, 0:np-1), checked(size(known)), failed
+
+    told = 0
+    if (known(1) == 0) then
+      told(1,:) = units(:np-1)
+      told(2,:) = scounts(:np-1)
+    end if
+    heard = told
+    call MPI_Alltoall(told, 2, MPI_INTEGER, heard, 2, MPI_INTEGER, comm, failed)
+    theirs = heard(1,:)
+    checked = known
+    if (known(1) == 0) checked(1) = merge(0, 1, all(heard(2,:) == rcounts(:np-1)))
+    call MPI_Allreduce(checked, common, size(known), MPI_INTEGER, MPI_MAX, comm, ierror)
+    if (ierror == MPI_SUCCESS) ierror = failed
+  end subroutine tell_each
+
+  !> Whether the blocks that a rank sends are where its iterations put them
+  !! (`asphalt_enter_packed`).
+  pure logical function packed_fit(np, units, trips, counts, displs, spread) result(fit)
+    integer, intent(in) :: np, units(0:*), trips, counts(0:*), displs(0:*), spread
+    integer(int64) :: filled, block
+    integer :: p
+
+    fit = .false.
+    filled = 0
+    do p = 0, np - 1
+      if (units(p) < 0 .or. counts(p) < 0) return
+      block = int(units(p), int64) * max(0, trips)
+      if (counts(p) > block .or. block > most_elements) return
+      if (spread == 0) then
+        if (block > 0 .and. displs(p) /= filled) return
+        filled = filled + block
+        if (filled > most_elements) return
+      else if (counts(p) > 0) then
+        if (spread < 0 .or. displs(p) < 0 .or. counts(p) > spread) return
+        if (mod(displs(p), spread) /= 0) return
+      end if
+    end do
+    fit = .true.
+  end function packed_fit
+
+  !> Whether no element is received twice: then it does not matter which message comes first.
+  pure logical function apart_from_each_other(np, counts, displs) result(apart)
+    integer, intent(in) :: np, counts(0:np-1), displs(0:np-1)
+    integer :: p, end
+
+    apart = all(counts >= 0)
+    do p = 0, np - 1
+      if (.not. apart) return
+      if (counts(p) == 0) cycle
+      end = displs(p) + counts(p)
+      apart = displs(p) >= 0 .and. displs(p) <= most_elements .and. counts(p) <= most_elements
+      apart = apart .and. &
+        count(counts > 0 .and. displs < end .and. displs(p) < displs + counts) == 1
+    end do
+  end function apart_from_each_other
+end module asphalt_packed
