@@ -207,7 +207,8 @@ class OwnWindows:
             return self._given(why)
         mine, theirs = self.order.accesses(node), self.order.accesses(other)
         if mine is None or theirs is None:
-            return f"{self.facts.at(_head(other))}: the buffers of a wait are not known"
+            which = self.facts.at(_head(node if mine is None else other))
+            return f"it is not known which operations {which} completes"
         found = self.order.conflict(*pair, *((mine, theirs) if forwards else (theirs, mine)))
         if found is None:
             return self._given(self.order.why_not(*pair) or "")

@@ -48,6 +48,10 @@ class LoopThreads:
             return f"line {line_of(leaf)}: asphalt does not analyse lines for OpenMP alone: {text}"
         if self.threads.unknown is not None:
             found = self.threads.unknown
+            if found.text.startswith("!$"):
+                line = line_of(found.leaf) - found.above
+                what = "begins with !$ and no blank, and is no directive that asphalt knows"
+                return f"line {line} {what}: {found.text}"
             return f"the directive {found.text} in line {line_of(found.leaf) - found.above}"
         return next((why for one in self.threads.loops for why in self._lost(one)), None)
 
