@@ -16,6 +16,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from asphalt.analysis.mpi.procedures import procedure
 from asphalt.analysis_manager.invalidation import MODULES, Sight
@@ -25,8 +26,9 @@ from asphalt.analysis_manager.macro_values import (
     gives_real_value,
 )
 from asphalt.frontend.lexical.conditionals import Conditional, Expansion, MacroLine
-from asphalt.frontend.lexical.named_tokens import code_words
+from asphalt.frontend.lexical.named_tokens import ONE_TOKEN, code_words
 from asphalt.frontend.lexical.preprocess import PREPROCESSED
+from asphalt.frontend.source_tree.inclusions import is_in_tree, maker_of
 from asphalt.frontend.source_tree.mentions import Position
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.configuration import MacroTest
@@ -280,13 +282,25 @@ class Configurations:
             if number is not None:
                 yield Placed(MacroTest(f"defined({word})", True), path, line)
                 yield Placed(MacroTest(f"{word} == {int(number[1])}", True), path, line)
-            elif word in given:
+            elif ONE_TOKEN.fullmatch(body):
+                self._check_headers(word, lines)
+            if word in given and number is None:
                 message = f"no condition can ask whether the macro {word} stands for {body}"
                 raise UnclearError(message)
             inner = known.intersection(_NAME.findall(body)) - seen
             integers |= {one for one in inner if word in integers or self._is_integer(one, files)}
             seen |= inner
             waiting += sorted(inner)
+
+    def _check_headers(self, word: str, lines: Iterable[MacroLine]) -> None:
+        """Check that the headers with a macro have this text in every build."""
+        for header in {one.header for one in lines if one.brought}:
+            why: str | None = "it is not in the given tree"
+            if is_in_tree(header, self._tree.roots):
+                looked_at = self._tree.inclusions.looked_at
+                why = maker_of(header, Path(header).read_bytes(), looked_at)
+            if why is not None:
+                raise UnclearError(f"{_short(header)} defines the macro {word}, and {why}")
 
     def _is_integer(self, word: str, files: frozenset[str]) -> bool:
         """Whether a macro stands for no real number, with which the preprocessor compares no

@@ -59,7 +59,7 @@ class MacroLine:
     """A line that may define macros or remove definitions: ``#define``, ``#undef``, ``#include``.
 
     ``name``: of the macro, or of the included file; ``body``: what a macro stands for (None: it is
-    removed).  ``brought``: the line stands in an included file.
+    removed).  ``brought``: the line stands in an included file, ``header``.
     """
 
     line: int
@@ -67,6 +67,7 @@ class MacroLine:
     name: str
     body: str | None
     brought: bool = False
+    header: str = ""
 
 
 @dataclass(frozen=True, slots=True)

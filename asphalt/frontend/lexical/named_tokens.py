@@ -14,7 +14,8 @@ from asphalt.frontend.lexical.trivia import opens_c_comment, trivia_kind
 from asphalt.ir.source import Form
 
 _DEFINITION = re.compile(r"#(define|undef) ([A-Za-z_$][\w$]*)(\(?)(.*)", re.A)
-_ONE_TOKEN = re.compile(r"[A-Za-z_]\w*|\d+(?:_\w+)?|\d+\.\d*(?:[EeDd][+-]?\d+)?(?:_\w+)?", re.A)
+ONE_TOKEN = re.compile(r"[A-Za-z_]\w*|\d+(?:_\w+)?|\d+\.\d*(?:[EeDd][+-]?\d+)?(?:_\w+)?", re.A)
+"""A macro's text that is one name or number."""
 _WORD = re.compile(r"(?<![\w$])[A-Za-z_$][\w$]*", re.A)
 _CODE = re.compile(r"""(?:[^'"!]++|'[^']*+'|"[^"]*+")*+""")
 _HOLLERITH = re.compile(r"(?<![\w.])\d+h", re.I | re.A)
@@ -156,7 +157,7 @@ def _token(
     while True:
         one = steady[name]
         body = one.body or ""
-        if one.function or one.behind >= used or _ONE_TOKEN.fullmatch(body) is None:
+        if one.function or one.behind >= used or ONE_TOKEN.fullmatch(body) is None:
             return None
         if body not in by_name:
             return body

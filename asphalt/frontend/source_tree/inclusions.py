@@ -222,13 +222,13 @@ class _Composing:
             if named is None:
                 return f"{others[0].place} includes a file whose name a macro gives"
             return f"{named.place} also includes it"
-        if not self._is_in_tree(path):
+        if not is_in_tree(path, self.roots):
             return "it is not in the given tree"
         if any(os.path.abspath(root) == os.path.abspath(path) for root in self.roots):
             return "it is also given by itself"
-        if (maker := self._maker(path)) is not None:
-            return maker
         content = self.lines.contents[path]
+        if (maker := maker_of(path, content, self.found.looked_at)) is not None:
+            return maker
         text = content.decode("latin-1")
         if not content.strip() or b"\0" in content or content.startswith(b"\xef\xbb\xbf"):
             return "it is no plain text"
@@ -239,35 +239,6 @@ class _Composing:
             return "it includes files, and is in another directory"
         alone = self.alone.why(line, path, content)
         return alone or self._directives(line, path, content)
-
-    def _is_in_tree(self, path: str) -> bool:
-        own = os.path.realpath(path)
-        if os.path.islink(path):
-            return False
-        folders = (root if root.is_dir() else root.parent for root in self.roots)
-        return any(Path(own).is_relative_to(os.path.realpath(folder)) for folder in folders)
-
-    def _maker(self, path: str) -> str | None:
-        """What generates a file."""
-        if _MADE.search(self.lines.contents[path][:2000]):
-            return "it says that it is generated"
-        folder, name = os.path.split(path)
-        stem = os.path.splitext(name)[0]
-        names = sorted(os.listdir(folder or "."))
-        for other in names:
-            is_template = os.path.splitext(other)[1].lower() in _TEMPLATES
-            if is_template and other.startswith((f"{name}.", f"{stem}.")):
-                return f"it is generated from {other}"
-        rule = re.compile(
-            rf"^(?![\t#])[^\n:=#]*(?<![\w.-]){re.escape(name)}(?![\w.-])[^\n:=]*:(?!=)", re.M
-        )
-        for other in names:
-            if _MAKEFILE.fullmatch(other):
-                makefile = os.path.join(folder, other)
-                self.found.looked_at[makefile] = None
-                if rule.search(_text_of(makefile)):
-                    return f"{other} has a rule that makes it"
-        return None
 
     def _directives(self, line: IncludeLine, path: str, content: bytes) -> str | None:
         """Why the preprocessor would make something else of the text in another file."""
@@ -402,6 +373,38 @@ def _eol(content: bytes) -> bytes | None:
 
 def _lines(content: bytes) -> list[bytes]:
     return re.findall(rb"[^\n]*\n|[^\n]+", content)
+
+
+def is_in_tree(path: str, roots: Iterable[Path]) -> bool:
+    """Whether a file stands in one of the given folders, or beside a given file."""
+    own = os.path.realpath(path)
+    if os.path.islink(path):
+        return False
+    folders = (root if root.is_dir() else root.parent for root in roots)
+    return any(Path(own).is_relative_to(os.path.realpath(folder)) for folder in folders)
+
+
+def maker_of(path: str, content: bytes, looked_at: dict[str, None]) -> str | None:
+    """What generates a file; ``looked_at`` gets the other files on which that rests."""
+    if _MADE.search(content[:2000]):
+        return "it says that it is generated"
+    folder, name = os.path.split(path)
+    stem = os.path.splitext(name)[0]
+    names = sorted(os.listdir(folder or "."))
+    for other in names:
+        is_template = os.path.splitext(other)[1].lower() in _TEMPLATES
+        if is_template and other.startswith((f"{name}.", f"{stem}.")):
+            return f"it is generated from {other}"
+    rule = re.compile(
+        rf"^(?![\t#])[^\n:=#]*(?<![\w.-]){re.escape(name)}(?![\w.-])[^\n:=]*:(?!=)", re.M
+    )
+    for other in names:
+        if _MAKEFILE.fullmatch(other):
+            makefile = os.path.join(folder, other)
+            looked_at[makefile] = None
+            if rule.search(_text_of(makefile)):
+                return f"{other} has a rule that makes it"
+    return None
 
 
 def _text_of(path: str) -> str:

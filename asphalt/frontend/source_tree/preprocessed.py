@@ -101,7 +101,8 @@ class Preprocessed:
         for one in lines:
             line = one.line if at is None else at
             if one.kind != "include":
-                yield MacroLine(line, one.kind, one.name, one.body, at is not None)
+                header = "" if at is None else path
+                yield MacroLine(line, one.kind, one.name, one.body, at is not None, header)
                 continue
             found = self._find(path, one.name)
             if found is not None and found not in seen:
