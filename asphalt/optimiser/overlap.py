@@ -45,7 +45,7 @@ from asphalt.transforms.motion import code_motion
 from asphalt.transforms.motion.windows import work_in_windows
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.rewriting.new_names import next_number
-from asphalt.transforms.rewriting.step import Found, Phase, Transformation, Trial
+from asphalt.transforms.rewriting.step import Phase, Transformation, Trial
 
 _PREPARING = frozenset(one.name for one in PHASES[Phase.PREPARATION])
 
@@ -250,29 +250,26 @@ class Overlap:
         if Pass.NONBLOCKING not in self.shop.passes:
             return state, ()
         steps = [f for f in found if isinstance(f, nonblocking.Split) and f.line not in left]
-        if len(steps) > 1 and any(step.stored_before for step in steps):
-            return self._split_in_turn(state, found, steps), refused
         split = tuple(Transfer(s.line, s.operation, len(s.sides), s.assumed) for s in steps)
-        return replace(self.shop.started(state, facts, steps), split=split), refused
+        return replace(self._started(state, steps), split=split), refused
 
-    def _split_in_turn(
-        self, state: UnitState, found: Sequence[Found], wanted: Sequence[nonblocking.Split]
-    ) -> UnitState:
-        """These transfers made non-blocking one after the other, each as it is found then: one that
-        stores MPI_SUCCESS no more may have been the one that another one relied on."""
-        split: list[Transfer] = []
-        taken = {id(step) for step in wanted}
-        for number, one in enumerate(found):
-            if not isinstance(one, nonblocking.Split) or id(one) not in taken:
-                continue
+    def _started(self, state: UnitState, steps: Sequence[nonblocking.Split]) -> UnitState:
+        """All these transfers made non-blocking.  One that stores MPI_SUCCESS no more may be the
+        one that a later one relied on: what that one has to store is found when it comes."""
+        while steps:
             facts = self.shop.facts(state.tree)
-            # the same call: those before it are found no more
-            step = facts.once(nonblocking.check)[number - len(split)]
-            if not isinstance(step, nonblocking.Split):
-                continue
-            state = self.shop.started(state, facts, (step,))
-            split.append(Transfer(one.line, one.operation, len(one.sides), one.assumed))
-        return replace(state, split=tuple(split))
+            relying = (n for n, step in enumerate(steps) if n and step.stored_before)
+            now = next(relying, len(steps))
+            positions = nonblocking.positions_after(facts, steps[:now], steps[now:])
+            state = self.shop.started(state, facts, steps[:now])
+            steps = [
+                nonblocking.moved_to(self.shop.facts(state.tree), step, position)
+                for step, position in zip(steps[now:], positions, strict=True)
+            ]
+            if steps:
+                facts = self.shop.facts(state.tree)
+                steps = [nonblocking.with_store(facts, steps[0]), *steps[1:]]
+        return state
 
     def _divided(
         self, state: UnitState, dividing: Transformation, filling: Sequence[Transformation]

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from asphalt.analysis.data_flow.error_codes import SUCCESS
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
@@ -32,7 +33,7 @@ from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import Assign, Call, Decl, Entity, TypeSpec, What
-from asphalt.ir.tree import Leaf, Node, Unit
+from asphalt.ir.tree import Leaf, Node, Unit, leaves
 from asphalt.transforms.nonblocking.rules import (
     Rules,
     is_code_read,
@@ -142,19 +143,8 @@ def _split(
 ) -> Split:
     parts = "two starts and two waits" if sides[1:] else "a start and a wait"
     does = f"{call.procedure.spelled} of {facts.at(leaf)} becomes {parts}"
-    code = call.error if is_code_read(leaf, call, facts) else None
-    assert code is None or isinstance(code, Ref)
-    before = is_stored_before(leaf, call, facts)
-    return Split(
-        line_of(leaf),
-        does,
-        evidence,
-        leaf,
-        call,
-        sides,
-        assumed=assumed,
-        stored=code,
-        stored_before=before,
+    return with_store(
+        facts, Split(line_of(leaf), does, evidence, leaf, call, sides, assumed=assumed)
     )
 
 
@@ -175,6 +165,32 @@ def one_by_one(facts: UnitFacts, steps: Iterable[Split]) -> Iterator[Unit]:
         unit = _applied(unit, step, number, facts)
         number += len(step.sides)
         yield unit
+
+
+def positions_after(
+    facts: UnitFacts, steps: Iterable[Split], others: Sequence[Split]
+) -> tuple[int, ...]:
+    """The positions that the statements of other steps have among those of the unit after some
+    steps."""
+    *_, unit = (facts.unit, *one_by_one(facts, steps))
+    places = {id(leaf): number for number, leaf in enumerate(leaves(unit))}
+    return tuple(places[id(step.leaf)] for step in others)
+
+
+def moved_to(facts: UnitFacts, step: Split, position: int) -> Split:
+    """A step that was found in an earlier text of a unit, for the same statement at a position."""
+    leaf = next(islice(leaves(facts.unit), position, None))
+    call = facts.once(Messages).call(leaf)
+    assert call is not None
+    return replace(step, line=line_of(leaf), leaf=leaf, call=call)
+
+
+def with_store(facts: UnitFacts, step: Split) -> Split:
+    """The step with what has to be stored as the unit is now."""
+    code = step.call.error if is_code_read(step.leaf, step.call, facts) else None
+    assert code is None or isinstance(code, Ref)
+    before = is_stored_before(step.leaf, step.call, facts)
+    return replace(step, stored=code, stored_before=before)
 
 
 def _applied(unit: Unit, step: Split, number: int, facts: UnitFacts) -> Unit:
