@@ -6,6 +6,7 @@ interrupted; 141 the reader of the output closed it; 128 + N ended by signal N.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ import click
 from asphalt import __version__
 from asphalt.cli.signals import SignalledError, signals_raised
 from asphalt.config.errors import AsphaltError
+from asphalt.support.garbage_collection import rare_collections
 
 COMMANDS = ("scan", "explain", "diff", "apply", "verify", "calibrate", "simulate", "mk")
 
@@ -105,4 +107,7 @@ _DEEPEST = 3000
 def run() -> None:
     """The entry point of the installed command."""
     sys.setrecursionlimit(max(_DEEPEST, sys.getrecursionlimit()))
-    raise SystemExit(main())
+    with rare_collections():
+        code = main()
+    gc.freeze()  # the process ends: nobody needs the memory
+    raise SystemExit(code)

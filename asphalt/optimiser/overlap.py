@@ -178,6 +178,8 @@ class Overlap:
         new = wide.steps[len(state.steps) :]
         split = [step for step in new if step.transformation == Pass.FISSION]
         wide = self._all_divided(wide, dividings)
+        if self._idle(begin, wide):
+            return wide  # the search begins again without these transfers
         if split:
             moving = (code_motion.TRANSFORMATION,)
             whole = self._all_divided(self.shop.closure(state, moving), dividings, moving)

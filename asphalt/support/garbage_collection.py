@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_SELDOM = (100_000, 20, 20)
+_SELDOM = (50_000, 50, 20)
 
 
 @contextmanager

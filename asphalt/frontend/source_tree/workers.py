@@ -7,6 +7,7 @@ ends its process, is ``Failed`` alone, and the others go on.
 from __future__ import annotations
 
 import atexit
+import gc
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -112,7 +113,9 @@ class Workers:
         if self._pool is None or wanted > self._size:
             self.close()
             self._size = wanted
-            self._pool = ProcessPool(wanted, context=multiprocessing.get_context("fork"))
+            # what a process has from this one is not searched for garbage in it
+            forked = multiprocessing.get_context("fork")
+            self._pool = ProcessPool(wanted, initializer=gc.freeze, context=forked)
         return self._pool
 
 
