@@ -178,11 +178,14 @@ class Overlap:
         new = wide.steps[len(state.steps) :]
         split = [step for step in new if step.transformation == Pass.FISSION]
         wide = self._all_divided(wide, dividings)
-        if self._idle(begin, wide):
+        idle, moving = self._idle(begin, wide), (code_motion.TRANSFORMATION,)
+        if idle and not split:
             return wide  # the search begins again without these transfers
         if split:
-            moving = (code_motion.TRANSFORMATION,)
-            whole = self._all_divided(self.shop.closure(state, moving), dividings, moving)
+            whole = self.shop.closure(state, moving)
+            if idle and idle <= self._idle(begin, whole):
+                return wide
+            whole = self._all_divided(whole, dividings, moving)
             wide = self._better(begin, state, whole, wide, split)
         return self._shared(wide) if dividings else wide
 
