@@ -411,8 +411,14 @@ def test_more_gathers_give_the_same_results(tmp_path: Path, mpi: Mpi) -> None:
 
 @pytest.mark.wide
 @pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH))
-@pytest.mark.parametrize("kernel", ["ocean_gather", "ocean_sum"])
-def test_kernels_give_the_same_bits(tmp_path: Path, kernel: str, mpi: Mpi) -> None:
+@pytest.mark.parametrize(
+    ("kernel", "text"),
+    [
+        ("ocean_gather", b"asphalt: what begins the next iteration"),
+        ("ocean_sum", b"asphalt: MPI_Bcast made non-blocking"),  # copies would lose on one network
+    ],
+)
+def test_kernels_give_the_same_bits(tmp_path: Path, kernel: str, text: bytes, mpi: Mpi) -> None:
     source = tmp_path / "source"
     source.mkdir()
     names = ("results.f90", "work.f", "original.f")
@@ -420,7 +426,7 @@ def test_kernels_give_the_same_bits(tmp_path: Path, kernel: str, mpi: Mpi) -> No
         folder = KERNELS / ("common" if name == names[0] else kernel)
         shutil.copy(folder / name, source / name)
     (change,) = Project(source, settings=Settings(passes=TRANSFERS, cache=False)).transform()
-    assert b"asphalt: what begins the next iteration" in change.after
+    assert text in change.after
     outputs = []
     for place, content in (("before", change.before), ("after", change.after)):
         folder = tmp_path / place
