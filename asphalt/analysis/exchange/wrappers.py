@@ -218,9 +218,9 @@ def _substituted(inner: Exchange, call: Call, scope: Scope) -> _Arguments | Opaq
         if parameter.kind == "BUFFER":
             answer = _buffer(inner, actual, actuals)
         elif parameter.kind == "ERROR_CODE":
-            if not isinstance(actual, Ref) or actual.name not in actuals:
+            if isinstance(actual, Ref) and _only_locals(frozenset({actual.name}), inner):
                 continue  # of the wrapper alone
-            answer = actuals[actual.name]
+            answer = _error_code(actual, inner, actuals, scope)
         elif _is_list(actual, inner):
             answer = _whole_array(actual, inner, actuals)
         elif parameter.is_count:
@@ -256,6 +256,24 @@ def _buffer(inner: Exchange, actual: Expr, actuals: Mapping[str, Expr]) -> Expr 
         return None
     passed = actuals[actual.name]
     return passed if isinstance(passed, Ref | Component) else None
+
+
+def _error_code(
+    actual: Expr, inner: Exchange, actuals: Mapping[str, Expr], scope: Scope
+) -> Expr | None:
+    """The caller's variable for the error code, which others than the wrapper may read."""
+    if not isinstance(actual, Ref) or actual.args is not None:
+        return None
+    return actuals.get(actual.name) or (actual if _is_shared(actual, inner, scope) else None)
+
+
+def _is_shared(ref: Ref, inner: Exchange, scope: Scope) -> bool:
+    """Whether a name is the same scalar of a module or host in the wrapper and in the caller."""
+    symbol, seen = inner.scope.lookup(ref.name), scope.lookup(ref.name)
+    if symbol is None or seen is None or symbol.identity != seen.identity:
+        return False
+    plain = symbol.dims is None and not symbol.attrs & {"pointer", "target", "volatile"}
+    return plain and symbol.origin in (Origin.MODULE, Origin.HOST)
 
 
 def _is_list(actual: Expr, inner: Exchange) -> bool:
@@ -312,6 +330,9 @@ def _in_terms_of(
             if constant is not None:
                 return expr if _is_same_constant(expr, inner.scope, scope) else None
             symbol = inner.scope.lookup(name)
+            if _is_shared(expr, inner, scope):
+                unchanged = not inner.values.writes_of(inner.names.storage(name))
+                return expr if unchanged else None
             if symbol is None or name not in actuals:
                 return None
             plain = symbol.dims is None and not symbol.attrs & {"optional", "pointer", "target"}

@@ -95,8 +95,28 @@ WITH_ERROR = wrapper(
 )
 INTERFACE = "  interface swap\n    module procedure swap_real\n  end interface swap\n"
 
+SHARED = program(
+    wrapper(
+        CALL.replace(" n,", " length,").replace("comm, ierr", "world, code"),
+        DECLARE.replace("integer, intent(in) :: n, comm\n", ""),
+        "s, r",
+    ),
+    head="  integer :: length, world, code\n",
+    call="call swap(a, b)",
+).replace("  do z", "  length = m*nz\n  world = MPI_COMM_WORLD\n  code = 5\n  do z", 1)
+SHARED = SHARED.replace("me, b\n", "me + code, b\n")
+HOSTED = SHARED[SHARED.index("program exchange") :].replace("  use swapping\n", "")
+HOSTED = HOSTED.replace("me, np, ierr", "me, np, ierr, length, world, code").replace(
+    "end program",
+    "contains\n"
+    + SHARED[SHARED.index("  subroutine") : SHARED.index("end module")]
+    + "end program",
+)
+
 PROVED = {
     "module": program(wrapper()),
+    "variables-of-the-module": SHARED,
+    "variables-of-the-host": HOSTED,
     "external": program(wrapper(), external=True),
     "error-check": program(wrapper(CALL + "if (ierr /= 0) stop 'failed'\n")),
     "error-check-over-lines": program(
@@ -221,6 +241,30 @@ def test_what_does_more_is_listed_with_the_way_to_mpi(name: str, tmp_path: Path)
     assert found
 
 
+UNSHARED = {
+    "not-used": ("use swapping\n", "use swapping, only: swap, length, world\n"),
+    "renamed": ("use swapping\n", "use swapping, mine => code\n"),
+    "pointer": ("length, world, code\n", "length, world\n  integer, pointer :: code\n"),
+    "volatile": ("length, world, code\n", "length, world\n  integer, volatile :: code\n"),
+    "element": ("world, code)", "world, codes(1))"),
+    "saved": ("intent(inout) :: r(*)\n", "intent(inout) :: r(*)\n    integer, save :: code\n"),
+    "communicator-not-used": ("use swapping\n", "use swapping, only: swap, length, code\n"),
+    "length-not-used": ("use swapping\n", "use swapping, only: swap, code, world\n"),
+}
+
+
+@pytest.mark.parametrize("name", UNSHARED)
+def test_a_variable_of_the_wrapper_that_the_caller_does_not_see(name: str, tmp_path: Path) -> None:
+    """The tiled exchange would not define its error code, or could not read its arguments."""
+    text = SHARED.replace("integer :: length", "integer :: codes(2)\n  integer :: length")
+    old, new = UNSHARED[name]
+    assert old in text
+    (site,) = sites(tmp_path, text.replace(old, new))
+    assert (site.report.verdict, site.report.code) == ("refused", "ASP008"), site.report
+    unknown = {"length-not-used": "sendcount", "communicator-not-used": "comm"}.get(name, "ierror")
+    assert site.report.message == f"the {unknown} of the exchange is not known in the caller"
+
+
 def test_types_of_handles_must_be_the_same(tmp_path: Path) -> None:
     """The caller's constant is an integer, that of the wrapper is not."""
     body = CALL.replace("comm", "MPI_COMM_WORLD")
@@ -332,7 +376,7 @@ def built(mpi: Mpi, folder: Path, text: str, tile: int | None) -> Path:
 
 
 @pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH), ids=str)
-@pytest.mark.parametrize("name", ["two-levels", "count-is-the-size"])
+@pytest.mark.parametrize("name", ["two-levels", "count-is-the-size", "variables-of-the-module"])
 def test_the_tiled_exchange_brings_the_same(mpi: Mpi, name: str, tmp_path: Path) -> None:
     original = built(mpi, tmp_path / "original", PROVED[name], None)
     tiled = built(mpi, tmp_path / "tiled", PROVED[name], 3)
