@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,7 @@ from asphalt.analysis_manager.macro_values import (
     gives_real_value,
 )
 from asphalt.frontend.lexical.conditionals import Conditional, Expansion, MacroLine
-from asphalt.frontend.lexical.named_tokens import ONE_TOKEN, code_words
+from asphalt.frontend.lexical.named_tokens import ONE_TOKEN
 from asphalt.frontend.lexical.preprocess import PREPROCESSED
 from asphalt.frontend.source_tree.inclusions import is_in_tree, maker_of
 from asphalt.frontend.source_tree.mentions import Position
@@ -61,7 +61,6 @@ class Configurations:
         self._tree = tree
         self._sight = sight
         self._found: dict[tuple[Position, frozenset[str]], tuple[MacroTest, ...] | str] = {}
-        self._words: dict[str, Mapping[str, Collection[int]]] = {}
         self._integers: dict[tuple[str, frozenset[str]], bool] = {}
 
     @cached_property
@@ -193,35 +192,15 @@ class Configurations:
         for one in taken:
             for test in dict.fromkeys((*(here.path(one.first - 1) or ()), *one.tests)):
                 yield Placed(test, path, one.first)
-        for name, at in self._removed_names(path):
-            if any(map(lines.hold, self._places(path, name))):
-                inside = (each for each in here.found if each.first <= at <= each.last)
+        for macro in self._tree.preprocessed.macros(path):
+            if any(map(lines.hold, here.kept.get(macro.name, ()))):
+                inside = (each for each in here.found if each.first <= macro.line <= each.last)
                 for each in inside:
                     yield from (Placed(test, path, each.first) for test in each.tests)
         for expansion in here.expansions:
             if lines.hold(expansion.line) and not self._is_real_value(path, expansion):
                 files = frozenset(one.path for one in units)
                 yield from self._values(path, expansion.line, expansion.words, files)
-
-    def _removed_names(self, path: str) -> Iterator[tuple[str, int]]:
-        """The macros that a file defines in other configurations alone, and where."""
-        here = self._tree.preprocessed.conditionals(path)
-        for macro in self._tree.preprocessed.macros(path):
-            if macro.kind == "define" and macro.name not in here.live:
-                yield macro.name, macro.line
-
-    def _places(self, path: str, word: str) -> Collection[int]:
-        """The lines of a file whose code has a word that is the name of a macro in it."""
-        if path not in self._words:
-            names = {macro.name for macro in self._tree.preprocessed.macros(path)}
-            lines = self._tree.content(path).decode("latin-1").split("\n")
-            form = next(entry.form for entry in self._tree.files if entry.path == path)
-            found: dict[str, list[int]] = {}
-            for number, words in code_words(lines, form):
-                for name in names.intersection(words):
-                    found.setdefault(name, []).append(number)
-            self._words[path] = found
-        return self._words[path].get(word, ())
 
     def _is_in(self, one: Conditional, position: Position) -> bool:
         """Whether a conditional is not outside of a unit."""

@@ -7,7 +7,7 @@ into the file as it was (``confined_changes``).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from asphalt.analysis.mpi.procedures import table
@@ -15,7 +15,7 @@ from asphalt.analysis_manager.configurations import Configurations
 from asphalt.diagnostics.change import Change
 from asphalt.diagnostics.model import ProblemReport
 from asphalt.frontend.lexical.conditionals import selected
-from asphalt.frontend.lexical.named_tokens import code_words
+from asphalt.frontend.lexical.named_tokens import code_words, misread_words
 from asphalt.frontend.source_tree.composition import Composition
 from asphalt.frontend.source_tree.scan import is_source
 from asphalt.frontend.source_tree.tree import Tree
@@ -56,7 +56,7 @@ def _confined(tree: Tree, configurations: Configurations, change: Change) -> Cha
     path = str(change.path)
     own = _Own(tree, configurations, path, _alone(change.after))
     composition = tree.inclusions.compositions.get(path)
-    names = {macro.name for macro in tree.preprocessed.macros(path) if macro.kind == "define"}
+    names = tree.macros(path)
     confined = composition is not None or own.any()
     if not confined and not names:
         return change
@@ -173,15 +173,18 @@ class _Own:
         changed = {number for number in inside if number is not None}
         return [self._of(changed if number is None else {number}) for number in inside]
 
-    def check_words(self, place: Place, names: Collection[str]) -> None:
-        """Check that new lines have no name of a macro that the procedure has not."""
+    def check_words(self, place: Place, names: frozenset[str]) -> None:
+        """Check that new lines have no name of a macro that the procedure has not, nor any beside
+        a constant that the preprocessor may misread."""
         number = self._procedure(place)
         unit = None if number is None else self._units[number]
         around = self._lines if unit is None else self._lines[unit.first - 1 : unit.last]
         known = {word for _, words in code_words(around, self._form) for word in words}
         for _, words in code_words(place.new, self._form):
-            for word in set(names) & set(words) - known:
+            for word in names & set(words) - known:
                 raise NotConfinedError(f"{word} is the name of a macro")
+        for word in names & misread_words(place.new, self._form):
+            raise NotConfinedError(f"the macro {word} is beside a part of a character constant")
 
     def _of(self, numbers: Iterable[int]) -> Sequence[MacroTest]:
         found = {tuple(self._tests(number)) for number in numbers}

@@ -369,3 +369,55 @@ def test_the_scan_gives_no_condition_where_macros_have_none(tmp_path: Path) -> N
     project = Project(tmp_path, settings=settings)
     (change,) = project.outcome().changes
     assert change.after.decode().count("#") == text.count("#")
+
+
+CODE = (
+    RING.replace("  use mpi\n", "  use mpi\n  use flags\n")
+    .replace("mpi_status_ignore, ierr", "mpi_status_ignore, j")
+    .replace("    a(1:n, 1:n)", "    if (which /= 0) print *, 'code'\n    a(1:n, 1:n)")
+)
+FLAGS = "module flags\n  implicit none\n  integer :: which = 0\nend module\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        ("#ifdef ALT\n#define which ierr\n#endif\n", "#undef which\n#define which 7\n"),
+        ("#define which ierr\n#ifndef ALT\n#undef which\n#endif\n", ""),
+        ("#ifdef ALT\n#define which ierr\n#else\n#undef which\n#endif\n", "#define which 7\n"),
+    ],
+)
+@pytest.mark.parametrize("place", ["file", "header"])
+def test_a_name_is_a_macro_elsewhere_and_in_other_configurations(
+    tmp_path: Path, first: str, last: str, place: str
+) -> None:
+    """With ALT the error code of the send is read."""
+    text = first + NAMES + CODE + last
+    if place == "header":
+        (tmp_path / "code.h").write_text("    if (which /= 0) print *, 'code'\n")
+        line = "    if (which /= 0) print *, 'code'\n"
+        text = text.replace(line, '#include "code.h"\n' * 2)
+    found = outcome(tmp_path, TRANSFERS, [], ring_F90=text, flags_f90=FLAGS)
+    assert "defined(ALT)" in changed(found).split("program ring")[1]
+
+
+def test_a_name_is_a_macro_elsewhere_in_all_configurations(tmp_path: Path) -> None:
+    text = "#define which ierr\n#undef which\n" + NAMES + CODE
+    after = changed(outcome(tmp_path, TRANSFERS, [], ring_F90=text, flags_f90=FLAGS))
+    assert "defined(which)" not in after
+    assert "!defined(SINGLE)" in after
+
+
+def test_no_macro_goes_behind_a_backslash_that_hides_a_quote(tmp_path: Path) -> None:
+    """The preprocessor takes the next quote for the end of the constant."""
+    text = NAMES + RING.replace("    call SENDS(", "    if (c == 'BS') &\n      call SENDS(")
+    text = text.replace("ierr, i, j, step", "ierr, i, j, step\n  character :: c = 'b'", 1)
+    assert outcome(tmp_path, TRANSFERS, [], ring_F90=text.replace("BS", "B")).changes
+    found = outcome(tmp_path, TRANSFERS, [], ring_F90=text.replace("BS", "\\"))
+    assert not found.changes
+    assert "is beside a part of a character constant" in str(found)
+    plain = text.removeprefix(NAMES).replace("BS", "\\")
+    for name, token in (("SENDS", "mpi_send"), ("WP", "8"), ("TAG", "7"), ("EDGE", "row")):
+        plain = plain.replace(name, token)
+    plain = "#define NONE\n" + plain.replace("MTYPE", "mpi_real8")
+    assert outcome(tmp_path, TRANSFERS, [], ring_F90=plain).changes

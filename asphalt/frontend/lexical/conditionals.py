@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from asphalt.config.errors import InputError
+from asphalt.frontend.lexical.named_tokens import code_words
 from asphalt.frontend.lexical.preprocess import is_preprocessed, preprocess
 from asphalt.frontend.lexical.source_text import SourceText
 from asphalt.frontend.lexical.trivia import trivia_kind
@@ -85,7 +86,8 @@ class Conditionals:
     ``paths``: for each line the tests that led there, None where the line is removed; a directive
     counts for the branch that it begins.  ``clear``: False where it is not known how a conditional
     was decided.  ``live``: the macros that are defined in this configuration, each with what it is
-    defined as, None where that changes.
+    defined as, None where that changes.  ``kept``: the names of macros that the code of the file
+    has where they are none in this configuration, and the lines.
     """
 
     found: tuple[Conditional, ...] = ()
@@ -94,6 +96,7 @@ class Conditionals:
     paths: tuple[tuple[MacroTest, ...] | None, ...] = ()
     clear: bool = True
     live: Mapping[str, str | None] = field(default_factory=dict)
+    kept: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
     def path(self, line: int) -> tuple[MacroTest, ...] | None:
         """The tests that led to a line, counted from 1; None: the line is removed."""
@@ -169,7 +172,21 @@ def conditionals(
         tuple(paths[number] for number in sorted(paths)),
         reading.clear,
         {name: facts.macros.bodies.get(name) for name in facts.macros.names},
+        _kept(source.form, lines, numbers, facts.changed),
     )
+
+
+def _kept(
+    form: Form, lines: Sequence[str], numbers: Sequence[int], changed: Mapping[int, str]
+) -> Mapping[str, frozenset[int]]:
+    """The words in code that are macros elsewhere, or in other configurations, and their lines."""
+    found: dict[str, set[int]] = {one.name: set() for one in macro_lines(lines)}
+    for number, words in code_words(lines, form) if found else ():
+        now = None if number not in changed else set(_NAME.findall(changed[number]))
+        for word in words:
+            if word in found and (now is None or word in now):
+                found[word].add(numbers[number - 1])
+    return {name: frozenset(places) for name, places in found.items() if places}
 
 
 def _expansions(

@@ -18,6 +18,8 @@ ONE_TOKEN = re.compile(r"[A-Za-z_]\w*|\d+(?:_\w+)?|\d+\.\d*(?:[EeDd][+-]?\d+)?(?
 """A macro's text that is one name or number."""
 _WORD = re.compile(r"(?<![\w$])[A-Za-z_$][\w$]*", re.A)
 _CODE = re.compile(r"""(?:[^'"!]++|'[^']*+'|"[^"]*+")*+""")
+_MARK = 5  # the column, from 0, of the mark of a continuation line in fixed form
+_ESCAPED = re.compile(r"""\\['"]""")
 _HOLLERITH = re.compile(r"(?<![\w.])\d+h", re.I | re.A)
 
 
@@ -49,11 +51,16 @@ class NamedTokens:
     names: frozenset[str] = frozenset()
     bodies: Mapping[str, str] = field(default_factory=dict)
 
-    def uses(self, line: str, expanded: str, quote: str = "") -> tuple[Use, ...] | None:
+    def uses(
+        self, line: str, expanded: str, quote: str = "", start: int = 0
+    ) -> tuple[Use, ...] | None:
         """The macros in the code of a line that explain all of what became of it; None: they do
-        not.  ``quote``: the delimiter of a character constant that goes on in the line."""
+        not.  ``quote``: the delimiter of a character constant that goes on in the line; ``start``:
+        the column, from 0, in which its code begins."""
+        if line[:start] != expanded[:start]:
+            return None
         found: list[Use] = []
-        at = now = 0
+        at = now = start
         while at < len(line) or now < len(expanded):
             last = line[at : at + 1]
             word = None if quote else _WORD.match(line, at)
@@ -192,7 +199,28 @@ def code_words(lines: Sequence[str], form: Form) -> Iterator[tuple[int, list[str
         elif trivia_kind(line, form) is not None:
             in_comment = opens_c_comment(line)
         else:
-            code = _CODE.match(line)
+            # in column 6 of fixed form the mark of a continuation line is no comment
+            marked = form is Form.FIXED and line[_MARK : _MARK + 1] == "!"
+            code = _CODE.match(line, _MARK + 1 if marked else 0)
             assert code is not None
             whole = line[code.end() : code.end() + 1] in ("'", '"')
             yield number, _WORD.findall(line if whole else code[0])
+
+
+def misread_words(lines: Sequence[str], form: Form) -> frozenset[str]:
+    """The words in lines where the preprocessor may take other parts for character constants than
+    Fortran does: a constant goes on in the next line, or has a backslash in front of a quote."""
+    places = [
+        number
+        for number, line in enumerate(lines)
+        if trivia_kind(line, form) is None and (_is_open(line) or _ESCAPED.search(line))
+    ]
+    between = lines[places[0] : places[-1] + 1] if places else ()
+    return frozenset(word for line in between for word in _WORD.findall(line))
+
+
+def _is_open(line: str) -> bool:
+    """Whether a line has a quote without its other one."""
+    code = _CODE.match(line)
+    assert code is not None
+    return line[code.end() : code.end() + 1] in ("'", '"')

@@ -130,7 +130,7 @@ def _uses(
         expanded, width
     ):
         return None
-    return macros.uses(line, expanded)
+    return macros.uses(line, expanded, start=_columns(line, width)[2])
 
 
 def _columns(text: str, width: int) -> tuple[bool, int | None, int, int]:

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from asphalt.frontend.lexical.named_tokens import misread_words
 from asphalt.frontend.lexical.preprocess import preprocess
 from asphalt.frontend.lexical.source_text import source_text
 from asphalt.frontend.lexical.split import split
 from asphalt.frontend.statements.logical_line import logical_line
+from asphalt.ir.source import Form
 from asphalt.ir.stmt import Raw
 from asphalt.ir.tree import Leaf
 
@@ -116,6 +118,17 @@ def test_fixed_form(tmp_path: Path) -> None:
     assert (first.frozen, first.body) == (False, "call f(a,\nC     TAG\n     &  TAG)")
 
 
+def test_the_mark_of_a_continuation_line_is_no_comment_and_no_code(tmp_path: Path) -> None:
+    text = "#define WHO row\n      y = x\n     !  + WHO\n"
+    assert last(tmp_path / "a.F", text) == ("y = x + row", False)
+    assert last(tmp_path / "a.F", text.replace("!  + WHO", "W  + WHO"))[0] == "y = x + row"
+    text = "      y = x\n     !  + WHO\n#define WHO row\n      z = 1\n     !  + WHO\n"
+    assert [leaf.frozen for leaf in leaves_of(tmp_path / "a.F", text)] == [True, True]
+    text = "#define W row\n      y = x\n     W  + 1\n"
+    code, frozen = last(tmp_path / "a.F", text)
+    assert (code.replace(" ", ""), frozen) == ("y=xow+1", True)
+
+
 def test_a_line_of_fixed_form_that_a_macro_makes_too_long_stays(tmp_path: Path) -> None:
     room = 72 - len("      x = N")
     text = "#define N {}\n      x = N\n      y = 2\n"
@@ -123,3 +136,12 @@ def test_a_line_of_fixed_form_that_a_macro_makes_too_long_stays(tmp_path: Path) 
     assert not short.frozen
     long, _ = leaves_of(tmp_path / "a.F", text.format("a" * (room + 1)))
     assert long.frozen
+
+
+def test_words_beside_a_constant_that_goes_on_or_hides_a_quote() -> None:
+    cut = ["call f(a, 'one ONE &\n", "  &two TWO &\n", "  &three THREE', b)\n", "c = B\n"]
+    words = misread_words(cut, Form.FREE)
+    assert {"ONE", "TWO", "THREE"} <= words
+    assert "B" not in words
+    assert "N" in misread_words(["if (c == '\\') x = N\n"], Form.FREE)
+    assert not misread_words(["c = 'it''s N' ! don't\n", "! don't N\n"], Form.FREE)
