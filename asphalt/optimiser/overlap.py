@@ -24,6 +24,7 @@ from asphalt.optimiser.dropped import (
     with_dropped,
     with_tried,
 )
+from asphalt.optimiser.idle_transfers import idle_transfers
 from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import (
     FIXPOINT,
@@ -123,7 +124,7 @@ class Overlap:
             if ahead:
                 state = replace(self.shop.closure(state, (self.shop.expanding,)), ahead=ahead)
             state = self._widened(begin, state, PHASES[Phase.DIVISION] if whole else ())
-            idle = self._idle(begin, state)
+            idle = idle_transfers(self.shop, begin, state)
             if not idle:
                 state = self._departed(begin, state, left) if whole else state
                 return self._decomposed(state, blocks), refused
@@ -178,14 +179,9 @@ class Overlap:
         new = wide.steps[len(state.steps) :]
         split = [step for step in new if step.transformation == Pass.FISSION]
         wide = self._all_divided(wide, dividings)
-        idle, moving = self._idle(begin, wide), (code_motion.TRANSFORMATION,)
-        if idle and not split:
-            return wide  # the search begins again without these transfers
         if split:
-            whole = self.shop.closure(state, moving)
-            if idle and idle <= self._idle(begin, whole):
-                return wide
-            whole = self._all_divided(whole, dividings, moving)
+            moving = (code_motion.TRANSFORMATION,)
+            whole = self._all_divided(self.shop.closure(state, moving), dividings, moving)
             wide = self._better(begin, state, whole, wide, split)
         return self._shared(wide) if dividings else wide
 
@@ -204,7 +200,7 @@ class Overlap:
         if after[1].gains(after[0]) and not after[0].gains(before):
             return wide
         work = [code_motion.hidden_work(self.shop.facts(s.tree)) for s in (whole, wide)]
-        idle = [len(self._idle(begin, s)) for s in (whole, wide)]
+        idle = [len(idle_transfers(self.shop, begin, s)) for s in (whole, wide)]
         if idle[0] > idle[1] or (idle[0] == idle[1] and work[0] < work[1]):
             return wide
         return with_dropped(whole, *together_not_kept(self.shop, split, (after[0], after[1])))
@@ -255,26 +251,26 @@ class Overlap:
         if Pass.NONBLOCKING not in self.shop.passes:
             return state, ()
         steps = [f for f in found if isinstance(f, nonblocking.Split) and f.line not in left]
+        if len(steps) > 1 and any(step.stored_before for step in steps):
+            return self._split_in_turn(state, steps), refused
         split = tuple(Transfer(s.line, s.operation, len(s.sides), s.assumed) for s in steps)
-        return replace(self._started(state, steps), split=split), refused
+        return replace(self.shop.started(state, facts, steps), split=split), refused
 
-    def _started(self, state: UnitState, steps: Sequence[nonblocking.Split]) -> UnitState:
-        """All these transfers made non-blocking.  One that stores MPI_SUCCESS no more may be the
-        one that a later one relied on: what that one has to store is found when it comes."""
-        while steps:
+    def _split_in_turn(self, state: UnitState, steps: Sequence[nonblocking.Split]) -> UnitState:
+        """These transfers made non-blocking one after the other: one that stores MPI_SUCCESS no
+        more may be the one that another relied on, and what it relied on is read now."""
+        split: list[Transfer] = []
+        rest = list(steps)
+        for given in steps:
+            facts, others = self.shop.facts(state.tree), rest[1:]
+            step = nonblocking.stored_now(facts, rest[0])
+            now = () if step is None else (step,)
+            split += (Transfer(given.line, s.operation, len(s.sides), s.assumed) for s in now)
+            places = nonblocking.positions_after(facts, now, others)
+            state = self.shop.started(state, facts, now)
             facts = self.shop.facts(state.tree)
-            relying = (n for n, step in enumerate(steps) if n and step.stored_before)
-            now = next(relying, len(steps))
-            positions = nonblocking.positions_after(facts, steps[:now], steps[now:])
-            state = self.shop.started(state, facts, steps[:now])
-            steps = [
-                nonblocking.moved_to(self.shop.facts(state.tree), step, position)
-                for step, position in zip(steps[now:], positions, strict=True)
-            ]
-            if steps:
-                facts = self.shop.facts(state.tree)
-                steps = [nonblocking.with_store(facts, steps[0]), *steps[1:]]
-        return state
+            rest = [nonblocking.moved_to(facts, *one) for one in zip(others, places, strict=True)]
+        return replace(state, split=tuple(split))
 
     def _divided(
         self, state: UnitState, dividing: Transformation, filling: Sequence[Transformation]
@@ -302,18 +298,6 @@ class Overlap:
                 lost = not_kept(self.shop, state.tree, dividing.name, step, prices)
                 state = with_dropped(state, lost)
         return state
-
-    def _idle(self, begin: UnitState, state: UnitState) -> frozenset[int]:
-        """The lines of the new non-blocking transfers whose windows have no work in them."""
-        busy = code_motion.busy_requests(self.shop.facts(state.tree))
-        number = next_number(self.shop.facts(begin.tree), nonblocking.REQUEST)
-        idle: set[int] = set()
-        for transfer in state.split:
-            names = {f"{nonblocking.REQUEST}{number + n}" for n in range(transfer.messages)}
-            number += transfer.messages
-            if not names & busy:
-                idle.add(transfer.line)
-        return frozenset(idle)
 
     def _with_overlapped_work(self, begin: UnitState, state: UnitState) -> tuple[Transfer, ...]:
         """The new non-blocking transfers, each with the work in its window."""

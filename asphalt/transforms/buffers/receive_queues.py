@@ -150,6 +150,8 @@ def _judged(facts: UnitFacts, limit: int | None) -> tuple[Expand | Refused, ...]
             ahead = early_receives(node, receives, facts, messages, order)
             if isinstance(ahead, EarlyReceives):
                 given = tuple(splits[id(one.leaf)] for one in ahead.receives)
+                if len(given) > 1:
+                    given = tuple(nonblocking.storing_alone(split) for split in given)
                 reason = _gainless(node, messages, facts) or _beyond(ahead, facts, limit)
                 if reason is None:
                     found.append(_step(node, path, position, ahead, given, limit, facts))

@@ -116,6 +116,8 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
     parts = parts_of(facts)
     if not parts:
         return ()
+    if len(parts) > 1:
+        parts = tuple(replace(p, split=nonblocking.storing_alone(p.split)) for p in parts)
     names = ", ".join(f"{part.split.operation} of {facts.at(part.split.leaf)}" for part in parts)
     evidence = dict.fromkeys(text for part in parts for text in _evidence(part, facts))
     does = f"one message for each block: {names}"

@@ -23,13 +23,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from asphalt.analysis.data_flow.error_codes import SUCCESS
+from asphalt.analysis.data_flow.error_codes import SUCCESS, ErrorCodes
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.runtime_module import IN_PLACE
 from asphalt.analysis.verdicts.verdict import Refused
+from asphalt.config.assumptions import FATAL
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import Assign, Call, Decl, Entity, TypeSpec, What
@@ -37,6 +38,7 @@ from asphalt.ir.tree import Leaf, Node, Unit, leaves
 from asphalt.transforms.nonblocking.rules import (
     Rules,
     is_code_read,
+    is_read,
     is_stored_before,
     why_types_are_lost,
 )
@@ -143,7 +145,7 @@ def _split(
 ) -> Split:
     parts = "two starts and two waits" if sides[1:] else "a start and a wait"
     does = f"{call.procedure.spelled} of {facts.at(leaf)} becomes {parts}"
-    return with_store(
+    return _with_store(
         facts, Split(line_of(leaf), does, evidence, leaf, call, sides, assumed=assumed)
     )
 
@@ -185,12 +187,34 @@ def moved_to(facts: UnitFacts, step: Split, position: int) -> Split:
     return replace(step, line=line_of(leaf), leaf=leaf, call=call)
 
 
-def with_store(facts: UnitFacts, step: Split) -> Split:
-    """The step with what has to be stored as the unit is now."""
+def stored_now(facts: UnitFacts, step: Split) -> Split | None:
+    """The step with what has to be stored as the unit is now, after others; None: the error code of
+    the call is read now, and may be another one than MPI_SUCCESS."""
+    error, assumed = step.call.error, step.assumed
+    if error is not None and is_read(error, step.leaf, facts):
+        codes = facts.once(ErrorCodes)
+        if codes.why_not(step.call) is not None:
+            return None
+        if codes.rests_on_fatal and FATAL.word not in assumed:
+            assumed = (*assumed, FATAL.word)
+    return _with_store(facts, replace(step, assumed=assumed))
+
+
+def _with_store(facts: UnitFacts, step: Split) -> Split:
     code = step.call.error if is_code_read(step.leaf, step.call, facts) else None
     assert code is None or isinstance(code, Ref)
     before = is_stored_before(step.leaf, step.call, facts)
     return replace(step, stored=code, stored_before=before)
+
+
+def storing_alone(step: Split) -> Split:
+    """The step for a call that is replaced together with others on whose MPI_SUCCESS it may rely:
+    it stores its own."""
+    if not step.stored_before:
+        return step
+    code = step.call.error
+    assert isinstance(code, Ref)
+    return replace(step, stored=code, stored_before=False)
 
 
 def _applied(unit: Unit, step: Split, number: int, facts: UnitFacts) -> Unit:

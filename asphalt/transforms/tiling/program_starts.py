@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from asphalt.analysis.data_flow.error_codes import ErrorCodes
 from asphalt.analysis.data_flow.temporaries import is_local
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
@@ -31,7 +30,7 @@ from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section, names_i
 from asphalt.ir.stmt import Assign, Guarded, Opaque, Raw
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.transforms.motion.windows import OverlapWindow, windows_of
-from asphalt.transforms.nonblocking.rules import Rules, is_code_read, is_read
+from asphalt.transforms.nonblocking.rules import Rules, is_read
 from asphalt.transforms.nonblocking.sides import started_side
 from asphalt.transforms.rewriting.edit import lists_in
 from asphalt.transforms.tiling.message_tiles import MessageSpan
@@ -233,10 +232,9 @@ def _given(call: MpiCall) -> tuple[Expr, ...]:
 
 
 def _told(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> bool:
-    """Whether somebody may read the error code of a call that stores none any more."""
-    if call.error is None or not is_read(call.error, leaf, facts):
-        return False
-    return facts.once(ErrorCodes).why_not(call) is not None or is_code_read(leaf, call, facts)
+    """Whether somebody may read the error code of a call that stores none any more: what other
+    calls stored before may be left out together with it."""
+    return call.error is not None and is_read(call.error, leaf, facts)
 
 
 def _times(name: str, leaf: Leaf, call: MpiCall | None) -> int:

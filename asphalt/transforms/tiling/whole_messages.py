@@ -72,7 +72,7 @@ def _blocking(place: dict[int, int], facts: UnitFacts, sides: int) -> Iterator[M
             continue
         leaf = step.leaf
         read = any(side.status is not None for side in step.sides)
-        read = read or step.stored is not None
+        read = read or step.stored is not None or step.stored_before
         if read or id(leaf) not in place:
             continue
         envelopes = envelopes_of(step.call) or ()

@@ -11,7 +11,9 @@ from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.optimiser.options import Options
+from asphalt.transforms.buffers import receive_queues
 from support.mpi_run import OPENMPI, Mpi, installed, same_lines
+from support.stepping import Stepped
 
 _PROGRAM = """\
 program main
@@ -53,6 +55,12 @@ _OVERWRITTEN = {
     "three": (f"  ierr = 7\n{_AB}{_CD}{_shift('a', 'e')}", 1),
     "branch": (f"  ierr = 7\n  if (np > 1) then\n{_AB}{_CD}{_WORK}  end if\n", 1),
     "loop": (f"  do k = 1, 2\n  ierr = 7\n{_AB}{_CD}{_WORK}  end do\n", 1),
+    # the first one relies on the second one of the iteration before, whose code nothing reads yet
+    "iteration before": (
+        f"  do k = 1, 2\n{_AB}  found = found + ierr\n  ierr = 7\n{_CD}{_WORK}"
+        "  end do\n  ierr = 0\n",
+        1,
+    ),
 }
 _ANYWAY = {
     # the variable has the value before: nothing stores it again
@@ -81,3 +89,34 @@ def test_the_code_is_stored_where_no_other_call_stores_it(
     assert text.count("ierr = MPI_SUCCESS") == stores
     assert text.count("call asphalt_irecv") > 1
     same_lines(mpi, tmp_path, _PROGRAM.format(body=body, work=_WORK), outcome.content)
+
+
+def _receive(buffer: str, tag: int) -> str:
+    return f"    call MPI_Recv({buffer}, {_REAL}, k, {tag}, {_ENDS}"
+
+
+def _send(tag: int) -> str:
+    return f"    call MPI_Send(a, {_REAL}, 0, {tag}, MPI_COMM_WORLD, ierr)\n"
+
+
+_QUEUE = f"""\
+  if (me == 0) then
+    do k = 1, np - 1
+    ierr = 7
+{_receive("b", 1)}{_receive("c", 2)}    d = d + b
+    e = e + 2*c
+{_WORK}    end do
+  else
+{_send(1)}{_send(2)}  end if
+"""
+
+
+@pytest.mark.parametrize("mpi", installed(OPENMPI))
+def test_receives_of_a_loop_do_not_rely_on_each_other(mpi: Mpi, tmp_path: Path) -> None:
+    text = _PROGRAM.format(body=_QUEUE, work=_WORK)
+    stepped = Stepped.of(tmp_path / "in", {"main.f90": text})
+    assert stepped.applied(receive_queues) == 1
+    after = stepped.text("main.f90")
+    assert after.count("call asphalt_take") == 2
+    assert after.count("ierr = MPI_SUCCESS") == 1
+    same_lines(mpi, tmp_path, text, after.encode())
