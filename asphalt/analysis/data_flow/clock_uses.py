@@ -184,6 +184,9 @@ def _of_leaf(leaf: Leaf, tainted: Tainted, decided: bool) -> Iterator[Flow]:
                         f"the {kind.upper()} in line {leaf.line} depends on it"
                     )
                 yield from (Flow(name) for name in _internal_files(writes, tainted.scope))
+            if decided:  # whether an internal file gets it, and whether a status is defined
+                found = (root_name(one) for one in writes if isinstance(one, Ref | Component))
+                yield from (Flow(name, only_decided=leaf.line) for name in found)
         case Allocation(objects=objects, options=options):
             shapes = [a for o in objects if isinstance(o, Ref | Component) for a in o.args or ()]
             if tainted.any_in(*shapes, *options):

@@ -66,6 +66,7 @@ _HARMLESS = [
     "  call MPI_Reduce(sums, most, 1, MPI_DOUBLE_PRECISION, MPI_MAX, 0, MPI_COMM_WORLD, ierr)\n"
     "  if (most > 3) print *, 'slow', most",
     "  write (line, '(f8.3)') sums(1)\n  print *, line",
+    "  if (sums(1) > 2) print *, 'slow', a(1)",
     "  t = passed_by(1)\n  if (t /= 0) then\n    many = 2.0*n\n    rate = many/t\n  end if\n"
     "  print *, rate",
     "  most = 0\n  do i = 1, 4\n    if (sums(i) > most) most = sums(i)\n  end do\n"
@@ -88,6 +89,9 @@ _DECISIVE = {
     "  if (sums(1) > 2) a(1) = 5\n  do i = 1, n\n    a(i) = 2*a(i)\n  end do": "a condition",
     "  t = passed_by(1)\n  many = 1\n  if (t /= 0) many = 2.0*n\n  print *, many": "a condition",
     "  where (sums > 2) a(1:8) = 5": "a condition in line",
+    "  line = ' '\n  if (sums(1) > 2) write (line, '(a)') 'slow'\n"
+    "  if (line == 'slow') n = 50": "the loop in line",
+    "  n = 7\n  if (sums(1) > 2) write (*, *, iostat=n) 'slow'\n  a(1) = n": "the loop in line",
     "  block\n    t = sums(1)\n  end block": "is not followed",
 }
 
