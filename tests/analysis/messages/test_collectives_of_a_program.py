@@ -39,6 +39,7 @@ program main
   call MPI_Finalize(ierr)
 contains
   subroutine more
+    integer :: ierr
     call MPI_Bcast(b, 100, MPI_DOUBLE_PRECISION, 0, MPI_COMM_WORLD, ierr)
   end subroutine more
 end program main
