@@ -8,8 +8,8 @@ cannot move past, and why.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
+from functools import partial
 
 from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, UnitKey
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
@@ -22,13 +22,12 @@ from asphalt.ir.program import Located
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.optimiser.blocking import NOT_MOVED, calls_that_stay
 from asphalt.optimiser.empty_windows import Stop
-from asphalt.optimiser.origins import SourceLine
+from asphalt.optimiser.origins import SourceLine, with_places
 from asphalt.transforms.motion import called_motion
 from asphalt.transforms.motion.called_motion import CalledWindow
 from asphalt.transforms.motion.windows import is_work
 from asphalt.transforms.rewriting.edit import lists_in
 
-_LINE = re.compile(r"\bline (\d+)")
 _DEEP = 3  # callers of callers
 
 _Window = tuple[tuple[Node, ...], CalledWindow]
@@ -194,7 +193,7 @@ class _Callers:
 
     def _given(self, facts: UnitFacts, message: str) -> str:
         """A message with the places of its lines."""
-        return _LINE.sub(lambda found: self._at(facts, int(found[1])), message)
+        return with_places(message, partial(self._at, facts))
 
 
 class _Facts:

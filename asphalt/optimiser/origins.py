@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from weakref import WeakKeyDictionary
@@ -20,6 +21,14 @@ class SourceLine:
 
     path: str
     line: int
+
+
+_LINE = re.compile(r"\bline (\d+)")
+
+
+def with_places(message: str, at: Callable[[int], str]) -> str:
+    """A message of an analysis with the original places of its lines.  ``at``: that of a line."""
+    return _LINE.sub(lambda found: at(int(found[1])), message)
 
 
 def itself(place: SourceLine) -> SourceLine:

@@ -8,7 +8,6 @@ needs the message and one that does not (``splitting``, ``peeling``).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
@@ -26,13 +25,12 @@ from asphalt.optimiser.empty_windows import (
     is_beside_the_point,
     is_called,
 )
+from asphalt.optimiser.origins import with_places
 from asphalt.optimiser.overlapped_work import work_texts
 from asphalt.transforms.loops import peeling, splitting
 from asphalt.transforms.motion.windows import OverlapWindow, in_window, is_work, windows_of
 from asphalt.transforms.rewriting.checked_sizes import can_check
 from asphalt.transforms.rewriting.edit import lists_in
-
-_LINE = re.compile(r"\bline (\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +218,7 @@ class OwnWindows:
 
     def _given(self, message: str) -> str:
         """The message with the lines of the user's source."""
-        return _LINE.sub(lambda found: self.facts.at(int(found[1])), message)
+        return with_places(message, self.facts.at)
 
 
 def _inside(node: Node) -> Iterator[Node]:

@@ -36,6 +36,7 @@ from asphalt.analysis.messages.collectives import (
     together,
     why_other_digits,
 )
+from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant, predefined_type
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.names.designators import (
@@ -52,6 +53,7 @@ from asphalt.ir.tree import Leaf, leaves
 from asphalt.transforms.nonblocking.sides import Side, handle_arrays, is_f08
 from asphalt.transforms.nonblocking.statuses import is_status_array, is_typed_status, may_be_another
 
+_STAGES = (Stage.START, Stage.COMPLETE, Stage.BOTH)
 COULD = "it could be non-blocking, if there is computation to overlap"
 """The report on a call that could be non-blocking under an assumption."""
 
@@ -382,3 +384,29 @@ def is_stored_before(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> bool:
     if not isinstance(error, Ref) or not is_read(error, leaf, facts):
         return False
     return facts.once(ErrorCodes).is_success_before(leaf, storage_of(error.name, facts.scope))
+
+
+def is_code_lost(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> bool:
+    """Whether somebody may read another value than MPI_SUCCESS if neither a call nor others that
+    start or complete messages store their error codes any more.
+
+    What stands in the variable before a call is enough if no such call has put it there, or if the
+    variable had this value before that one, too: then it has it from a call that stays.
+    """
+    error = call.error
+    if error is None or not is_read(error, leaf, facts):
+        return False
+    if facts.once(ErrorCodes).why_not(call) is not None or is_code_read(leaf, call, facts):
+        return True
+    assert isinstance(error, Ref)
+    point = facts.reaching.graph.action(leaf)
+    if point is None:
+        return True
+    storage, messages = storage_of(error.name, facts.scope), facts.once(Messages)
+    for definition in facts.reaching.at(point, storage):
+        other = None if definition.leaf is None else messages.call(definition.leaf)
+        if definition.leaf is None or other is None or stage_of(other) not in _STAGES:
+            continue
+        if not facts.once(ErrorCodes).is_success_before(definition.leaf, storage):
+            return True
+    return False

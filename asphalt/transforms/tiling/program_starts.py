@@ -30,7 +30,7 @@ from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section, names_i
 from asphalt.ir.stmt import Assign, Guarded, Opaque, Raw
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.transforms.motion.windows import OverlapWindow, windows_of
-from asphalt.transforms.nonblocking.rules import Rules, is_read
+from asphalt.transforms.nonblocking.rules import Rules, is_code_lost, is_read
 from asphalt.transforms.nonblocking.sides import started_side
 from asphalt.transforms.rewriting.edit import lists_in
 from asphalt.transforms.tiling.message_tiles import MessageSpan
@@ -101,7 +101,7 @@ class OwnStarts:
         request = self._named(call.args["request"])
         if request is None or not is_local(request.name, self.facts):
             return f"line {line_of(start)}: its request is no local variable that no others see"
-        if _told(start, call, self.facts):
+        if is_code_lost(start, call, self.facts):
             return f"line {line_of(start)}: its error code is read"
         return (
             self._why_not_alone(request)
@@ -187,7 +187,7 @@ class OwnStarts:
         judged = self._rules.judged(end, wait, ())
         if isinstance(judged, Refused):
             return judged.message
-        return f"{where}: its error code is read" if _told(end, wait, self.facts) else None
+        return f"{where}: its error code is read" if is_code_lost(end, wait, self.facts) else None
 
     def _why_not_around(self, start: Leaf) -> str | None:
         """Why start and wait do not belong to one list of statements."""
@@ -229,12 +229,6 @@ def _given(call: MpiCall) -> tuple[Expr, ...]:
     """The arguments of a start up to the communicator."""
     kept = ("buf", "count", "datatype", "dest", "source", "tag", "comm")
     return tuple(call.args[name] for name in kept if name in call.args)
-
-
-def _told(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> bool:
-    """Whether somebody may read the error code of a call that stores none any more: what other
-    calls stored before may be left out together with it."""
-    return call.error is not None and is_read(call.error, leaf, facts)
 
 
 def _times(name: str, leaf: Leaf, call: MpiCall | None) -> int:

@@ -9,6 +9,7 @@ from asphalt.analysis.messages.messages import Messages, Stage, Way, envelopes_o
 from asphalt.ir.tree import Branch, Leaf, Node, leaves
 from asphalt.transforms.motion.windows import OverlapWindow, windows_of
 from asphalt.transforms.nonblocking import nonblocking
+from asphalt.transforms.nonblocking.rules import is_code_lost
 from asphalt.transforms.tiling.message_tiles import MessageSpan
 
 _ARGUMENTS = {
@@ -72,7 +73,7 @@ def _blocking(place: dict[int, int], facts: UnitFacts, sides: int) -> Iterator[M
             continue
         leaf = step.leaf
         read = any(side.status is not None for side in step.sides)
-        read = read or step.stored is not None or step.stored_before
+        read = read or is_code_lost(leaf, step.call, facts)
         if read or id(leaf) not in place:
             continue
         envelopes = envelopes_of(step.call) or ()

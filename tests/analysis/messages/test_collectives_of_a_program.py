@@ -39,7 +39,6 @@ program main
   call MPI_Finalize(ierr)
 contains
   subroutine more
-    integer :: ierr
     call MPI_Bcast(b, 100, MPI_DOUBLE_PRECISION, 0, MPI_COMM_WORLD, ierr)
   end subroutine more
 end program main

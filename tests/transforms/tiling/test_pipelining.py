@@ -157,6 +157,22 @@ end program main
 """
 
 
+def test_the_error_code_of_a_wave_is_stored_by_a_call_that_stays(tmp_path: Path) -> None:
+    text = WAVE.replace("if (me > 0) call MPI_Recv", "call MPI_Recv")
+    text = text.replace("me - 1, 1,", "merge(me - 1, MPI_PROC_NULL, me > 0), 1,")
+    text = text.replace("if (me < np - 1) call MPI_Send", "call MPI_Send")
+    text = text.replace("me + 1, 1,", "merge(me + 1, MPI_PROC_NULL, me < np - 1), 1, &\n    ")
+    text = text.replace("  call MPI_Finalize", "  print *, ierr\n  call MPI_Finalize")
+    tree = Stepped.of(tmp_path / "known", {"a.f90": text})
+    tree.accepted = frozenset({"bits"})
+    assert [type(step) for step in tree.steps(pipelining)] == [pipelining.Pipeline]
+    # the send relies on the receive, whose own code nothing reads
+    text = text.replace("  west = 0\n", "  west = 0\n  ierr = 7\n")
+    tree = Stepped.of(tmp_path / "stored", {"a.f90": text})
+    tree.accepted = frozenset({"bits"})
+    assert tree.steps(pipelining) == []
+
+
 def test_other_bounds_may_change_last_digits(tmp_path: Path) -> None:
     tree = Stepped.of(tmp_path, {"a.f90": WAVE})
     tree.any_sizes = True
