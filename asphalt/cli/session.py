@@ -16,7 +16,7 @@ from asphalt.cli.options import CommonOptions
 from asphalt.cli.progress import watched
 from asphalt.cli.unchanged import missing_passes
 from asphalt.config.errors import InputError, UsageError
-from asphalt.config.passes import TRANSFERS
+from asphalt.config.passes import TRANSFERS, Pass
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.model import ProblemReport, SiteReport
 from asphalt.project import Outcome, Project
@@ -132,21 +132,19 @@ def _reports_of(project: Project) -> tuple[SiteReport, ...]:
 
 
 def reports_after(
-    project: Project, outcome: Outcome, promise: bool = False, units: Units = None
+    project: Project, outcome: Outcome, units: Units = None
 ) -> tuple[SiteReport, ...]:
     """The reports of all sites, of transfers and of findings after a transformation, sorted.
 
-    Transfers are those that were transformed and those that were not.  ``promise``: their reports
-    also say what an accepted assumption would change.  ``units``: those that are asked about, by
-    file and name; transfers of others are left out.  A call that was transformed only where its
-    procedure was inlined counts as transformed.
+    Transfers are those that were transformed and those that were not; their reports also say what
+    an accepted assumption would change.  ``units``: those that are asked about, by file and name;
+    transfers of others are left out.  A call that was transformed only where its procedure was
+    inlined counts as transformed.
     """
-    return project.places.sites(_reports_after(project, outcome, promise, units))
+    return project.places.sites(_reports_after(project, outcome, units))
 
 
-def _reports_after(
-    project: Project, outcome: Outcome, promise: bool, units: Units
-) -> tuple[SiteReport, ...]:
+def _reports_after(project: Project, outcome: Outcome, units: Units) -> tuple[SiteReport, ...]:
     changes = outcome.composed
     changed = [site for change in changes for site in change.sites]
     applied = {_key(site): site for site in project.kept_whole(changed)}
@@ -158,7 +156,7 @@ def _reports_after(
     others = project.not_overlapped(changes, outcome.tries)
     idle = _of(units, tuple(map(outcome.tried, (*others, *own))))
     blocking = _of(units, project.kept_blocking())
-    if promise:
+    with Console(stderr=True).status("looking for what assumptions would change"):
         blocking = project.with_assumed_outcomes(blocking)
         idle = project.with_fatal_outcomes(project.with_readings_passed(idle))
     unchanged = (*blocking, *map(outcome.told, idle), *project.kept_stores())
@@ -187,14 +185,17 @@ def reports_before(project: Project, units: Units = None) -> tuple[SiteReport, .
     With passes for transfers, also what would become of each transfer; ``units``: of those in these
     units, by file and name.
     """
-    if not set(project.settings.passes) & set(TRANSFERS):
-        found = merged_reports(_reports_of(project), project.findings, project.settings.passes)
-        return project.places.sites(found)
+    passes = project.settings.passes
+    if not set(passes) & set(TRANSFERS):
+        own = _reports_of(project)
+        if Pass.PREPUSH in passes and any(site.verdict in ("proved", "assumed") for site in own):
+            own = tuple(map(project.outcome().told, own))
+        return project.places.sites(merged_reports(own, project.findings, passes))
     sites = {(site.file, site.id): site for site in reports_of(project)}
     with watched(OPTIMISING) as watch:
         outcome = project.outcome(watch=watch, units=units)
     with Console(stderr=True).status("looking for computation to overlap with transfers"):
-        found = reports_after(project, outcome, promise=True, units=units)
+        found = reports_after(project, outcome, units)
     return tuple(
         sites.get((site.file, site.id), replace(site, verdict="proved"))
         if site.verdict == "applied"
