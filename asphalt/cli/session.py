@@ -25,10 +25,9 @@ from asphalt.report.github import annotation_lines
 from asphalt.report.json import report_text
 from asphalt.report.merged_reports import merged_reports
 from asphalt.report.sarif import sarif_text
-from asphalt.report.text import common_reasons, problem_line, site_lines, summary
+from asphalt.report.text import common_reasons, missing_modules, problem_line, site_lines, summary
 
 OPTIMISING = "optimising transfers"
-_MOST_MODULES = 5  # named in a note
 Units = Collection[tuple[str, str]] | None
 """Units by file and name; None: all."""
 
@@ -268,10 +267,8 @@ def _how_to_list_messages(project: Reported) -> str:
 def _note_missing(project: Reported, sites: Sequence[SiteReport]) -> None:
     """Note that refusals may be due to modules whose source is not among the files."""
     files = sorted({site.file for site in sites if site.verdict == "refused"})
-    missing = sorted({name for file in files for name in project.missing_modules(file)})
-    if missing:
-        more = len(missing) - _MOST_MODULES
-        names = ", ".join(missing[:_MOST_MODULES]) + (f" and {more} more" if more > 0 else "")
+    names = missing_modules(sites, {name for one in files for name in project.missing_modules(one)})
+    if names is not None:
         note(f"these modules are not among the files, which may cause refusals: {names}")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from asphalt.analysis.verdicts.verdict import Cause
+
 FINDING = "finding"
 """The verdict on an error in the use of MPI that is proved."""
 _STORE = "store before "
@@ -108,6 +110,8 @@ class ProcedureReport:
 class SiteReport:
     """The report on one site.
 
+    ``cause``: what of its refusal lies elsewhere in the program, and may refuse other sites alike.
+
     ``assumptions``: those that the proof rests on, by name; ``accepted``: those of them that the
     user or a directive accepts.
 
@@ -140,6 +144,7 @@ class SiteReport:
     dropped: tuple[DroppedReport, ...] = ()
     overlaps: tuple[str, ...] = ()
     ended: str | None = None
+    cause: Cause | None = None
 
     @property
     def is_store(self) -> bool:

@@ -131,6 +131,7 @@ def _kept(
         witness=refused.witness or f"line {span.first}",
         assumptions=refused.all_lifting,
         marks=tuple(mark_report(mark) for mark in marks),
+        cause=refused.cause,
     )
 
 

@@ -102,6 +102,7 @@ class Places:
             line=line,
             message=told(one.message),
             witness=None if one.witness is None else told(one.witness),
+            cause=None if one.cause is None else replace(one.cause, why=told(one.cause.why)),
             evidence=tuple(map(told, one.evidence)),
             overlaps=tuple(map(told, one.overlaps)),
             ended=None if one.ended is None else told(one.ended),

@@ -156,6 +156,7 @@ class SiteJudge:
                 message=judgement.message,
                 witness=judgement.witness,
                 marks=marks,
+                cause=judgement.cause,
             )
         along = judgement.producer.packing.variable
         accepted = self._accepted(name, judgement)

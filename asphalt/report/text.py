@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.text import Text
 
@@ -63,14 +63,41 @@ _MANY = 5  # sites that one reason refuses, so that it is told by itself
 
 def common_reasons(sites: Sequence[SiteReport]) -> list[str]:
     """The reasons that refuse many sites alike, each once with their number, the largest first:
-    ``12 sites are refused for one reason (ASP007): ...``.  Stores do not count."""
+    ``12 sites are refused for one reason (ASP007): ...``.  What sites say of their own places does
+    not make reasons differ.  Stores do not count, nor do modules that are missing
+    (``missing_modules``)."""
     refused = (s for s in sites if s.verdict == "refused" and not s.is_store)
-    counts = Counter((site.code, site.message) for site in refused)
+    counts = Counter(
+        (site.code, site.message if site.cause is None else site.cause.why)
+        for site in refused
+        if site.cause is None or site.cause.module is None
+    )
     return [
-        f"{number} sites are refused for one reason ({code}): {message}"
-        for (code, message), number in counts.most_common()
+        f"{number} sites are refused for one reason ({code}): {reason}"
+        for (code, reason), number in counts.most_common()
         if number >= _MANY
     ]
+
+
+def missing_modules(sites: Sequence[SiteReport], modules: Iterable[str]) -> str | None:
+    """Modules that are missing, those first that refuse most of the ``sites``, with their number;
+    None: none is."""
+    refused = (s.cause.module for s in sites if s.verdict == "refused" and s.cause is not None)
+    counts = Counter(name for name in refused if name is not None)
+    missing = sorted({*modules, *counts}, key=lambda name: (-counts[name], name))
+    if not missing:
+        return None
+    more = len(missing) - _MOST_MODULES
+    named = (f"{name}{_refusing(counts[name])}" for name in missing[:_MOST_MODULES])
+    return ", ".join(named) + (f" and {more} more" if more > 0 else "")
+
+
+_MOST_MODULES = 5  # that are named
+
+
+def _refusing(number: int) -> str:
+    """How many sites something refuses, in brackets."""
+    return f" (refuses {number} {'site' if number == 1 else 'sites'})" if number else ""
 
 
 def problem_line(problem: ProblemReport) -> str:

@@ -56,6 +56,83 @@ def test_modules_that_are_missing_are_named(here: Path, capsys: pytest.CaptureFi
     ]
 
 
+_PASSES = """\
+subroutine pass_on{n}(lo, hi, w, next, last)
+  use {module}
+  implicit none
+  integer, intent(in) :: next, last
+  real(8), intent(inout) :: lo, hi, w(1000)
+  integer :: i, ierr
+  call MPI_Sendrecv(lo, 1, MPI_REAL8, next, 1, hi, 1, MPI_REAL8, last, 1, MPI_COMM_WORLD, &
+                    MPI_STATUS_IGNORE, ierr)
+  {test}
+  do i = 1, 1000
+    w(i) = w(i)*0.5
+  end do
+end subroutine pass_on{n}
+"""
+_SETS_HANDLER = """\
+program main
+  use mpi
+  implicit none
+  integer :: ierr
+  real(8) :: lo, hi, w(1000)
+  call MPI_Init(ierr)
+  call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierr)
+  lo = 1
+  w = 1
+{calls}  call MPI_Finalize(ierr)
+end program main
+"""
+
+
+def _passing(folder: Path, module: str, tests: list[str]) -> str:
+    """A program that sets an error handler, with a procedure for each test of an error code."""
+    texts = (_PASSES.format(n=n, module=module, test=test) for n, test in enumerate(tests))
+    calls = "".join(f"  call pass_on{n}(lo, hi, w, 0, 0)\n" for n in range(len(tests)))
+    (folder / "main.f90").write_text(_SETS_HANDLER.format(calls=calls) + "".join(texts))
+    return str(folder / "main.f90")
+
+
+def test_one_handler_is_told_once_for_all_sites(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tests = ["if (ierr /= 0) stop 1", "if (ierr > 0) print *, ierr", "w(1) = ierr"]
+    file = _passing(tmp_path, "mpi", [*tests, *tests])
+    _, out, err = scan(capsys, "--passes", "transfers", file)
+    assert len(set(out.splitlines())) == 6
+    assert err.splitlines()[1:] == [
+        "asphalt: 6 sites are refused for one reason (ASP020): errors may not be fatal: "
+        f"{file}:7 calls MPI_Comm_set_errhandler"
+    ]
+
+
+def test_other_reasons_for_one_code_are_told_where_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A code that has a second name is refused whatever the error handler is."""
+    file = Path(_passing(tmp_path, "mpi", ["if (ierr /= 0) stop 1"] * 5))
+    own = "  integer :: i, ierr\n"
+    first, _, last = file.read_text().rpartition(own)
+    file.write_text(f"{first}{own}  integer :: kept\n  equivalence (kept, ierr)\n{last}")
+    _, out, err = scan(capsys, "--passes", "transfers", str(file))
+    assert out.count("ASP020") == 5
+    assert out.count("the variable does not only hold error codes") == 1
+    assert "for one reason" not in err
+
+
+def test_a_missing_module_is_told_with_the_sites_that_it_refuses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = _passing(tmp_path, "messages", ["if (ierr /= 0) stop 1"] * 5)
+    _, out, err = scan(capsys, "--passes", "transfers", file)
+    assert out.count("ASP013") == 5
+    assert err.splitlines()[1:] == [
+        "asphalt: these modules are not among the files, which may cause refusals: messages "
+        "(refuses 5 sites)"
+    ]
+
+
 def test_json_fits_the_schema(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = scan(capsys, "src", "--format", "json")
     report = json.loads(out)

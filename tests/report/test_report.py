@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from asphalt.analysis.verdicts.verdict import Cause
 from asphalt.diagnostics.catalogue import ALL_CODES
 from asphalt.diagnostics.model import ProblemReport, SiteReport
 from asphalt.report.github import annotation_lines
@@ -17,6 +18,7 @@ from asphalt.report.json import SCHEMA, report_text
 from asphalt.report.text import (
     code_details,
     common_reasons,
+    missing_modules,
     problem_line,
     site_details,
     site_lines,
@@ -63,7 +65,7 @@ def test_the_schema_is_a_schema() -> None:
 def test_a_report_fits_the_schema() -> None:
     text = report_text(
         ["src/a.f90", "src/long_name.f90"],
-        [PROVED, REFUSED],
+        [PROVED, replace(REFUSED, cause=Cause("module grid is not given", "grid"))],
         [
             ProblemReport("src/x.f90", None, "is not text"),
             ProblemReport("src/y.f90", 3, "END DO missing"),
@@ -75,6 +77,7 @@ def test_a_report_fits_the_schema() -> None:
     assert report["version"] == 1
     assert [entry["changed"] for entry in report["files"]] == [True, False]
     assert report["sites"][1]["witness"] == "rank 1 sends 3 elements"
+    assert report["sites"][1]["cause"] == {"why": "module grid is not given", "module": "grid"}
     assert report["sites"][0]["tile"] == 0
 
 
@@ -125,6 +128,28 @@ def test_a_reason_of_many_sites_is_told_once_with_their_number() -> None:
     assert common_reasons([*many[:4], *others]) == []
     possible = [replace(one, verdict="assumed") for one in many]
     assert common_reasons([*possible, *many[:4]]) == []
+
+
+def test_places_of_the_sites_make_no_other_reason() -> None:
+    cause = Cause("errors may not be fatal: a.f90:8 calls MPI_Comm_set_errhandler")
+    many = [
+        replace(REFUSED, line=line, message=f"line {line} reads its code; {cause.why}", cause=cause)
+        for line in range(5)
+    ]
+    assert common_reasons(many) == [
+        f"5 sites are refused for one reason ({REFUSED.code}): {cause.why}"
+    ]
+    own = replace(many[4], cause=None)
+    assert common_reasons([*many[:4], own]) == []
+
+
+def test_a_missing_module_is_told_with_the_number_of_sites() -> None:
+    cause = Cause("module grid is not among the given files", "grid")
+    many = [replace(REFUSED, line=line, cause=cause) for line in range(5)]
+    assert common_reasons(many) == []
+    assert missing_modules(many, ["atoms", "grid"]) == "grid (refuses 5 sites), atoms"
+    assert missing_modules([many[0]], []) == "grid (refuses 1 site)"
+    assert missing_modules([PROVED], []) is None
 
 
 def test_summary_counts_verdicts() -> None:

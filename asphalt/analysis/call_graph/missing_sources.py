@@ -10,6 +10,7 @@ from asphalt.analysis.names.intrinsic_modules import MPI_MODULES, is_intrinsic_m
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.names.resolve import gives
 from asphalt.analysis.names.scopes import Origin, Scope
+from asphalt.analysis.verdicts.verdict import Cause
 from asphalt.ir.expr import Op, names_in, walk
 from asphalt.ir.tree import Leaf
 
@@ -21,11 +22,12 @@ _NAMED = 2  # files that a message names
 class MissingSource:
     """Why something is unknown, as a clause.
 
-    ``module``: the folded name of the module of which nothing is known; None: no module is missing.
+    ``cause``: what it says about a module, by its folded name, or a procedure whose source is
+    missing; None: no source is.
     """
 
     why: str
-    module: str | None = None
+    cause: Cause | None = None
 
 
 def why_unknown(name: str, scope: Scope) -> MissingSource | None:
@@ -39,7 +41,8 @@ def why_unknown(name: str, scope: Scope) -> MissingSource | None:
     files = scope.program.defined_in("external", name)
     if len(files) == 1:
         return None
-    return MissingSource(_missing("its source" if not files else name, files))
+    cause = Cause(_missing(f"the source of {name}" if not files else name, files))
+    return MissingSource(_missing("its source" if not files else name, files), cause)
 
 
 def why_type_unknown(leaf: Leaf, scope: Scope) -> MissingSource | None:
@@ -51,7 +54,7 @@ def why_type_unknown(leaf: Leaf, scope: Scope) -> MissingSource | None:
                 found = unknown_module(name, scope) if scope.lookup(name) is None else None
                 if found is not None:
                     why = f"the type of {name} is not known: {found.why}"
-                    return MissingSource(why, found.module)
+                    return MissingSource(why, found.cause)
     return None
 
 
@@ -64,7 +67,8 @@ def unknown_module(name: str, scope: Scope) -> MissingSource | None:
                 continue
             files = scope.program.defined_in("module", use.module)
             if gives(use, name) and not _is_built_in(use.module):
-                return MissingSource(_missing(f"module {use.module}", files), use.module)
+                why = _missing(f"module {use.module}", files)
+                return MissingSource(why, Cause(why, None if files else use.module))
         here = here.host
     return None
 

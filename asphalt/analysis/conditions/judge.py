@@ -72,7 +72,7 @@ def _with_missing(exchange: Exchange, refused: Refused) -> Refused:
     """The refusal with a module that may be its reason: the unit uses names of it, and it is not
     given."""
     missing = first_missing(exchange.scope, words_of(exchange.unit))
-    if missing is None or missing.name == refused.unseen:
+    if missing is None or missing.cause == refused.cause:
         return refused
     message = f"{refused.message}; {missing.why}"
     return replace(refused, message=message, marks=(*refused.marks, missing.mark))

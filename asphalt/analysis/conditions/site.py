@@ -168,7 +168,8 @@ def check_modules(exchange: Exchange) -> Answer:
     if missing is None:
         return Holds("all modules are given from which names may come")
     message = f"{missing.why}: any name here may come from it"
-    return Refused(NOT_GIVEN, message, exchange.span, marks=marked(missing.mark))
+    marks = marked(missing.mark)
+    return Refused(NOT_GIVEN, message, exchange.span, marks=marks, cause=missing.cause)
 
 
 def marked(mark: Mark | None) -> tuple[Mark, ...]:

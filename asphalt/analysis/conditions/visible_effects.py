@@ -154,7 +154,7 @@ def refused_for(footprint: Footprint, scope: Scope, effects: Effects) -> Refused
             if unseen is None:
                 return Refused(code, message, effect.leaf.span, lifted_by=lifted)
             message = f"{message}: {unseen.why}"
-            return Refused(code, message, effect.leaf.span, lifted_by=lifted, unseen=unseen.module)
+            return Refused(code, message, effect.leaf.span, lifted_by=lifted, cause=unseen.cause)
     return None
 
 

@@ -87,7 +87,7 @@ class Placement:
         return None if found is None else found.why
 
     def fixed_by(self, node: Node) -> MissingSource | None:
-        """The reason of ``fixed``, with the unknown module, if there is one."""
+        """The reason of ``fixed``, with the source that is missing, if one is."""
         return self._fixed_by(node, whole=False)
 
     def _fixed_by(self, node: Node, whole: bool) -> MissingSource | None:
@@ -181,8 +181,8 @@ class Placement:
             if symbol is None:
                 unseen = unknown_module(name, self.facts.scope)
                 why = "its declaration is missing" if unseen is None else unseen.why
-                module = None if unseen is None else unseen.module
-                return MissingSource(f"{where}: it may be volatile: {why}", module)
+                cause = None if unseen is None else unseen.cause
+                return MissingSource(f"{where}: it may be volatile: {why}", cause)
             if "volatile" in symbol.attrs:
                 return MissingSource(f"{where} is volatile")
         return None

@@ -10,7 +10,7 @@ from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.intrinsic_modules import MPI_MODULES, is_intrinsic_module
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.verdicts.verdict import Mark
+from asphalt.analysis.verdicts.verdict import Cause, Mark
 from asphalt.ir.expr import Ref, walk
 from asphalt.ir.stmt import Include, Use
 from asphalt.ir.tree import Leaf, Unit, leaves
@@ -37,6 +37,11 @@ class MissingModule:
     def why(self) -> str:
         """The report, in a clause."""
         return f"module {self.name} (line {self.mark.span.first}) is not among the given files"
+
+    @property
+    def cause(self) -> Cause:
+        """The report without the line."""
+        return Cause(self.mark.text, self.name)
 
 
 def undeclared_constant(call: MpiCall, scope: Scope) -> NotGiven | None:

@@ -57,14 +57,25 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class Cause:
+    """A reason that lies elsewhere in the program and may refuse many sites alike, as a clause.
+
+    ``module``: the module that asphalt cannot see, if that is the reason.
+    """
+
+    why: str
+    module: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Refused:
     """The site is not transformed.
 
     ``witness`` is a concrete iteration, element or statement; ``marks`` are the places that the
     refusal rests on beside ``span``, such as the steps of a path (``conditions.evidence`` adds
     those that every site has). ``lifted_by``: the assumption without which the condition cannot
-    hold, if there is one, or several with commas between.  ``unseen``: the module that asphalt
-    cannot see, if the message names one.
+    hold, if there is one, or several with commas between.  ``cause``: what the message says beside
+    the places of this site, if that may refuse others, too.
     """
 
     code: Code
@@ -73,7 +84,7 @@ class Refused:
     witness: str | None = None
     marks: tuple[Mark, ...] = ()
     lifted_by: str | None = None
-    unseen: str | None = None
+    cause: Cause | None = None
 
     @property
     def all_lifting(self) -> tuple[str, ...]:

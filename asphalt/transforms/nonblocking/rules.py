@@ -45,7 +45,7 @@ from asphalt.analysis.names.designators import (
     symbol_named,
 )
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.analysis.verdicts.verdict import Mark, Refused
+from asphalt.analysis.verdicts.verdict import Cause, Mark, Refused
 from asphalt.config.assumptions import BITS, CONTROL, FATAL
 from asphalt.ir.expr import Component, Expr, Op, OpaqueExpr, Ref, root_name, walk
 from asphalt.ir.stmt import Allocation, ArmHead, Assign, Guarded, Include
@@ -79,13 +79,15 @@ class Rules:
         if undeclared is not None:
             return Refused(BINDING, undeclared.why, leaf.span, marks=marked(undeclared.mark))
         fixed = self.order.place.fixed_by(leaf)
+        cause = None if fixed is None else fixed.cause
         for missing in missing_modules(facts.scope):
-            if fixed is not None and missing.name == fixed.module:
-                return Refused(NOT_GIVEN, fixed.why, leaf.span, marks=marked(missing.mark))
+            if fixed is not None and missing.cause == cause:
+                marks = marked(missing.mark)
+                return Refused(NOT_GIVEN, fixed.why, leaf.span, marks=marks, cause=cause)
         stays = None if fixed is None else fixed.why
         stays = stays or self._condition_changes(leaf, call) or _unclear_include(facts)
         if stays is not None:
-            return Refused(STAYS, stays, leaf.span)
+            return Refused(STAYS, stays, leaf.span, cause=cause)
         function = _function_for(call, facts)
         if function is not None:
             return Refused(STAYS, f"an argument is a result of {function}", leaf.span)
@@ -154,7 +156,8 @@ class Rules:
         if lifted is not None:
             message = f"{COULD}, where no error handler returns,"
             return Refused(ERROR_READ, message, leaf.span, f"{read}; {why}", marks, lifted)
-        return Refused(ERROR_READ, f"{read}; {why}", leaf.span, marks=marks)
+        cause = Cause(why) if why == codes.why_others else None
+        return Refused(ERROR_READ, f"{read}; {why}", leaf.span, marks=marks, cause=cause)
 
     def never(self, leaf: Leaf, call: MpiCall) -> Refused:
         """Why asphalt does not use the non-blocking form of a collective operation."""
