@@ -31,12 +31,12 @@ from asphalt.analysis.exchange.producer import (
     tilable_loops,
 )
 from asphalt.analysis.exchange.site import Exchange
+from asphalt.analysis.exchange.statements_between import commute, may_be_first
 from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.memory.loop_scalars import is_copy, upward_exposed
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.verdicts.verdict import Code, Mark, Refused
-from asphalt.ir.expr import Ref
-from asphalt.ir.stmt import Assign, Call, Guarded
+from asphalt.ir.stmt import Call, Guarded
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 NO_LOOP = Code(
@@ -44,8 +44,8 @@ NO_LOOP = Code(
     "no loop nest of this procedure defines the send buffer",
     "The send buffer is defined before the procedure is entered, by a called procedure, or by a "
     "statement that is not a loop: there is no computation here that could be overlapped.",
-    "If another procedure computes the buffer, merge the two procedures, or call it in the loop "
-    "over planes.",
+    "If another procedure computes the buffer, ask for `--passes prepush,inline`, which inlines "
+    "procedures for an exchange; or call it in the loop over planes.",
     1,
 )
 LOOP = Code(
@@ -295,7 +295,7 @@ def _fuse(
     position = producer.start - 1
     while position >= 0:
         node = siblings[position]
-        if isinstance(node, Leaf) and _is_free_scalar(exchange, node):
+        if may_be_first(exchange, node):
             moved.append(position)
             position -= 1
             continue
@@ -313,7 +313,7 @@ def _fuse(
             phases = (ProducerPhase(position, loops), *producer.phases)
             moving = (*producer.moved, *moved)
             wider = make_producer(exchange, phases, moving, producer.counter)
-            if wider is None or not _may_move(wider):
+            if wider is None or not commute(wider):
                 continue
             carried = carried_by_interchange(wider, phases[0]) or carried_by_fusion(wider)
             if carried is None:
@@ -352,30 +352,6 @@ def _why_not(exchange: Exchange, producer: Producer, node: Node) -> TilingObstac
 
 def _mark(leaf: Leaf, text: str) -> tuple[Mark, ...]:
     return (Mark(leaf.span, "path", text),) if leaf.span is not None else ()
-
-
-def _is_free_scalar(exchange: Exchange, leaf: Leaf) -> bool:
-    """Whether it assigns to a scalar without side effects, so that it may be executed earlier."""
-    if not isinstance(leaf.what, Assign) or leaf.what.pointer or leaf.label is not None:
-        return False
-    target = leaf.what.target
-    footprint = examine((leaf,), exchange.names)
-    return isinstance(target, Ref) and target.args is None and not footprint.effects
-
-
-def _may_move(producer: Producer) -> bool:
-    """Whether the scalar assignments between the phases commute with the phases before them."""
-    siblings = producer.exchange.place.siblings
-    for position in producer.moved:
-        own = examine((siblings[position],), producer.exchange.names)
-        for phase in producer.phases:
-            if phase.position > position:
-                continue
-            other = examine((phase.nest,), producer.exchange.names)
-            touched = other.written() | other.read()
-            if own.written() & touched or own.read() & other.written():
-                return False
-    return True
 
 
 def _what(carried: Reorder) -> str:
