@@ -112,7 +112,7 @@ _SEEN = {
                  "MPI_INTEGER, mod(me + np - 1, np), 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)",
                  "y = y + got{q}"),
     ),
-    "stop": Oddity(True, each=("if (x > 1d30) stop 3",)),
+    "stop": Oddity(True, each=("if (x > 1d30) stop",)),
     "exit": Oddity(True, {"order": "zpi"}, end=("if (z >= {first} + mod(me, 2)) exit",)),
     "uniform exit": Oddity(True, {"order": "zpi"}, end=("if (u > 6.5d0) exit",)),
     "goto": Oddity(

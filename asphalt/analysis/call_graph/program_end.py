@@ -29,18 +29,18 @@ def _is_harmless(what: What, scope: Scope) -> bool:
         case Jump(kind=kind):
             return kind in (JumpKind.STOP, JumpKind.ERROR_STOP)
         case IO(labels=labels, reads=reads, writes=writes):
-            return not labels and not any(_may_call(one, scope) for one in (*reads, *writes))
+            return not labels and not any(may_call(one, scope) for one in (*reads, *writes))
         case ArmHead(kind="if" | "else_if" | "else", exprs=exprs):
-            return not any(_may_call(expr, scope) for expr in exprs)
+            return not any(may_call(expr, scope) for expr in exprs)
         case Call(args=args):
             call = mpi_call(what, scope)
             known = call is not None and call.procedure.name in _LAST_CALLS
-            return known and not any(_may_call(arg, scope) for arg in args)
+            return known and not any(may_call(arg, scope) for arg in args)
         case _:
             return False
 
 
-def _may_call(expr: object, scope: Scope) -> bool:
+def may_call(expr: object, scope: Scope) -> bool:
     """Whether an expression may reference a function of the user."""
     for part in walk(expr):  # type: ignore[arg-type]
         match part:

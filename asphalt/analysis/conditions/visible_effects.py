@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asphalt.analysis.call_graph.missing_sources import MissingSource, why_type_unknown, why_unknown
+from asphalt.analysis.conditions.error_branches import is_last
 from asphalt.analysis.conditions.parallel_producers import (
     DIRECTIVE,
     check_directives,
@@ -52,8 +53,10 @@ UNKNOWN = Code(
 STOP = Code(
     "ASP704",
     "the program may stop in the producer",
-    "A STOP between the entry of the nest and the call would leave other ranks waiting for tiles.",
-    "Test before the nest or behind the exchange.",
+    "A STOP between the entry of the nest and the call would leave other ranks waiting for tiles.  "
+    "Not so in a branch for errors, which only writes and ends the program with a code or with "
+    "output, in the nest or in a procedure that it calls: MPI ends the other ranks then.",
+    "Test before the nest or behind the exchange; or tell what went wrong: `stop 1`.",
     7,
 )
 NOT_UNDERSTOOD = Code(
@@ -148,7 +151,7 @@ def refused_for(footprint: Footprint, scope: Scope, effects: Effects) -> Refused
                 message = f"no tile can be sent before {effect.described}: {why}"
                 return Refused(MPI_CODE, message, effect.leaf.span)
         code = _BY_KIND.get(effect.kind)
-        if code is not None:
+        if code is not None and not is_last(effect, scope, effects):
             message = f"no tile can be sent before {effect.described}"
             lifted, unseen = _lifted_by(effect), _unseen(effect, scope)
             if unseen is None:

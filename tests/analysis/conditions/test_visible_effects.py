@@ -22,7 +22,7 @@ from support.judging import (
 
 PLAIN = "do z = 1, nz\n  s(:,z,:) = z\nend do\n"
 PRINTS = "do z = 1, nz\n  s(:,z,:) = z\n  print *, z\nend do\n"
-STOPS = "do z = 1, nz\n  if (z > 100) stop 1\n  s(:,z,:) = z\nend do\n"
+STOPS = "do z = 1, nz\n  if (z > 100) stop\n  s(:,z,:) = z\nend do\n"
 WORKS = "do z = 1, nz\n  call work(s(:,z,1))\n  s(:,z,:) = z\nend do\n"
 BLOCK = "do z = 1, nz\n  block\n    real :: x\n    x = z\n    s(:,z,:) = x\n  end block\nend do\n"
 ALLOCATES = """\
@@ -98,7 +98,7 @@ CASES = (
         ),
         program(declare="real(8) :: x\n", nest=PLAIN.replace("end do", "  x = sqrt(2d0)\nend do")),
     ),
-    Case("ASP704", "stop", program(nest=STOPS), program(nest=STOPS.replace("stop 1", "i = 1"))),
+    Case("ASP704", "stop", program(nest=STOPS), program(nest=STOPS.replace("stop", "i = 1"))),
     Case(
         "ASP705",
         "worksharing",

@@ -9,7 +9,7 @@ program exchange
   call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
   allocate(s(n,nz,np), r(n,nz,np))
   do z = 1, nz
-    if (z > 100) stop 1
+    if (z > 100) stop
     s(:,z,:) = z
   end do
   call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, &
