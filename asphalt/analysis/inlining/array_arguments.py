@@ -5,9 +5,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.effects.specification_expressions import evaluated_on_entry
 from asphalt.analysis.inlining.call_context import CallContext, is_placed
 from asphalt.analysis.inlining.codes import ARGUMENT, RefusedError
-from asphalt.analysis.inlining.replacement import Renamed, Replacement, Shifted
+from asphalt.analysis.inlining.replacement import Flattened, Renamed, Replacement, Shifted
+from asphalt.analysis.inlining.sequence_arguments import (
+    SEQUENCES,
+    has_default_size,
+    is_sequence,
+    only_addressed,
+    only_elements,
+)
 from asphalt.analysis.inlining.uses import ArrayUses
 from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.memory.shapes import Shape
@@ -34,8 +42,53 @@ class ArrayArgument:
         """The replacement of the dummy.
 
         Raises:
-            RefusedError: it is not simply a part of the array.
+            RefusedError: it is not simply a part of the array, nor the same sequence of elements.
         """
+        try:
+            return self._part()
+        except RefusedError:
+            found = self._sequence()
+            if found is None:
+                raise
+            return found
+
+    def _sequence(self) -> Replacement | None:
+        """The replacement of a dummy with the elements of a whole array in another shape."""
+        actual, scope, dims = self.actual, self.context.callee, self.symbol.dims or ()
+        outer = self.context.caller.lookup(actual.name) if isinstance(actual, Ref) else None
+        if outer is None or actual.args is not None:
+            return None
+        if not is_sequence(outer) or {dim.kind for dim in dims} - SEQUENCES:
+            return None
+        names = self.context.facts.effects.names(scope)
+        if evaluated_on_entry(scope, names).of(names.storage(self.dummy)):
+            return None
+        body, spelled = scope.unit.body, self.context.spelled(actual)
+        if only_addressed(self.dummy, body, scope):
+            return Renamed(spelled)
+        if self.shape.rank != 1 or not only_elements(self.dummy, body, scope):
+            return None
+        if not has_default_size(self.shape.extent[0], self.context.caller):
+            return None
+        lower = tuple(self.context.in_caller(dim.lower or _ONE, self.context.here) for dim in dims)
+        extents = tuple(map(self._extent, dims[:-1]))
+        start = self.context.known(self.shape.lower[0])
+        needed = [value for value in (start, *lower, *extents) if value is not None]
+        if len(needed) != 2 * len(dims) or not all(map(self._has_text, needed)):
+            return None
+        known = [value for value in (*lower, *extents) if value is not None]
+        return Flattened(spelled, start, tuple(known[: len(dims)]), tuple(known[len(dims) :]))
+
+    def _has_text(self, value: Poly) -> bool:
+        """Whether a value can be written in the caller, wherever the procedure needs it."""
+        if any(is_placed(a) or (isinstance(a, Ref) and a.args) for a in value.atoms):
+            return False
+        return has_default_size(value, self.context.caller) and self.context.stays(
+            tuple(value.atoms)
+        )
+
+    def _part(self) -> Replacement:
+        """The replacement of a dummy that is a part of the array."""
         dims = self.symbol.dims
         assert dims is not None
         whole = self.actual.args is None

@@ -8,8 +8,6 @@ from asphalt.analysis.inlining.codes import ARGUMENT, RefusedError
 from asphalt.analysis.symbolic.polynomials import Poly, folded
 from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, num
 
-_UNIT = Poly.constant(1)
-
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
@@ -69,7 +67,37 @@ class Shifted:
         return replace(self.bare, args=(*moved, *self.tail))
 
 
-Replacement = Renamed | Standing | Shifted | Present
+@dataclass(frozen=True, slots=True)
+class Flattened:
+    """An array of rank one that stands for one of more dimensions: the subscripts of an element
+    count from ``start``; ``lower``: the lower bounds of the dummy, ``extents``: of all dimensions
+    but the last."""
+
+    spelled: str
+    start: Poly
+    lower: tuple[Poly, ...]
+    extents: tuple[Poly, ...]
+
+    def of(self, ref: Ref) -> Expr:
+        """The replacement of a reference."""
+        bare = replace(ref, name=self.spelled.lower(), spelled=self.spelled)
+        if ref.args is None:
+            return bare
+        if len(ref.args) != len(self.lower):
+            raise RefusedError(ARGUMENT, f"{ref.spelled} has another number of subscripts")
+        begins = (self.start, *(Poly() for _ in self.extents))
+        counted: list[Expr] = []
+        for arg, begin, lower in zip(ref.args, begins, self.lower, strict=True):
+            if isinstance(arg, Section | Keyword | AltReturn):
+                raise RefusedError(ARGUMENT, f"a section of {ref.spelled} is used")
+            counted.append(plus(arg, begin - lower))
+        index = counted.pop()
+        for own, extent in zip(reversed(counted), reversed(self.extents), strict=True):
+            index = _added(own, _times(extent, index))
+        return replace(bare, args=(index,))
+
+
+Replacement = Renamed | Standing | Shifted | Flattened | Present
 
 
 def _moved(arg: Arg, shift: Poly) -> Arg:
@@ -106,6 +134,20 @@ def _sum(left: Expr, value: int) -> Expr:
     if value == 0:
         return left
     return Op("+" if value > 0 else "-", (left, Lit("integer", str(abs(value)))))
+
+
+def _added(one: Expr, other: Expr) -> Expr:
+    """The sum of two expressions, without a 0."""
+    if isinstance(one, Lit) and one.integer == 0:
+        return other
+    return Op("+", (one, other))
+
+
+def _times(factor: Poly, expr: Expr) -> Expr:
+    """``factor * expr``."""
+    if factor == Poly.constant(1):
+        return expr
+    return Op("*", (_closed(factor.expression()), _closed(expr)))
 
 
 def _closed(expr: Expr) -> Expr:

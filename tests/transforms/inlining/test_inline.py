@@ -90,9 +90,13 @@ REFUSED = {
     ),
     "other-extents": (
         "ASP043",
-        program(declare="integer :: n, k, u(n, 2), ierr", call="call exchange(w, 3, m)"),
+        program(
+            declare="integer :: n, k, u(n, 2), ierr",
+            after="u(1, 2) = 0",
+            call="call exchange(w, 3, m)",
+        ),
     ),
-    "other-rank": ("ASP043", program(call="call exchange(w, 5, m)")),
+    "other-rank": ("ASP043", program(after="u(1) = 0", call="call exchange(w, 5, m)")),
     "a-section": (
         "ASP043",
         program(call="call exchange(w(2, :), 5, m)"),
@@ -250,7 +254,8 @@ def test_extents_that_differ_are_told_from_unknown_ones(
     extent: str, has: str, tmp_path: Path
 ) -> None:
     declare = f"integer :: n, k, u({extent}, 2), ierr"
-    tree = found(program(declare=declare, call="call exchange(w, 3, m)"), tmp_path)
+    text = program(declare=declare, after="u(1, 2) = 0", call="call exchange(w, 3, m)")
+    tree = found(text, tmp_path)
     (refused,) = tree.refusals(inline)
     told = f"dimension 1 of the dummy u {has} the extent of that of the array w"
     assert refused.message.endswith(told)

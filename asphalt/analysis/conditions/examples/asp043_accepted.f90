@@ -5,10 +5,10 @@ module halo
 contains
   subroutine exchange(u, n)
     integer, intent(in) :: n
-    real(8), intent(inout) :: u(0:n)
+    real(8), intent(inout) :: u(0:n, 2)
     integer :: ierr
     call MPI_Recv(u, n, MPI_DOUBLE_PRECISION, above, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
-    u(1) = 1
+    u(1, 2) = 1
   end subroutine exchange
 end module halo
 
@@ -18,7 +18,7 @@ program solve
   implicit none
   integer, parameter :: n = 4
   integer :: ierr
-  real(8) :: v(0:n)
+  real(8) :: v(0:n, 2)
 
   v = 0
   call MPI_Init(ierr)

@@ -18,7 +18,7 @@ program solve
   implicit none
   integer, parameter :: n = 4
   integer :: ierr
-  real(8) :: v(0:n)
+  real(8) :: v(0:n, 2)
 
   v = 0
   call MPI_Init(ierr)
