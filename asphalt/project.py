@@ -36,6 +36,7 @@ from asphalt.driver.assumed_outcomes import (
     with_readings_passed,
 )
 from asphalt.driver.blocking_reports import kept_blocking, kept_stores, kept_whole, not_overlapped
+from asphalt.driver.called_exchanges import CalledExchanges, Sites
 from asphalt.driver.configurations import confined_changes
 from asphalt.driver.findings import findings
 from asphalt.driver.given_lines import refuse_ambiguous
@@ -295,11 +296,18 @@ class Project:
                         yield ProblemReport(leaf.span.file, leaf.span.first, message, note=True)
 
     @cached_property
-    def _sites(self) -> tuple[Site, ...]:
+    def _judged(self) -> Sites:
+        """The sites, and the tree in which they stand."""
         self._check_input()
-        return SiteJudge(
-            self._tree, self._analyses, replace(self.settings, assume=self._accepted)
-        ).sites()
+        settings = replace(self.settings, assume=self._accepted)
+        sites = SiteJudge(self._tree, self._analyses, settings).sites()
+        if {Pass.PREPUSH, Pass.INLINE} <= set(self.settings.passes):
+            return CalledExchanges(self._analyses, settings).opened(sites)
+        return Sites(self._tree, sites)
+
+    @property
+    def _sites(self) -> tuple[Site, ...]:
+        return self._judged.sites
 
     def _check_input(self) -> None:
         """Raise InputError for directives and headers that make no sense, and UsageError for
@@ -354,7 +362,7 @@ class Project:
         asked = AskedFor(tile, depth, self.settings, trial)
         changes: tuple[Change, ...] = ()
         if Pass.PREPUSH in passes:
-            changes = prepushed(self._tree, self._sites, asked, in_place)
+            changes = prepushed(self._judged.tree, self._sites, asked, in_place, self._tree)
         values = TileValues(asked.given("tile", tile), asked.given("depth", depth))
         jobs = self.settings.jobs or len(os.sched_getaffinity(0))
         request = OverlapRequest(self._options, values, judges, units, jobs=jobs)

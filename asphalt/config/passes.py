@@ -44,7 +44,10 @@ class Pass(StrEnum):
         "An all-to-all exchange leaves in tiles while the loop that fills its send buffer runs.",
     )
     UNROLLING = "unrolling", "Loops with few iterations that only communicate are unrolled."
-    INLINE = "inline", "Procedures that communicate are inlined."
+    INLINE = (
+        "inline",
+        "Procedures that communicate, or that fill what an exchange sends, are inlined.",
+    )
     BRANCHES = "branches", "Branches whose condition is constant are decided."
     STORES = (
         "stores",

@@ -68,10 +68,11 @@ class AskedFor:
 
 
 def prepushed(
-    tree: Tree, sites: Iterable[Site], asked: AskedFor, in_place: bool
+    tree: Tree, sites: Iterable[Site], asked: AskedFor, in_place: bool, given: Tree
 ) -> tuple[Change, ...]:
     """The changes of all files with sites whose plans are accepted.
 
+    ``tree``: that of the sites; ``given``: as it was before any change.
     ``in_place``: the changes replace the sources, so nothing is proved again when other files
     change later.
     """
@@ -81,10 +82,10 @@ def prepushed(
         if isinstance(plan, Plan) and set(plan.assumptions) <= set(site.report.accepted):
             kept = replace(site, judgement=plan.private) if in_place else site
             by_file.setdefault(site.exchange.located.path, []).append(kept)
-    return tuple(_change(tree, path, group, asked) for path, group in by_file.items())
+    return tuple(_change(tree, path, group, asked, given) for path, group in by_file.items())
 
 
-def _change(tree: Tree, path: str, sites: list[Site], asked: AskedFor) -> Change:
+def _change(tree: Tree, path: str, sites: list[Site], asked: AskedFor, given: Tree) -> Change:
     file = tree.file(path)
     units: dict[int, list[Site]] = {}
     for site in sites:
@@ -103,7 +104,7 @@ def _change(tree: Tree, path: str, sites: list[Site], asked: AskedFor) -> Change
         for site, parameter in zip(sites, parameters, strict=True)
     )
     after = unparse(file).encode("latin-1")
-    return Change(Path(path), tree.content(path), after, reports, parameters)
+    return Change(Path(path), given.content(path), after, reports, parameters)
 
 
 def _transformed(file: File, group: list[Site]) -> File:

@@ -85,9 +85,9 @@ class SiteJudge:
             if _is_applied(exchange):
                 yield Site(name, exchange, None, _report(name, exchange, "applied"))
             else:
-                yield self._site(name, exchange)
+                yield self.site(name, exchange)
 
-    def _site(self, name: str, found: Exchange) -> Site:
+    def site(self, name: str, found: Exchange) -> Site:
         """The judgement of one exchange.
 
         If one assumption after the other about procedures leads to a plan, it is that plan.

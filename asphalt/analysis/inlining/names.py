@@ -7,8 +7,9 @@ that is compiled before the caller can be used.  No other entity can be made acc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import PurePath
 
 from asphalt.analysis.call_graph.call_sites import unit_key
@@ -42,6 +43,7 @@ from asphalt.ir.mapped import literal_kind
 from asphalt.ir.stmt import Allocation, Call, Include, Use, UseItem
 from asphalt.ir.tree import Leaf, Node, leaves
 
+_LONGEST = 50  # with a number, of the 63 characters of F2018 6.2.2
 _IN_COMMON = frozenset({"implicit", "dimension", "save"})
 _PLAIN = frozenset({"asynchronous", "target", "allocatable", "implicit", "dimension", "contiguous"})
 
@@ -66,11 +68,16 @@ class Needed:
 
 @dataclass
 class InlinedNames:
-    """The names of one procedure that is inlined into a caller; ``dummies`` are given."""
+    """The names of one procedure that is inlined into a caller; ``dummies`` are given.
+
+    ``after_procedure``: new names end with that of the procedure, instead of having the prefix of
+    asphalt, which a procedure with an exchange must not use.
+    """
 
     callee: Scope
     caller: Scope
     dummies: frozenset[str]
+    after_procedure: bool = False
     names: dict[str, Replacement] = field(default_factory=dict)
     _uses: dict[tuple[str, UseItem | None], None] = field(default_factory=dict)
     _constants: list[tuple[str, Symbol]] = field(default_factory=list)
@@ -126,16 +133,22 @@ class InlinedNames:
         """The name itself where it is free in the caller, else a new one."""
         if name not in self._here and self.caller.visible(name) is Absence.ABSENT:
             return spelled
-        count = 1
-        while self._is_taken(f"asphalt_{name}_{count}"):
-            count += 1
-        new = f"asphalt_{name}_{count}"
+        new = next(new for new in self._numbered(name) if not self._is_taken(new))
         self._taken.add(new)
         return new
 
+    def _numbered(self, name: str) -> Iterator[str]:
+        """New names for a variable."""
+        own = f"{name}_{self.callee.unit.name}"
+        if self.after_procedure and len(own) < _LONGEST:
+            yield own
+            yield from (f"{own}_{number}" for number in range(2, 100))
+        yield from (f"asphalt_{name}_{number}" for number in count(1))
+
     def _is_taken(self, name: str) -> bool:
         """Whether the caller may not declare a name: it has it, or a module provides it."""
-        return name in self._taken or name in self._from_modules
+        seen = self.after_procedure and self.caller.visible(name) is not Absence.ABSENT
+        return seen or name in self._taken or name in self._from_modules
 
     # references
 

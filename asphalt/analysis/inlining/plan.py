@@ -76,11 +76,15 @@ def planned(
     call: Call,
     callee: Located,
     sites: CallSites,
+    after_procedure: bool = False,
 ) -> Inlining | Refused:
-    """Plan what replaces a call of a procedure of the tree, or say why nothing can."""
+    """Plan what replaces a call of a procedure of the tree, or say why nothing can.
+
+    ``after_procedure``: how new variables are named (``InlinedNames``).
+    """
     try:
         _check_place(facts, leaf, place)
-        return _plan(facts, leaf, place, call, callee, sites)
+        return _plan(facts, leaf, place, call, callee, sites, after_procedure)
     except RefusedError as refused:
         assert leaf.span is not None
         name = callee.unit.name
@@ -94,6 +98,7 @@ def _plan(
     call: Call,
     callee: Located,
     sites: CallSites,
+    after_procedure: bool,
 ) -> Inlining:
     scopes = facts.effects.scopes
     scope = scopes.of(callee)
@@ -111,7 +116,7 @@ def _plan(
     clash = clashing_name(scope)
     if clash is not None:
         raise RefusedError(MEANING, clash)
-    names = InlinedNames(scope, facts.scope, frozenset(head.what.args))
+    names = InlinedNames(scope, facts.scope, frozenset(head.what.args), after_procedure)
     names.body(body)
     check_operations(body, scope, facts.scope)
     context = CallContext(facts, leaf, scope, bound, sites)

@@ -27,7 +27,7 @@ from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.data_flow.accepted_assumptions import is_accepted_at
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.vector_rounding import inexact
-from asphalt.analysis.exchange.site import statements
+from asphalt.analysis.exchange.site import StatementPosition, statements
 from asphalt.analysis.inlining.codes import TEXT, RefusedError
 from asphalt.analysis.inlining.plan import Inlining, closes_a_loop, planned
 from asphalt.analysis.inlining.procedure import is_candidate
@@ -105,9 +105,24 @@ def _judged(facts: UnitFacts) -> Iterator[tuple[Located, Inline | Refused]]:
         target = invoked(what, facts.scope) if isinstance(what, Call) else None
         if target is None or not is_candidate(target[0], scopes):
             continue
-        callee, call = target
-        plan = planned(facts, leaf, place, call, callee, sites)
-        yield callee, plan if isinstance(plan, Refused) else _exact(facts, inlined(facts, plan))
+        yield target[0], at_call(facts, leaf, place, target, sites)
+
+
+def at_call(
+    facts: UnitFacts,
+    leaf: Leaf,
+    place: StatementPosition,
+    target: tuple[Located, Call],
+    sites: CallSites,
+    after_procedure: bool = False,
+) -> Inline | Refused:
+    """The step for a call of a procedure (``target``: with all arguments), or why it is none.
+
+    ``after_procedure``: new variables are named after the procedure.
+    """
+    callee, call = target
+    plan = planned(facts, leaf, place, call, callee, sites, after_procedure)
+    return plan if isinstance(plan, Refused) else _exact(facts, inlined(facts, plan))
 
 
 def _repeated(nodes: Iterable[Node], scope: Scope, repeated: bool) -> Iterator[Leaf]:
