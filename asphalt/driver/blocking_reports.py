@@ -11,8 +11,9 @@ from asphalt.analysis.conditions.site import SKIP
 from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.analysis_manager.user_units import user_units
+from asphalt.config.passes import Pass
 from asphalt.diagnostics.change import Change
-from asphalt.diagnostics.model import SiteReport, store_before
+from asphalt.diagnostics.model import DroppedReport, SiteReport, store_before
 from asphalt.driver.overlap import OverlapRequest, units_asked_about
 from asphalt.driver.transfers import mark_report, nonblocking_operations, transfer_operations
 from asphalt.ir.program import Located
@@ -21,6 +22,7 @@ from asphalt.optimiser.acceptance import Key, key_of
 from asphalt.optimiser.outcome import Tried
 
 _NOTHING = Tried()
+_SEGMENTS = "tiles with segments of the message"
 
 
 def kept_blocking(
@@ -70,10 +72,11 @@ def not_overlapped(
 def kept_whole(
     analyses: Analyses, sites: Sequence[SiteReport], accepted: frozenset[str] = frozenset()
 ) -> tuple[SiteReport, ...]:
-    """The ``sites`` that changes are about; those that overlap with work as whole messages say what
-    keeps them whole, if a nest beside them would have been executed in tiles."""
+    """The ``sites`` that changes are about; those that overlap with work as whole messages name
+    what keeps them whole among the steps that were dropped, if a nest beside them would have been
+    executed in tiles."""
     wanted = {site.file for site in sites if site.overlaps}
-    why: dict[tuple[str, int], str] = {}
+    why: dict[tuple[str, int], DroppedReport] = {}
     for located in user_units(analyses.tree, nonblocking_operations()):
         found: tuple[Refused, ...] = ()
         with analyses.errors.caught(located):
@@ -81,11 +84,12 @@ def kept_whole(
                 found = blocking.kept_whole(analyses, located, accepted)
         for one in found:
             if one.span is not None:
-                told = f"; {one.message} ({one.code.id})"
-                why.setdefault((located.path, one.span.first), told)
+                place = located.path, one.span.first
+                told = f"{one.message} ({one.code.id})"
+                why.setdefault(place, DroppedReport(Pass.PIPELINING, _SEGMENTS, *place, told))
     return tuple(
-        replace(site, message=site.message + why.get((site.file, site.line), ""))
-        if site.overlaps
+        replace(site, dropped=(*site.dropped, why[site.file, site.line]))
+        if site.overlaps and (site.file, site.line) in why
         else site
         for site in sites
     )

@@ -8,18 +8,25 @@ from dataclasses import replace
 from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE
 from asphalt.analysis.data_flow.error_codes import ErrorCodes
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
+from asphalt.analysis.dependence.loop_exits import loops_in
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.names.generic_names import generic_names
 from asphalt.analysis.verdicts.pipelining_codes import PARTS
 from asphalt.analysis.verdicts.splitting_codes import ORDER
-from asphalt.analysis.verdicts.verdict import Code, Mark, Refused
+from asphalt.analysis.verdicts.verdict import Mark, Refused
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.passes import Pass
 from asphalt.ir.program import Located
 from asphalt.ir.source import Span
 from asphalt.ir.tree import Do, Node, leaves
 from asphalt.optimiser.acceptance import key_of
-from asphalt.optimiser.empty_windows import EmptyWindow, EmptyWindows, is_beside_the_point
+from asphalt.optimiser.empty_windows import (
+    EmptyWindow,
+    EmptyWindows,
+    Stop,
+    is_beside_the_point,
+    told_of,
+)
 from asphalt.optimiser.options import Options
 from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import Tried
@@ -95,11 +102,11 @@ def not_overlapped(
     if options.asks_for(Pass.PIPELINING):
         stay += segmentation.refusals(facts)
         stay += pipelining.refusals(facts)
-    if options.asks_for(Pass.DECOMPOSITION):
-        stay += decomposition.refusals(facts)
+    divided = decomposition.refusals(facts) if options.asks_for(Pass.DECOMPOSITION) else ()
     if options.asks_for(Pass.EXPANSION):
         stay += receive_queues.refusals(facts, options.clone_limit)
     more = {one.span: one for one in stay}
+    blocks = {one.span: one for one in divided}
     windows = EmptyWindows(facts)
     calls: tuple[str, ...] = ()
     if options.asks_for(Pass.INLINE):
@@ -111,7 +118,11 @@ def not_overlapped(
             doubt = why_doubted(analyses.tree, *key_of(located))
             if doubt is not None:
                 return _not_transformed(found, doubt)
-        return _idle(found, window, more.get(found.leaf.span), calls, options, tried)
+        span = found.leaf.span
+        whole = more.get(span)
+        if found.not_whole is not None or any(_may_use_blocks(s) for _, s in window.ways):
+            whole = whole or blocks.get(span)
+        return _idle(found, window, whole, calls, options, tried)
 
     return tuple((refusal(found), spelled, found.assumed) for found, spelled in idle)
 
@@ -154,49 +165,66 @@ def _idle(
         if more is None:
             return Refused(NOTHING_BESIDE, message, found.leaf.span)
         return replace(more, message=f"{message}; {more.message}")
-    message = "no computation to overlap"
-    told = [window.why] if window.why is not None else []
+    nests = _whole_nests(window, tried)
+    code = next((whole.code for whole in nests.values()), NOTHING_BESIDE)
+    if more is not None and more.code is PARTS:
+        # a nest that needs the whole message, and is no wave, has more to do with it than tiles;
+        # and parts of it would travel beside copies
+        basic = code not in (NOTHING_BESIDE, ORDER)
+        if basic or window.free is not None or _only_copied(window, tried):
+            more = None
+    nests = nests if more is None else {}
+    told: list[str] = []
+    for where, stop in window.ways:
+        whole = nests.get(where)
+        clauses = (stop.why,) if whole is None else told_of(stop, whole)
+        told += (f"{where}, {clauses[0]}", *clauses[1:], *_about(stop, tried))
     told += calls if window.is_open else ()
-    code, why, copies = _of_nests(window, tried)
-    told += why
-    if copies and more is not None and more.code is PARTS:
-        more = None  # parts of it would travel beside copies
     if window.free is not None:
         told.append(_could(window.free, options, tried))
     if not told and window.alone_in is not None:
         told = [f"{window.alone_in} contains none"]
+    message = "no computation to overlap"
     message += f": {'; '.join(told)}" if told else " that is worth it"
     marks = tuple(
-        Mark(stop.span, "offending", stop.why)
-        for stop in (window.behind, window.before)
-        if stop is not None and stop.span is not None
+        Mark(stop.span, "offending", stop.why) for _, stop in window.ways if stop.span is not None
     )
     if more is None:
         return Refused(code, message, found.leaf.span, marks=marks)
-    # a nest that needs the whole message, and is no wave, has more to do with it than tiles
-    basic = bool(why) and code is not ORDER
-    if more.code is PARTS and (basic or window.free is not None):
-        more = replace(more, code=code)
     return replace(more, message=f"{message}; {more.message}", marks=(*more.marks, *marks))
 
 
-def _of_nests(window: EmptyWindow, tried: Tried) -> tuple[Code, list[str], bool]:
-    """The code and the reasons why nests that stop a transfer are not divided, with the steps that
-    were tried with them, and whether one of the nests only fills or empties a buffer, and has no
-    interior."""
-    code, told, copies = NOTHING_BESIDE, [], False
-    for stop in (window.behind, window.before):
-        if stop is None or stop.span is None:
-            continue
-        place = SourceLine(stop.span.file, stop.span.first)
-        whole = tried.whole.get(place)
-        if whole is not None and is_beside_the_point(whole, stop):
-            copies = copies or not stop.scalar
-        elif whole is not None:
-            told.append(whole.message)
-            code = whole.code if code is NOTHING_BESIDE else code
-        told += tried.about(place)
-    return code, told, copies
+def _whole_nests(window: EmptyWindow, tried: Tried) -> dict[str, Refused]:
+    """Why nests that need a message are not divided, below and above."""
+    found: dict[str, Refused] = {}
+    for where, stop in window.ways:
+        whole = None if stop.span is None else tried.whole.get(_place(stop.span))
+        if whole is not None and stop.meets and not is_beside_the_point(whole, stop):
+            found[where] = whole
+    return found
+
+
+def _only_copied(window: EmptyWindow, tried: Tried) -> bool:
+    """Whether a nest that needs a message only fills or empties a buffer, and has no interior."""
+    for _, stop in window.ways:
+        whole = None if stop.span is None else tried.whole.get(_place(stop.span))
+        if whole is not None and stop.meets and is_beside_the_point(whole, stop):
+            return True
+    return False
+
+
+def _may_use_blocks(stop: Stop) -> bool:
+    """Whether a loop accesses a buffer, which it may do block by block."""
+    return stop.meets and any(True for _ in loops_in(stop.node))
+
+
+def _about(stop: Stop, tried: Tried) -> Iterator[str]:
+    """The steps with what stops a transfer that were tried and not kept."""
+    return iter(()) if stop.span is None else tried.about(_place(stop.span))
+
+
+def _place(span: Span) -> SourceLine:
+    return SourceLine(span.file, span.first)
 
 
 def _could(free: Node, options: Options, tried: Tried) -> str:

@@ -35,12 +35,15 @@ from asphalt.transforms.rewriting.make import var
 class Stop:
     """A statement or construct that a start or a wait cannot move past, and why, in a clause.
 
-    ``scalar``: for a variable that is no array.
+    ``scalar``: for a variable that is no array.  ``fixed``: whatever it accesses, it keeps its
+    place; ``meets``: and it accesses elements of the buffer, too.
     """
 
     node: Node
     why: str
     scalar: bool = False
+    fixed: bool = False
+    meets: bool = True
 
     @property
     def head(self) -> Leaf:
@@ -67,16 +70,12 @@ class EmptyWindow:
     is_open: bool = False
 
     @property
-    def why(self) -> str | None:
-        """Both in words; None: nothing stands in the way."""
-        if self.free is not None:
-            return None
-        told = []
-        if self.behind is not None:
-            told.append(f"below, {self.behind.why}")
-        if self.before is not None:
-            told.append(f"above, {self.before.why}")
-        return "; ".join(told) or None
+    def ways(self) -> Iterator[tuple[str, Stop]]:
+        """Both, with the direction; none where something is free."""
+        if self.free is None and self.behind is not None:
+            yield "below", self.behind
+        if self.free is None and self.before is not None:
+            yield "above", self.before
 
 
 class EmptyWindows:
@@ -236,24 +235,21 @@ class EmptyWindows:
         other = siblings[position]
         place = self.order.place
         why = place.fixed(other) if self._has_splits(other) else place.stays(other)
-        if why is not None:
-            return Stop(other, why)
-        why = self._calls(moved.split.call, other, forwards)
-        if why is not None:
-            return Stop(other, why)
+        why = why or self._calls(moved.split.call, other, forwards)
         theirs = self._accesses(other)
         if theirs is None:
-            why = f"the buffers of the wait in line {line_of(_head(other))} are not known"
-            return Stop(other, why)
+            why = why or f"the buffers of the wait in line {line_of(_head(other))} are not known"
+            return Stop(other, why, fixed=True, meets=False)
         pair = (moved.node, other) if forwards else (other, moved.node)
         both = (mine, theirs) if forwards else (theirs, mine)
         found = self.order.conflict(*pair, *both)
         if found is None:
-            return None
+            return None if why is None else Stop(other, why, fixed=True, meets=False)
         own, access = found if forwards else found[::-1]
         symbol = self.facts.scope.lookup(access.storage.split("::")[-1])
         scalar = symbol is not None and symbol.dims is None and not access.path
-        return Stop(other, conflict(access, own, self.facts), scalar)
+        fixed = why is not None
+        return Stop(other, why or conflict(access, own, self.facts), scalar, fixed, not scalar)
 
     def _calls(self, call: MpiCall, other: Node, forwards: bool) -> str | None:
         """Why a transfer has to keep its order with calls of MPI."""
@@ -314,6 +310,12 @@ def is_beside_the_point(whole: Refused, stop: Stop) -> bool:
     empties a buffer, or all its iterations use one scalar, and ``whole`` is that its edges are not
     known."""
     return whole.code is SHAPE and (stop.scalar or _only_copies(stop.node))
+
+
+def told_of(stop: Stop, whole: Refused) -> tuple[str, ...]:
+    """What is said of a nest that a message meets, and that is not split because of ``whole``: what
+    fixes the nest is said once."""
+    return (whole.message,) if stop.fixed else (stop.why, whole.message)
 
 
 def _only_copies(nest: Node) -> bool:

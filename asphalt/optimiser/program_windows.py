@@ -24,6 +24,7 @@ from asphalt.optimiser.empty_windows import (
     conflict,
     is_beside_the_point,
     is_called,
+    told_of,
 )
 from asphalt.optimiser.origins import with_places
 from asphalt.optimiser.overlapped_work import work_texts
@@ -130,11 +131,13 @@ class OwnWindows:
             if not isinstance(way, Stop):
                 continue
             stops.append(way)
-            told.append(f"{where}, {way.why}")
-            whole = self._whole.get(way.span)
-            if whole is not None and not is_beside_the_point(whole, way):
-                told.append(whole.message)
-                code = whole.code if code is NOTHING_BESIDE else code
+            whole = self._whole.get(way.span) if way.meets else None
+            if whole is None or is_beside_the_point(whole, way):
+                told.append(f"{where}, {way.why}")
+                continue
+            first, *more = told_of(way, whole)
+            told += (f"{where}, {first}", *more)
+            code = whole.code if code is NOTHING_BESIDE else code
         if behind is None:
             told[:0] = self._end_of(siblings)
         return replace(
@@ -174,11 +177,11 @@ class OwnWindows:
             return None
         stopped: Stop | None = None
         for other in others:
-            why = self._stop(node, other, forwards)
-            if why is not None and not self._is_message(other):
-                return Stop(other, why)
-            if why is not None:
-                stopped = stopped or Stop(other, why)
+            stop = self._stop(node, other, forwards)
+            if stop is not None and not self._is_message(other):
+                return stop
+            if stop is not None:
+                stopped = stopped or stop
             elif is_work(other, self.messages) and not any(self.messages.calls(other)):
                 return stopped or other
         return stopped
@@ -189,20 +192,38 @@ class OwnWindows:
             stage_of(call) in (Stage.START, Stage.COMPLETE) for _, call in self.messages.calls(node)
         )
 
-    def _stop(self, node: Node, other: Node, forwards: bool) -> str | None:
-        """Why a wait or start may not pass a statement."""
+    def _stop(self, node: Node, other: Node, forwards: bool) -> Stop | None:
+        """Why a wait or start may not pass a statement; None: it may."""
+        why = self._why_not(node, other, forwards)
+        if why is None:
+            return None
+        fixed = self._why_fixed(node, other, forwards) is not None
+        mine, theirs = self.order.accesses(node), self.order.accesses(other)
+        if not fixed or mine is None or theirs is None:
+            return Stop(other, why, fixed=fixed, meets=not fixed)
+        pair = (node, other) if forwards else (other, node)
+        both = (mine, theirs) if forwards else (theirs, mine)
+        return Stop(other, why, fixed=True, meets=self.order.conflict(*pair, *both) is not None)
+
+    def _why_fixed(self, node: Node, other: Node, forwards: bool) -> str | None:
+        """Why two statements keep their order, whatever they access."""
+        for one in (other, node):
+            bound = self.order.place.stays(one)
+            if bound is not None:
+                return self._given(bound if one is other else f"it cannot move: {bound}")
+        why = self.order.calls.why_not(*((node, other) if forwards else (other, node)))
+        return None if why is None else self._given(why)
+
+    def _why_not(self, node: Node, other: Node, forwards: bool) -> str | None:
+        """The reason of ``_stop``."""
         pair = (node, other) if forwards else (other, node)
         if self.order.why_not(*pair) is None:
             return None
         if can_check(self.facts) and self.order.sizes_for(*pair) is not None:
             return None
-        for one in (other, node):
-            bound = self.order.place.stays(one)
-            if bound is not None:
-                return self._given(bound if one is other else f"it cannot move: {bound}")
-        why = self.order.calls.why_not(*pair)
-        if why is not None:
-            return self._given(why)
+        fixed = self._why_fixed(node, other, forwards)
+        if fixed is not None:
+            return fixed
         mine, theirs = self.order.accesses(node), self.order.accesses(other)
         if mine is None or theirs is None:
             which = self.facts.at(_head(node if mine is None else other))

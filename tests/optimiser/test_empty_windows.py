@@ -240,17 +240,52 @@ def test_a_nest_that_only_copies_has_no_interior(value: str, told: bool, tmp_pat
         assert (report.code == "ASP026") is not told
 
 
-@pytest.mark.parametrize(("buffer", "count", "told"), [("t", "1", False), ("a", "n", True)])
-def test_a_scalar_has_no_blocks(buffer: str, count: str, told: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("buffer", "count", "use", "told"),
+    [
+        ("t", "1", "print *, t", False),
+        ("t", "1", "do i = 1, n\n    b(i) = t + 1\n  end do", False),
+        ("a", "n", "print *, a", False),
+        ("a", "n", "b(1) = a(1) + a(2)", False),
+        ("a", "n", "do i = 1, n\n    b(i) = a(1) + a(i)\n  end do", True),
+    ],
+)
+def test_what_no_loop_uses_has_no_blocks(
+    buffer: str, count: str, use: str, told: bool, tmp_path: Path
+) -> None:
     body = (
         f"  comm = MPI_COMM_WORLD\n  call MPI_Init(ierr)\n  {buffer} = 1\n  print *, {buffer}\n"
-        f"  call MPI_Bcast({buffer}, {count}, MPI_REAL8, 0, comm, ierr)\n  print *, {buffer}\n"
+        f"  call MPI_Bcast({buffer}, {count}, MPI_REAL8, 0, comm, ierr)\n  {use}\n  print *, b\n"
         + _work("c")
     )
     (report,) = _told(tmp_path, _UNIT.format(body=body))
     assert report.operation == "MPI_Bcast"
     assert ("is not decomposed" in report.message) is told
     assert (report.code == "ASP026") is not told
+
+
+@pytest.mark.parametrize(
+    ("use", "code", "told"),
+    [
+        ("t = t + c(i)", "ASP026", "above, the PRINT in line 10"),
+        (
+            "a(i) = c(i)",
+            "ASP061",
+            "above, the nest of line 8 is not split into interior and edges",
+        ),
+    ],
+)
+def test_a_nest_is_only_split_for_elements(use: str, code: str, told: str, tmp_path: Path) -> None:
+    """A nest in which all iterations change what is sent has no interior, output or not."""
+    nest = f"  do i = 1, n\n    {use}\n    if (c(i) > 2) print *, i\n  end do\n"
+    sent = "t, 1" if code == "ASP026" else "a, 2"
+    body = f"{nest}  call MPI_Send({sent}, MPI_REAL8, right, 2, comm, ierr)\n" + "  c(1) = 0\n"
+    (tmp_path / "step.f90").write_text(_UNIT.format(body=body))
+    project = Project(tmp_path, settings=replace(SETTINGS, passes=TRANSFERS))
+    (report,) = project.not_overlapped((), project.outcome().tries)
+    assert (report.operation, report.code) == ("MPI_Send", code)
+    assert told in report.message
+    assert report.message.count("PRINT") == 1
 
 
 _NORM = """\

@@ -244,8 +244,10 @@ def test_the_reason_why_overlapped_messages_stay_whole_is_reported(tmp_path: Pat
     (change,) = project.transform()
     told = project.kept_whole(change.sites)
     assert [site.operation for site in told] == ["MPI_Irecv"]
-    assert "overlaps with do i = 1, n; the messages of lines" in told[0].message
-    assert told[0].message.endswith(f"no loop has constant bounds and the step 1 ({PARTS.id})")
+    assert told[0].message == "overlaps with do i = 1, n"  # there is nothing to do
+    (whole,) = (one for one in told[0].dropped if one.transformation == "pipelining")
+    assert whole.why.startswith("the messages of lines")
+    assert whole.why.endswith(f"no loop has constant bounds and the step 1 ({PARTS.id})")
 
 
 def test_a_call_between_start_and_wait_lets_no_wait_come_first(tmp_path: Path) -> None:
