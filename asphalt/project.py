@@ -40,6 +40,7 @@ from asphalt.driver.called_exchanges import CalledExchanges, Sites
 from asphalt.driver.configurations import confined_changes
 from asphalt.driver.findings import findings
 from asphalt.driver.given_lines import refuse_ambiguous
+from asphalt.driver.given_sizes import refuse_unknown
 from asphalt.driver.included_parts import Places, divided
 from asphalt.driver.included_sites import included_operations
 from asphalt.driver.overlap import DEFAULT_DEPTH as DEFAULT_DEPTH
@@ -74,6 +75,7 @@ class Project:
         self._accepted = self.places.assumed(self.settings.assume, self._tree)
         analyses = Analyses(self._tree, pure=of_kind(PURE, self._accepted))
         self._analyses = analyses.under(self._accepted)
+        refuse_unknown(self.settings.sizes, self._tree, self._analyses.scopes)
 
     @property
     def tree(self) -> Tree:
@@ -205,7 +207,7 @@ class Project:
         passes = tuple(name for name in own.passes if name in TRANSFERS)
         found = self.findings if passes else ()
         faulty = {(one.file, one.unit): one.line for one in found}
-        return Options(passes, self._accepted, own.clone_limit, faulty)
+        return Options(passes, self._accepted, own.clone_limit, faulty, own.sizes)
 
     def kept_blocking(self) -> tuple[SiteReport, ...]:
         """The blocking operations that ``nonblocking`` is asked for and cannot change."""

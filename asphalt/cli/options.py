@@ -13,6 +13,7 @@ import click
 from asphalt.config.limits import CLONES, DEPTH, TILE, USUAL_CLONES
 from asphalt.config.passes import DEFAULT, GROUPS, PASSES
 from asphalt.config.settings import Settings, load_settings
+from asphalt.config.sizes import Size, size_of
 from asphalt.ir.source import Form
 
 FORMATS = ("text", "json", "sarif", "github")
@@ -34,6 +35,7 @@ class CommonOptions:
     cpp: bool = False
     passes: tuple[str, ...] | None = None
     clone_limit: int | None = None
+    sizes: tuple[Size, ...] = ()
 
     def settings(self, path: Path) -> Settings:
         """The settings file at or above ``path``, overridden by the command line."""
@@ -50,6 +52,7 @@ class CommonOptions:
             cpp=found.cpp or self.cpp,
             passes=found.passes if self.passes is None else self.passes,
             clone_limit=found.clone_limit if self.clone_limit is None else self.clone_limit,
+            sizes=(*found.sizes, *self.sizes),
         )
 
 
@@ -70,6 +73,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
         cpp: bool,
         passes: str | None,
         clone_limit: int | None,
+        sizes: tuple[str, ...],
         **kwargs: Any,
     ) -> Any:
         common = CommonOptions(
@@ -84,6 +88,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
             cpp=cpp,
             passes=None if passes is None else _listed(passes),
             clone_limit=clone_limit,
+            sizes=tuple(map(size_of, sizes)),
         )
         return command(*args, common=common, **kwargs)
 
@@ -158,6 +163,14 @@ _OPTIONS = (
         metavar="MIB",
         help="Memory limit of a rank for the copies of message buffers that the passes expansion "
         f"and renaming make (else {USUAL_CLONES} MiB; 0: no copies).",
+    ),
+    click.option(
+        "--size",
+        "sizes",
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="The value of an integer variable in your runs, to estimate what steps gain: NAME, "
+        "PROCEDURE:NAME or MODULE:NAME. No proof rests on it.",
     ),
 )
 

@@ -14,6 +14,7 @@ from asphalt.config.assumptions import folded
 from asphalt.config.errors import UsageError
 from asphalt.config.limits import CLONES, DEPTH, TILE, Limits
 from asphalt.config.passes import DEFAULT, in_order
+from asphalt.config.sizes import Size, settled, sizes_of
 from asphalt.ir.source import Form
 
 
@@ -28,7 +29,8 @@ class Settings:
     not only those whose suffix says so.  ``tile`` None or 0: chosen on entry.
     ``assume``: the names of assumptions that the user accepts.  ``passes``: the transformations to
     apply.  ``clone_limit``: MiB that copies of message buffers may take on a rank; None: the
-    default.
+    default.  ``sizes``: of variables in runs, for the cost model alone; the last one of a variable
+    counts.
     """
 
     defines: tuple[str, ...] = ()
@@ -44,6 +46,7 @@ class Settings:
     assume: frozenset[str] = frozenset()
     passes: tuple[str, ...] = DEFAULT
     clone_limit: int | None = None
+    sizes: tuple[Size, ...] = ()
 
     def __post_init__(self) -> None:
         for define in self.defines:
@@ -54,6 +57,7 @@ class Settings:
         _within("tile", self.tile, TILE)
         _within("depth", self.depth, DEPTH)
         _within("clone_limit", self.clone_limit, CLONES)
+        object.__setattr__(self, "sizes", settled(self.sizes))
         object.__setattr__(self, "passes", in_order(self.passes))
         object.__setattr__(self, "assume", frozenset(folded(name) for name in self.assume))
 
@@ -134,6 +138,7 @@ def _settings_from(path: Path, table: Mapping[str, object]) -> Settings:
             assume=frozenset(_strings("assume", values.get("assume", []))),
             passes=_strings("passes", values.get("passes", list(DEFAULT))),
             clone_limit=_integer("clone_limit", values.get("clone_limit")),
+            sizes=sizes_of(values.get("sizes", {})),
         )
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None

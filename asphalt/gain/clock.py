@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from asphalt.analysis.control_flow.loop_continuation import continuation_condition, if_condition
-from asphalt.analysis.cost.trip_counts import loop_trips
+from asphalt.analysis.cost.trip_counts import TripCount, loop_trips
 from asphalt.analysis.cost.types import Surroundings
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.messages.messages import Way
@@ -176,11 +176,12 @@ class Clock:
         head = loop.head.what
         around = Surroundings(self.facts.scope)
         trips = loop_trips(head, around) if isinstance(head, DoHead) else None
+        trips = self.work.sizes.trips(trips, self.facts.scope)
         number = known(trips, self.facts.scope)
         number = PEERS if number is None else number
         blocks = number > PEERS and any(self.transfers.block(leaf) for leaf in leaves(loop))
-        if blocks:
-            self._parts(loop, number)
+        if blocks and trips is not None:
+            self._parts(loop, trips)
             return
         again, outer = self.post.again, self._goes_on
         only_receives = not any(self._sends(leaf) for leaf in leaves(loop))
@@ -205,7 +206,7 @@ class Clock:
             role.now += role.turns[-1][1] * (number - looked_at)
             role.turns = role.turns[:-1]
 
-    def _parts(self, loop: Do, number: int) -> None:
+    def _parts(self, loop: Do, trips: TripCount) -> None:
         """A loop over more blocks of an operation than are simulated: each iteration stands for
         several."""
         for _ in range(PEERS):
@@ -213,8 +214,7 @@ class Clock:
                 if self._talks(node):
                     self._list((node,))
                 else:
-                    seconds = self.work.seconds((node,), self.facts.scope)
-                    self._work(seconds * number / PEERS)
+                    self._work(self.work.repeated(node, trips, self.facts.scope) / PEERS)
 
     def _sends(self, leaf: Leaf) -> bool:
         transfer = self._transfer(leaf)
@@ -336,7 +336,7 @@ class Clock:
     def _block_size(self, leaf: Leaf, call: BlockCall) -> float:
         if call.step is not BlockStep.START:
             return 0.0
-        return bytes_of(call.count, call.datatype, leaf, self.facts)
+        return bytes_of(call.count, call.datatype, leaf, self.facts, self.work.sizes)
 
     def _in_order(self, roles: list[RankRole]) -> list[RankRole]:
         present = {id(role) for role in roles}

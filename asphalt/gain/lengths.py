@@ -26,6 +26,7 @@ from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.messages.messages import Messages, Way
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.gain.amounts import Amount, amount, iterations
+from asphalt.gain.sizes import Sizes
 from asphalt.ir.expr import Component, Expr, Ref, Section, names_in, root_name
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Leaf, leaves
@@ -34,19 +35,24 @@ _UNKNOWN = Amount.of(1.0, 1)
 
 
 def elements(
-    count: Expr, leaf: Leaf, call: MpiCall, facts: UnitFacts, flow: UnitFacts | None = None
+    count: Expr,
+    leaf: Leaf,
+    call: MpiCall,
+    facts: UnitFacts,
+    sizes: Sizes,
+    flow: UnitFacts | None = None,
 ) -> Amount:
     """The elements that a message of a call is taken to have.  ``flow``: the unit as it was
     analysed for any sizes, whose counters are known; None: it was not."""
-    count = with_values(count, leaf, flow or facts)
+    count = sizes.in_numbers(with_values(count, leaf, flow or facts), facts.scope)
     own = amount(count, facts.scope)
     if not _is_open(count, own):
         return own
     ways = {one.way for one in facts.once(Messages).envelopes(call) or ()}
     if len(ways) != 1:
         return own
-    matched = _sent(call, facts) if ways == {Way.IN} else None
-    found = matched or _accessed(leaf, call, facts, writes=ways == {Way.OUT})
+    matched = _sent(call, facts, sizes) if ways == {Way.IN} else None
+    found = matched or _accessed(leaf, call, facts, sizes, writes=ways == {Way.OUT})
     return own if found is None else found
 
 
@@ -55,7 +61,7 @@ def _is_open(count: Expr, own: Amount) -> bool:
     return isinstance(count, Ref | Component) and own == _UNKNOWN
 
 
-def _sent(receive: MpiCall, facts: UnitFacts) -> Amount | None:
+def _sent(receive: MpiCall, facts: UnitFacts, sizes: Sizes) -> Amount | None:
     """The length of the one message of the unit that a receive may match by its tag; None: there
     are several, or it is not known."""
     messages = facts.once(Messages)
@@ -72,10 +78,10 @@ def _sent(receive: MpiCall, facts: UnitFacts) -> Amount | None:
         counts = [a for p, a in call.bound() if p.is_count and not p.array]
         if not counts:
             return None
-        count = with_values(counts[0], leaf, facts)
+        count = sizes.in_numbers(with_values(counts[0], leaf, facts), facts.scope)
         own = amount(count, facts.scope)
         if _is_open(count, own):
-            known = _accessed(leaf, call, facts, writes=True)
+            known = _accessed(leaf, call, facts, sizes, writes=True)
             if known is None:
                 return None
             own = known
@@ -83,7 +89,9 @@ def _sent(receive: MpiCall, facts: UnitFacts) -> Amount | None:
     return found[0] if found and all(one == found[0] for one in found) else None
 
 
-def _accessed(leaf: Leaf, call: MpiCall, facts: UnitFacts, writes: bool) -> Amount | None:
+def _accessed(
+    leaf: Leaf, call: MpiCall, facts: UnitFacts, sizes: Sizes, writes: bool
+) -> Amount | None:
     """How many elements of the buffer of a message the unit fills, or reads; None: not known."""
     wanted = "sendbuf" if "sendbuf" in call.args and writes else "recvbuf"
     buffer = call.args.get(wanted, call.args.get("buf"))
@@ -96,11 +104,12 @@ def _accessed(leaf: Leaf, call: MpiCall, facts: UnitFacts, writes: bool) -> Amou
     if storage == ALIASED or buffer is None or isinstance(buffer, Component):
         return None
     parts = [a for a in own if a.writes == writes and a.leaf is not leaf and a.subscripts]
-    lengths = [length for one in parts if (length := _length(one, leaf, facts)) is not None]
+    found = (_length(one, leaf, facts, sizes) for one in parts)
+    lengths = [length for length in found if length is not None]
     return max(lengths, key=lambda length: length.value, default=None)
 
 
-def _length(access: Access, leaf: Leaf, facts: UnitFacts) -> Amount | None:
+def _length(access: Access, leaf: Leaf, facts: UnitFacts, sizes: Sizes) -> Amount | None:
     """How many elements the loops around an access, but not around the message, lead to; None: none
     does, or the access is to a section."""
     if any(isinstance(subscript, Section) for subscript in access.subscripts or ()):
@@ -113,7 +122,8 @@ def _length(access: Access, leaf: Leaf, facts: UnitFacts) -> Amount | None:
         if any(other is leaf for other in leaves(loop)) or not isinstance(head, DoHead):
             continue
         if loop_variable(loop) in named or counters.intersection(_counted(loop, facts)):
-            times = iterations(loop_trips(head, Surroundings(facts.scope)), facts.scope)
+            trips = sizes.trips(loop_trips(head, Surroundings(facts.scope)), facts.scope)
+            times = iterations(trips, facts.scope)
             found = times if found is None else found * times
     return found
 

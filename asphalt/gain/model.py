@@ -16,9 +16,11 @@ from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis_manager.analyses import Analyses
+from asphalt.config.sizes import Size
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.clock import Clock
 from asphalt.gain.known_amounts import Known
+from asphalt.gain.sizes import Constants, Sizes
 from asphalt.gain.transfers import Transfers
 from asphalt.gain.work import Work
 from asphalt.ir.program import Located
@@ -91,11 +93,14 @@ class Judge(Protocol):
 @dataclass
 class Model:
     """A judge that estimates prices.  ``networks``: at least one.  ``analyses``: of a tree from
-    which those with the units are edited; None: there are none."""
+    which those with the units are edited; None: there are none.  ``sizes``: those that the user has
+    given."""
 
     networks: Sequence[Network] = USUAL
     machine: Machine = field(default_factory=load_machine)
     analyses: Analyses | None = None
+    sizes: tuple[Size, ...] = ()
+    _constants: Constants = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -108,11 +113,11 @@ class Model:
         return False
 
     def price(self, tree: Tree, located: Located, known: Known | None = None) -> Price:
-        """The price of a unit of a tree, with the sizes that its named constants have."""
+        """The price of a unit of a tree, with the sizes that are known."""
         known = known or Known()
         work, facts_of = self._looked_at(tree, known)
         facts = facts_of(located)
-        transfers = Transfers(known.messages, known.copied)  # of one analysis, for all networks
+        transfers = Transfers(known.messages, known.copied, work.sizes)  # for all networks
         times = (Clock(n, work, facts_of, facts, transfers).run() for n in self.networks)
         return Price(tuple(times))
 
@@ -140,4 +145,5 @@ class Model:
 
         one = self.machine
         costs = Costs(one.seconds, one.latency, one.window, one.cache)
-        return Work(costs, procedures, known or Known()), facts_of
+        sizes = Sizes(self.sizes, tree, facts_of, self._constants)
+        return Work(costs, procedures, known or Known(), sizes), facts_of

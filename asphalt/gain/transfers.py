@@ -14,6 +14,7 @@ from asphalt.analysis.requests.matching import Matched
 from asphalt.gain.amounts import amount, typical
 from asphalt.gain.blocks import BlockCall, block_call
 from asphalt.gain.lengths import elements
+from asphalt.gain.sizes import Sizes
 from asphalt.ir.expr import Component, Expr, Ref
 from asphalt.ir.tree import Leaf, Node
 
@@ -59,10 +60,12 @@ class Transfers:
     """The calls of units, each looked at once.  ``matched``: the messages of one of the units, with
     what is known for any sizes: what each completion completes is not worked out again.
     ``copied``: a blocking send that counts as if it left from a copy of its buffer.
-    ``talking``: whether messages start or end in statements, by the identity of these."""
+    ``sizes``: the values of variables.  ``talking``: whether messages start or end in statements,
+    by the identity of these."""
 
     matched: Messages | None = None
     copied: Leaf | None = None
+    sizes: Sizes = field(default_factory=Sizes)
     talking: dict[int, tuple[Node, bool]] = field(default_factory=dict)
     _transfers: dict[int, tuple[Leaf, PricedTransfer | None]] = field(default_factory=dict)
     _blocks: dict[int, tuple[Leaf, BlockCall | None]] = field(default_factory=dict)
@@ -72,7 +75,7 @@ class Transfers:
         found = self._transfers.get(id(leaf))
         if found is None:
             call = facts.once(Messages).call(leaf)
-            made = None if call is None else _transfer(leaf, call, facts, self.matched)
+            made = None if call is None else _transfer(leaf, call, facts, self)
             if made is not None and leaf is self.copied:
                 made = replace(made, copied=True)
             found = self._transfers[id(leaf)] = leaf, made
@@ -86,13 +89,19 @@ class Transfers:
         return found[1]
 
 
-def bytes_of(count: Expr | None, datatype: Expr | None, leaf: Leaf, facts: UnitFacts) -> float:
+def bytes_of(
+    count: Expr | None, datatype: Expr | None, leaf: Leaf, facts: UnitFacts, sizes: Sizes
+) -> float:
     """The bytes of so many elements; None: not known."""
-    number = typical(1) if count is None else amount(count, facts.scope).value
-    return _bytes(number, datatype, leaf, facts)
+    number = typical(1)
+    if count is not None:
+        number = amount(sizes.in_numbers(count, facts.scope), facts.scope).value
+    return _bytes(number, datatype, leaf, facts, sizes)
 
 
-def _bytes(number: float, datatype: Expr | None, leaf: Leaf, facts: UnitFacts) -> float:
+def _bytes(
+    number: float, datatype: Expr | None, leaf: Leaf, facts: UnitFacts, sizes: Sizes
+) -> float:
     plain = None if datatype is None else predefined_type(datatype, facts.scope)
     if datatype is None or plain is not None:
         return number * (8 if plain is None or plain.bytes is None else plain.bytes)
@@ -100,12 +109,12 @@ def _bytes(number: float, datatype: Expr | None, leaf: Leaf, facts: UnitFacts) -
     if made is None:
         return number * 8
     bytes_ = 8 if made.element.bytes is None else made.element.bytes
-    return number * amount(made.elements.expression(), facts.scope).value * bytes_
+    elements_ = sizes.in_numbers(made.elements.expression(), facts.scope)
+    return number * amount(elements_, facts.scope).value * bytes_
 
 
-def _transfer(
-    leaf: Leaf, call: MpiCall, facts: UnitFacts, matched: Messages | None
-) -> PricedTransfer:
+def _transfer(leaf: Leaf, call: MpiCall, facts: UnitFacts, transfers: Transfers) -> PricedTransfer:
+    matched = transfers.matched
     part = stage_of(call)
     exchange = call.procedure.exchange
     messages = facts.once(Messages)
@@ -119,7 +128,7 @@ def _transfer(
     return PricedTransfer(
         id(leaf),
         part,
-        _size(leaf, call, facts, matched),
+        _size(leaf, call, facts, transfers),
         tuple(Letter(one.way, _tag(one, facts)) for one in envelopes),
         None if call.queue is None else repr(call.queue).lower(),
         call.binding == "runtime",
@@ -130,15 +139,18 @@ def _transfer(
     )
 
 
-def _size(leaf: Leaf, call: MpiCall, facts: UnitFacts, matched: Messages | None) -> float:
+def _size(leaf: Leaf, call: MpiCall, facts: UnitFacts, transfers: Transfers) -> float:
+    matched, sizes = transfers.matched, transfers.sizes
     counts = [a for p, a in call.bound() if p.is_count and not p.array]
     types = [None if p.array else a for p, a in call.bound() if p.kind == "DATATYPE"]
     if not types:
         return 0.0
     # of the same unit; what was found out for any sizes is known
     flow = facts if matched is None or matched.facts.unit is not facts.unit else matched.facts
-    number = elements(counts[0], leaf, call, facts, flow).value if counts else typical(1)
-    return _bytes(number, types[0], leaf, facts)
+    number = typical(1)
+    if counts:
+        number = elements(counts[0], leaf, call, facts, sizes, flow).value
+    return _bytes(number, types[0], leaf, facts, sizes)
 
 
 def _tag(envelope: Envelope, facts: UnitFacts) -> str:

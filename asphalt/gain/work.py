@@ -18,6 +18,7 @@ from asphalt.analysis.names.scopes import Scope
 from asphalt.frontend.statements.concurrent import concurrent_header
 from asphalt.gain.amounts import Amount, iterations
 from asphalt.gain.known_amounts import Known
+from asphalt.gain.sizes import Sizes
 from asphalt.ir.expr import Expr, Lit, Ref
 from asphalt.ir.mapped import NotMappedError, mapped_expr
 from asphalt.ir.program import Located
@@ -42,6 +43,7 @@ class Work:
     costs: Costs
     procedures: Procedures
     known: Known = field(default_factory=Known)
+    sizes: Sizes = field(default_factory=Sizes)
     _times: dict[tuple[int, Given], tuple[Node, Amount]] = field(default_factory=dict)
     _bodies: dict[tuple[int, Given], tuple[Located, Amount]] = field(default_factory=dict)
     _seconds: dict[int, tuple[Node, float]] = field(default_factory=dict)
@@ -56,6 +58,10 @@ class Work:
         if found is None:
             found = self._seconds[id(node)] = node, self._list(nodes, scope, ()).value
         return found[1]
+
+    def repeated(self, node: Node, trips: TripCount, scope: Scope) -> float:
+        """How long a statement without messages takes in all iterations of a loop around it."""
+        return (self._node(node, scope, ()) * self._iterations(trips, scope, ())).value
 
     def _list(self, nodes: tuple[Node, ...], scope: Scope, given: Given) -> Amount:
         total = Amount()
@@ -85,7 +91,7 @@ class Work:
                 what = head.what
                 around = Surroundings(scope)
                 trips = loop_trips(what, around) if isinstance(what, DoHead) else None
-                return self._list(body, scope, given) * iterations(_known(trips, given), scope)
+                return self._list(body, scope, given) * self._iterations(trips, scope, given)
             case Branch(arms=arms):
                 total = Amount()
                 for arm in arms:
@@ -116,10 +122,13 @@ class Work:
             one = Amount.of(charge.counts.seconds(self.costs.seconds) + charge.waiting)
             for trips in charge.trips:
                 for each in factors(trips, Surroundings(scope)):
-                    times = iterations(_known(each, given), scope)
+                    times = self._iterations(each, scope, given)
                     one *= times if times.value >= each.least else Amount()
             total += one
         return total
+
+    def _iterations(self, trips: TripCount | None, scope: Scope, given: Given) -> Amount:
+        return iterations(self.sizes.trips(_known(trips, given), scope), scope)
 
     def _callee(self, leaf: Leaf, scope: Scope) -> tuple[Located, Scope] | None:
         call = leaf.call
@@ -130,7 +139,7 @@ class Work:
     ) -> Amount:
         located, inner = callee
         call = leaf.call
-        passed = () if call is None else _passed(call, callee, scope, given)
+        passed = () if call is None else self._passed(call, callee, scope, given)
         key = id(located.unit), passed
         if key not in self._bodies:
             if key[0] in self._open:
@@ -140,21 +149,23 @@ class Work:
             self._open.remove(key[0])
         return self._bodies[key][1]
 
-
-def _passed(call: Call, callee: tuple[Located, Scope], scope: Scope, given: Given) -> Given:
-    """The known numbers that a call passes for dummy arguments with INTENT(IN)."""
-    located, inner = callee
-    head = None if located.unit.head is None else located.unit.head.what
-    bound = bind(call.args, head.args) if isinstance(head, UnitHead) else None
-    found: list[tuple[str, int]] = []
-    for dummy, actual in (bound or {}).items():
-        symbol = inner.lookup(dummy)
-        if symbol is None or symbol.intent != "in" or symbol.dims is not None:
-            continue
-        value = constants_in(_in_numbers(actual, given), scope).value
-        if value is not None and symbol.type is not None and symbol.type.base == "integer":
-            found.append((dummy, value))
-    return tuple(found)
+    def _passed(
+        self, call: Call, callee: tuple[Located, Scope], scope: Scope, given: Given
+    ) -> Given:
+        """The known numbers that a call passes for dummy arguments with INTENT(IN)."""
+        located, inner = callee
+        head = None if located.unit.head is None else located.unit.head.what
+        bound = bind(call.args, head.args) if isinstance(head, UnitHead) else None
+        found: list[tuple[str, int]] = []
+        for dummy, actual in (bound or {}).items():
+            symbol = inner.lookup(dummy)
+            if symbol is None or symbol.intent != "in" or symbol.dims is not None:
+                continue
+            expr = self.sizes.in_numbers(_in_numbers(actual, given), scope)
+            value = constants_in(expr, scope).value
+            if value is not None and symbol.type is not None and symbol.type.base == "integer":
+                found.append((dummy, value))
+        return tuple(found)
 
 
 def _known(trips: TripCount | None, given: Given) -> TripCount | None:

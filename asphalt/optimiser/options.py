@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.passes import TRANSFERS
+from asphalt.config.sizes import Size
 from asphalt.gain.model import Judge
 from asphalt.ir.program import Located
 from asphalt.optimiser.acceptance import Key
@@ -20,13 +21,14 @@ class Options:
     ``passes``: those that may be applied.  ``accepted``: the assumptions that the user accepts.
     ``clone_limit``: MiB that the copies of message buffers may have on a rank; None: the usual
     limit.  ``faulty``: the line of an error in the messages of a unit, by its file and name; such
-    units are neither changed nor inlined.
+    units are neither changed nor inlined.  ``sizes``: of variables in runs, for the cost model.
     """
 
     passes: Collection[str] = TRANSFERS
     accepted: frozenset[str] = frozenset()
     clone_limit: int | None = None
     faulty: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    sizes: tuple[Size, ...] = ()
 
     def asks_for(self, *passes: str) -> bool:
         """Whether all of these passes may be applied."""

@@ -46,7 +46,8 @@ class Segmenting:
     def __init__(self, shop: Workshop, overlap: Overlap) -> None:
         self.shop = shop
         self.overlap = overlap
-        self.model = shop.model if isinstance(shop.model, Model) else Model()
+        estimates = Model(sizes=shop.options.sizes)
+        self.model = shop.model if isinstance(shop.model, Model) else estimates
 
     def of(self, found: Optimised, prepared: UnitState) -> Optimised:
         """The unit with messages in segments.  ``prepared``: where to look for messages if nothing

@@ -99,7 +99,7 @@ class Workshop:
         self.context = context
         self.given = context.given
         self.analyses = (context.analyses or Analyses(tree)).under(options.accepted)
-        self.model: Judge = context.model or Model(analyses=self.analyses)
+        self.model: Judge = context.model or Model(analyses=self.analyses, sizes=options.sizes)
         self.known = EditedTrees(tree, path)
         self.origins = Origins(tree, path)
         self.numbers = StatementNumbers(path)

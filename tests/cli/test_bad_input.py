@@ -200,6 +200,34 @@ def test_unknown_assumptions(here: Path, refused: Callable[..., None]) -> None:
     refused("holds at a place of the source only", "--assume", "uniform:n")
 
 
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [
+        ("n", "size n: write NAME=VALUE, where VALUE is a whole number"),
+        ("n=4.5", "size n=4.5: write NAME=VALUE"),
+        ("n+1=4", "size n+1: is not the name of a variable; write NAME or PROCEDURE:NAME or"),
+        ("nowhere=4", "size nowhere=4: no variable of the program has the name nowhere; check"),
+        ("other:ierr=4", "size other:ierr=4: other declares no variable ierr; it is declared"),
+        ("s=4", "size s=4: s is no integer scalar in"),
+        (
+            "main:n=4",
+            "size main:n=4: n is a named constant, whose value is known; leave the size out",
+        ),
+    ],
+)
+def test_sizes_of_nothing(
+    size: str, message: str, here: Path, refused: Callable[..., None]
+) -> None:
+    refused(message, "--size", size)
+
+
+def test_sizes_in_settings(here: Path, refused: Callable[..., None]) -> None:
+    (here / "asphalt.toml").write_text("[sizes]\nnowhere = 4\n")
+    refused("size nowhere=4: no variable of the program has the name")
+    (here / "asphalt.toml").write_text('sizes = { nz = "4" }\n')
+    refused("asphalt.toml: size nz: must be a whole number, not '4'")
+
+
 def test_a_directory_that_does_not_exist(here: Path, refused: Callable[..., None]) -> None:
     refused("-I nowhere: no such directory; check the path", "-I", "nowhere")
     (here / "asphalt.toml").write_text('include_dirs = ["gone"]\n')

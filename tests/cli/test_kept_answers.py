@@ -50,7 +50,9 @@ def test_the_answer_for_a_tree_that_is_as_it_was(
     assert scan(capsys, *asked) == first
 
 
-@pytest.mark.parametrize("more", [("--all",), ("-D", "X"), ("-I", "src"), ("--passes", "waits")])
+@pytest.mark.parametrize(
+    "more", [("--all",), ("-D", "X"), ("-I", "src"), ("--passes", "waits"), ("--size", "np=4")]
+)
 def test_another_question_has_another_answer(
     here: Path,
     capsys: pytest.CaptureFixture[str],

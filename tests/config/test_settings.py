@@ -8,6 +8,7 @@ import pytest
 
 from asphalt.config.errors import UsageError
 from asphalt.config.settings import Settings, load_settings
+from asphalt.config.sizes import Size, size_of
 from asphalt.ir.source import Form
 
 ALL = """
@@ -21,6 +22,7 @@ cpp = true
 tile = 8
 depth = 2
 assume = ["Control", "pure: fft1d"]
+sizes = { NX = 512, "solver:nx" = 64, "grid%ny" = 8 }
 """
 
 
@@ -46,6 +48,7 @@ def test_everything_set_in_a_directory_above(tmp_path: Path, name: str, header: 
         tile=8,
         depth=2,
         assume=frozenset({"control", "pure:fft1d"}),
+        sizes=(Size(None, "nx", 512), Size("solver", "nx", 64), Size(None, "grid%ny", 8)),
     )
 
 
@@ -102,3 +105,8 @@ def test_the_form_of_single_files(tmp_path: Path) -> None:
     (tmp_path / "asphalt.toml").write_text('forms = "free"\n')
     with pytest.raises(UsageError, match="a table of patterns"):
         load_settings(tmp_path)
+
+
+def test_the_last_size_of_a_variable_counts() -> None:
+    given = (size_of("n=3"), size_of("a:n=4"), size_of(" N = +5 "))
+    assert Settings(sizes=given).sizes == (Size(None, "n", 5), Size("a", "n", 4))
