@@ -249,11 +249,12 @@ class _Buffers:
                     first.append(values.polynomial(argument, leaf))
         count = in_given_sizes(values.polynomial(counts[0], leaf), scope)
         shape = replace(shape, extent=tuple(self._in_given_sizes(e) for e in shape.extent))
+        alone = not self._beside(name or "")
         if made.is_dense:
-            return _covered(tuple(first), count * made.elements, shape)
+            return _covered(tuple(first), count * made.elements, shape, alone=alone)
         if count != _ONE:
             return None
-        return _covered_in_blocks(tuple(first), made, shape, alone=not self._beside(name or ""))
+        return _covered_in_blocks(tuple(first), made, shape, alone=alone)
 
     def _in_given_sizes(self, extent: Poly | None) -> Poly | None:
         return None if extent is None else in_given_sizes(extent, self.scope)
@@ -300,8 +301,13 @@ def _accesses(
     return [Access(root, mode, section, leaf, path=tuple(path)) for mode in modes]
 
 
-def _covered(first: tuple[Poly, ...], count: Poly, shape: Shape) -> tuple[Subscript, ...] | None:
-    """The section of ``count`` elements from the element ``first`` on; None: unknown."""
+def _covered(
+    first: tuple[Poly, ...], count: Poly, shape: Shape, *, alone: bool
+) -> tuple[Subscript, ...] | None:
+    """The section of ``count`` elements from the element ``first`` on; None: unknown.
+
+    ``alone``: nothing follows the array in memory, so that no element is beyond its end.
+    """
     rest = count
     colon = Section(None, None, None)
     for number, start in enumerate(first):
@@ -309,14 +315,13 @@ def _covered(first: tuple[Poly, ...], count: Poly, shape: Shape) -> tuple[Subscr
         single = tuple(f.expression() for f in first[number:])
         if rest == _ONE:
             return (*(colon,) * number, *single)
-        if extent is None:
-            return None
-        if start == lower and rest == extent:
+        if extent is not None and start == lower and rest == extent:
             return (*(colon,) * (number + 1), *single[1:])
-        if _fits(start, rest, lower, extent):
+        ends = alone and number == shape.rank - 1
+        if ends or (extent is not None and _fits(start, rest, lower, extent)):
             last = (start + rest - _ONE).expression()
             return (*(colon,) * number, Section(single[0], last, None), *single[1:])
-        if start != lower:
+        if extent is None or start != lower:
             return None
         quotient = rest.divided_by(extent)
         if quotient is None:
@@ -341,7 +346,7 @@ def _covered_in_blocks(
         if distance != made.stride:
             continue
         here = number + 1
-        block = _covered(first[:here], made.length, shape.leading(here))
+        block = _covered(first[:here], made.length, shape.leading(here), alone=False)
         start, lower, room = first[here], shape.lower[here], shape.extent[here]
         stays = room is not None and _fits(start, made.blocks, lower, room)
         if block is None or not (stays or (alone and here == shape.rank - 1)):
