@@ -315,3 +315,12 @@ def test_only_the_call_behind_computation_is_opened(tmp_path: Path) -> None:
     assert ("swap", "refused") in verdicts
     content = applied(tmp_path, text(calls=_TWICE)).joinpath("cubes.f90").read_text()
     assert content.count("call turn(a, b, s, r)") == 1
+
+
+def test_names_that_may_come_from_a_missing_module_are_not_declared(tmp_path: Path) -> None:
+    source = text().replace(
+        "  use grid\n  implicit none\n  real(8), allo",
+        "  use grid\n  use missing\n  implicit none\n  real(8), allo",
+    )
+    assert "use missing" in source
+    assert not is_opened(tmp_path, source, "timers")

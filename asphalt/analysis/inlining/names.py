@@ -141,14 +141,13 @@ class InlinedNames:
         """New names for a variable."""
         own = f"{name}_{self.callee.unit.name}"
         if self.after_procedure and len(own) < _LONGEST:
-            yield own
-            yield from (f"{own}_{number}" for number in range(2, 100))
+            numbered = (own, *(f"{own}_{number}" for number in range(2, 10)))
+            yield from (one for one in numbered if self.caller.visible(one) is Absence.ABSENT)
         yield from (f"asphalt_{name}_{number}" for number in count(1))
 
     def _is_taken(self, name: str) -> bool:
         """Whether the caller may not declare a name: it has it, or a module provides it."""
-        seen = self.after_procedure and self.caller.visible(name) is not Absence.ABSENT
-        return seen or name in self._taken or name in self._from_modules
+        return name in self._taken or name in self._from_modules
 
     # references
 
