@@ -17,9 +17,11 @@ from asphalt.analysis.names.scopes import Symbol
 from asphalt.analysis.symbolic.affine import Affine
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
+from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Expr, Lit
 
 _ONE = Lit("integer", "1")
+_UNIT = Poly.constant(1)
 
 
 def actual_region(
@@ -60,12 +62,49 @@ def actual_region(
     sequence = SequenceAssociation(elements, dummy, run, binding, here)
     alike = sequence.alike(replace(relation, constraints=list(relation.constraints), within=[]))
     found = None if alike is None else image.by(alike)
+    whole = None if must else _whole_run(dummy, run, binding, here)
     if alike is not None and found is not None and _stays_within(found, alike, here):
-        return found
+        if whole is None or _stays_within(found, whole, here):
+            return found
+    if whole is not None:
+        return replace(Elements.where(run.rank, whole.constraints, whole.affine), exact=False)
     grouped = sequence.grouped(relation)
     if grouped.known or found is None:
         return image.by(grouped)
     return found
+
+
+def _whole_run(
+    dummy: Symbol, run: PassedElements, binding: Binding, here: Standpoint
+) -> Relation | None:
+    """The elements that are passed for an explicit-shape dummy that has as many as some leading
+    dimensions of the array, from their first ones on, whatever its subscripts are; None: it has
+    others."""
+    size = _UNIT
+    for own in dummy.dims or ():
+        if own.upper is None:
+            return None
+        length = binding.constants(own.upper) - binding.constants(own.lower or _ONE) + _UNIT
+        extent = binding.polynomial(length, here)
+        if extent is None:
+            return None
+        size = size * extent
+    relation = Relation(Affine(here.varying))
+    elements = _UNIT
+    for dim in run.dims:
+        if elements == size:
+            relation.equal(dim.number, dim.start)
+            continue
+        if dim.lower is None or dim.extent is None or dim.start != dim.lower:
+            return None
+        elements = elements * dim.extent
+        upper = dim.lower + dim.extent - _UNIT
+        low, high = relation.affine.text(dim.lower), relation.affine.text(upper)
+        if low is None or high is None:
+            return None
+        relation.constraints.append(f"{low} <= e{dim.number} <= {high}")
+        relation.within.append((dim.number, dim.lower, upper))
+    return relation if elements == size and relation.known and run.element else None
 
 
 @dataclass(frozen=True, slots=True)
