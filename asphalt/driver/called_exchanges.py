@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from asphalt.analysis.call_graph.call_sites import CallSites, UnitKey, unit_key
+from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.conditions import one_producer, site
 from asphalt.analysis.conditions.called_producers import producing_call
@@ -30,6 +30,7 @@ from asphalt.analysis.exchange.site import (
     exchanges,
     statements,
 )
+from asphalt.analysis.inlining.procedure import is_movable
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.generic_names import generic_names
@@ -94,80 +95,79 @@ class CalledExchanges:
 
     analyses: Analyses
     settings: Settings
-    _leading: dict[UnitKey, bool] = field(default_factory=dict)
+    _on_the_way: set[Key] = field(default_factory=set)
 
     def opened(self, sites: tuple[Site, ...]) -> Sites:
         """The sites, with procedures inlined where this makes one that is transformed."""
         given = self.analyses.tree
         tree, found = given, list[_Opened]()
-        plans = (one for one in sites if isinstance(one.judgement, Plan))
-        transformed = {id(one.exchange.leaf) for one in plans}
-        for located in self._candidates(sites):
-            for number, (leaf, _) in enumerate(self.leads(located)):
-                if id(leaf) in transformed:
-                    continue
-                with self.analyses.errors.caught(located):
-                    if (more := _Attempt(self, tree, located, number).opened()) is not None:
-                        tree, one = more
-                        found.append(one)
+        for located, leaf in self._candidates(sites):
+            number = next(n for n, (own, _) in enumerate(self.leads(located)) if own is leaf)
+            with self.analyses.errors.caught(located):
+                if (more := _Attempt(self, tree, located, number).opened()) is not None:
+                    tree, one = more
+                    found.append(one)
         judged = self._judged(tree, found) if found else None
         return judged or Sites(given, sites)
 
-    def _candidates(self, sites: tuple[Site, ...]) -> Iterator[Located]:
-        """The units with exchanges that may be refused because of another procedure, and those
-        that call them, each once."""
+    def _candidates(self, sites: tuple[Site, ...]) -> list[tuple[Located, Leaf]]:
+        """The exchanges that may be refused because of another procedure, and the calls of their
+        procedures, each with its unit."""
         level = [
-            one.exchange.located
+            (one.exchange.located, one.exchange.leaf)
             for one in sites
-            if isinstance(one.judgement, Refused) and one.judgement.code.id in _ELSEWHERE
+            if isinstance(one.judgement, Refused)
+            and one.judgement.code.id in _ELSEWHERE
+            and one.exchange.open_coded is None
         ]
-        seen: set[UnitKey] = set()
+        found: dict[int, tuple[Located, Leaf]] = {}
         for _ in range(_LEVELS):
-            new = {unit_key(one): one for one in level if unit_key(one) not in seen}
-            seen |= set(new)
-            yield from new.values()
-            level = [caller for one in new.values() for caller in self._callers(one)]
+            found.update({id(leaf): (located, leaf) for located, leaf in level})
+            units = {key_of(located): located for located, _ in level}
+            callees = [one for key, one in units.items() if key not in self._on_the_way]
+            self._on_the_way |= set(units)
+            level = [call for one in callees for call in self._calls(one)]
+        return list(found.values())
 
-    def _callers(self, callee: Located) -> Iterator[Located]:
-        tree, key = self.analyses.tree, unit_key(callee)
-        if callee.unit.kind != "subroutine":
-            return
-        for name in (callee.unit.name, *generic_names(callee)):
-            for caller in tree.mentions(name):
-                if caller.is_unread or caller.unit.kind == "module":
-                    continue
-                scope = self.analyses.scopes.of(caller)
-                calls = (leaf.call for leaf, _ in statements(caller.unit.body))
-                targets = (invoked(call, scope) for call in calls if call is not None)
-                if any(found is not None and unit_key(found[0]) == key for found in targets):
-                    yield caller
+    def _calls(self, callee: Located) -> Iterator[tuple[Located, Leaf]]:
+        """The calls of a subroutine that statements may replace, each with its unit."""
+        tree, scopes, key = self.analyses.tree, self.analyses.scopes, key_of(callee)
+        names = (callee.unit.name, *generic_names(callee))
+        callers = {id(one.unit): one for name in names for one in tree.mentions(name)}
+        for caller in callers.values() if callee.unit.kind == "subroutine" else ():
+            if caller.is_unread or caller.unit.kind == "module":
+                continue
+            scope = scopes.of(caller)
+            found = [
+                leaf
+                for leaf, _ in statements(caller.unit.body)
+                if (call := leaf.call) is not None
+                and isinstance(call.procedure, Ref)
+                and call.procedure.name in names
+                and (target := invoked(call, scope)) is not None
+                and key_of(target[0]) == key
+            ]
+            if found and is_movable(callee, caller, scopes):
+                yield from ((caller, leaf) for leaf in found)
 
     def leads(
         self, located: Located, scopes: Scopes | None = None
     ) -> list[tuple[Leaf, StatementPosition]]:
-        """The statements of a unit that exchange, or call procedures that do."""
+        """The statements of a unit that exchange, or call procedures that do and are on the way to
+        a refused exchange."""
         scope = (scopes or self.analyses.scopes).of(located)
         return [
             (leaf, place)
             for leaf, place in statements(located.unit.body)
-            if leaf.call is not None and self._leads_on(leaf.call, scope, frozenset())
+            if leaf.call is not None and self._leads_on(leaf.call, scope)
         ]
 
-    def _leads_on(self, call: Call, scope: Scope, seen: frozenset[UnitKey]) -> bool:
+    def _leads_on(self, call: Call, scope: Scope) -> bool:
         mpi = mpi_call(call, scope)
         if mpi is not None:
             return mpi.procedure.name in all_to_all_operations()
         found = invoked(call, scope)
-        if found is None or unit_key(found[0]) in seen:
-            return False
-        key = unit_key(found[0])
-        if key not in self._leading:
-            inner = scope.scopes.of(found[0])
-            calls = (leaf.call for leaf, _ in statements(found[0].unit.body))
-            self._leading[key] = any(
-                self._leads_on(one, inner, seen | {key}) for one in calls if one is not None
-            )
-        return self._leading[key]
+        return found is not None and key_of(found[0]) in self._on_the_way
 
     def _judged(self, tree: Tree, opened: list[_Opened]) -> Sites | None:
         """All sites of the tree with inlined procedures; None: one of its exchanges is not
@@ -284,7 +284,8 @@ class _Attempt:
         not be transformed."""
         settings = self.owner.settings
         name = site_name(Path(self.path), self.given.unit.name, 1, 1)
-        first = self.owner.leads(self.given)[self.number]
+        leads = self.owner.leads(self.given)
+        first, number_of_leads = leads[self.number], len(leads)
         if not self._is_filled_here(first):
             return None
         text = without_conditionals(self.tree, self.path)
@@ -294,7 +295,10 @@ class _Attempt:
             analyses = self.owner.analyses.edited(self.tree)
             located = _unit(self.tree, self.path, self.chain)
             effects, _ = analyses.of()
-            leaf, place = self.owner.leads(located, analyses.scopes)[self.number]
+            leads = self.owner.leads(located, analyses.scopes)
+            if len(leads) != number_of_leads:
+                return None  # it has several exchanges, or what fills the buffer has one
+            leaf, place = leads[self.number]
             found = next((e for e in exchanges(located, effects) if e.leaf is leaf), None)
             if found is not None:
                 judged = SiteJudge(self.tree, analyses, settings).site(name, found)

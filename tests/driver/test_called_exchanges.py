@@ -324,3 +324,28 @@ def test_names_that_may_come_from_a_missing_module_are_not_declared(tmp_path: Pa
     )
     assert "use missing" in source
     assert not is_opened(tmp_path, source, "timers")
+
+
+_BOTH = """\
+    call smooth(a, line)
+    call turn(a, b, s, r)
+    a = 0.5d0*b
+    call smooth(a, line)
+    call turn(a, b, s, r)
+"""
+
+
+@pytest.mark.parametrize("mpi", installed(OPENMPI))
+def test_two_calls_in_one_procedure_are_opened(mpi: Mpi, tmp_path: Path) -> None:
+    made = applied(tmp_path, text(calls=_BOTH), "--tile", "2")
+    content = (made / "cubes.f90").read_text()
+    assert content.count("prepushed along") == 2
+    assert "call turn(a" not in content
+    given = printed(mpi, tmp_path / "one", tmp_path / "given/cubes.f90")
+    assert printed(mpi, tmp_path / "other", made / "cubes.f90") == given
+
+
+def test_a_procedure_with_two_exchanges_stays(tmp_path: Path) -> None:
+    source = text().replace("  call swap(s, r)\n", "  call swap(s, r)\n  call swap(r, s)\n")
+    source = source.replace("  call empty(r, y)\n", "  call empty(s, y)\n")
+    assert not is_opened(tmp_path, source, "timers")

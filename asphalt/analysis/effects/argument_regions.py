@@ -63,9 +63,9 @@ def actual_region(
     alike = sequence.alike(replace(relation, constraints=list(relation.constraints), within=[]))
     found = None if alike is None else image.by(alike)
     whole = None if must else _whole_run(dummy, run, binding, here)
-    if alike is not None and found is not None and _stays_within(found, alike, here):
-        if whole is None or _stays_within(found, whole, here):
-            return found
+    limits = [relation for relation in (alike, whole) if relation is not None]
+    if found is not None and all(_stays_within(found, limit, here) for limit in limits):
+        return found
     if whole is not None:
         return replace(Elements.where(run.rank, whole.constraints, whole.affine), exact=False)
     grouped = sequence.grouped(relation)
