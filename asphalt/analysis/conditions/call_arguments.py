@@ -10,6 +10,7 @@ from asphalt.analysis.control_flow.graph import ENTRY
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.memory.shapes import shape_of
+from asphalt.analysis.messages.certain_ranks import is_rank
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant, predefined_type
 from asphalt.analysis.mpi.datatypes import PredefinedType
@@ -53,6 +54,20 @@ CODES = (OVERLAPPING, TOO_LONG, NO_ERROR_CODE)
 _ROOTED = {"sendbuf": ("mpi_scatter", "mpi_iscatter", "mpi_scatter_init")}
 """Of operations with a root, the buffers that are significant at the root alone; of all others, it
 is the one in which the root receives."""
+_BETWEEN_GROUPS = frozenset(
+    f"mpi_{name}"
+    for name in (
+        "comm_accept",
+        "comm_connect",
+        "comm_get_parent",
+        "comm_join",
+        "comm_spawn",
+        "comm_spawn_multiple",
+        "intercomm_create",
+        "intercomm_create_from_groups",
+    )
+)
+"""What makes intercommunicators of others."""
 
 
 def of_arguments(facts: UnitFacts, messages: Messages) -> Iterator[Refused]:
@@ -92,7 +107,7 @@ def _too_long(buffer: str, leaf: Leaf, call: MpiCall, facts: UnitFacts) -> str |
     passed, kind = message.passed, message.type
     if not isinstance(passed, Ref):
         return None  # behind a component, there may be others
-    if "root" in call.args and not _is_rank(call.args["root"], facts):
+    if "root" in call.args and not is_rank(call.args["root"], leaf, facts):
         return None  # of an intercommunicator, perhaps
     ends = [call.args[name] for name in ("dest", "source") if name in call.args]
     if any(mpi_constant(end, facts.scope) == "mpi_proc_null" for end in ends):
@@ -205,12 +220,8 @@ def _overlapping(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> str | None:
     if "neighbor" in call.procedure.name:
         return None  # perhaps the rank has none
     ends = [call.args[name] for name in ("dest", "source") if name in call.args]
-    if not all(_is_rank(end, facts) for end in ends):
-        return None  # perhaps nothing is sent, or nothing received
-    if "root" in call.args and not (
-        _is_rank(call.args["root"], facts) and _is_executed_by_all(leaf, facts)
-    ):
-        return None  # only the root has both buffers
+    if any(mpi_constant(end, facts.scope) is not None for end in ends):
+        return None  # nothing is sent, or nothing received
     symbol = symbol_named(name, facts.scope)
     if symbol is None or not symbol.origin.is_variable or symbol.attrs & {"external", "pointer"}:
         return None
@@ -220,6 +231,8 @@ def _overlapping(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> str | None:
     if _may_call(sent, facts) or _may_call(received, facts):
         return None
     if folded_expr(sent) == folded_expr(received):
+        if not _has_both(call, leaf, facts):
+            return None
         return f"it sends from {spelled} and receives in the same elements"
     each = element_bytes(symbol, symbol.home or facts.scope)
     if not (each and out.type and into.type and out.type.bytes == into.type.bytes == each):
@@ -228,7 +241,7 @@ def _overlapping(leaf: Leaf, call: MpiCall, facts: UnitFacts) -> str | None:
     if starts[0] is None or starts[1] is None:
         return None
     distance = (starts[1] - starts[0]).value
-    if distance is None or not -more < distance < many:
+    if distance is None or not -more < distance < many or not _has_both(call, leaf, facts):
         return None
     return f"it sends {many} elements of {spelled} and receives {more} that overlap with them"
 
@@ -297,15 +310,23 @@ def _start(passed: Ref | Component, symbol: Symbol, leaf: Leaf, facts: UnitFacts
     return known if known.value is not None else facts.values.polynomial(index, leaf)
 
 
-def _is_rank(expr: Expr, facts: UnitFacts) -> bool:
-    """Whether an expression certainly is a rank, and not MPI_PROC_NULL or MPI_ROOT."""
-    if isinstance(expr, Ref) and expr.name == "modulo" and expr.args is not None:
-        symbol = facts.scope.lookup("modulo")
-        return symbol is None or symbol.origin is Origin.INTRINSIC
-    if mpi_constant(expr, facts.scope) is not None:
+def _has_both(call: MpiCall, leaf: Leaf, facts: UnitFacts) -> bool:
+    """Whether some rank that executes a call sends and receives."""
+    ends = [call.args[name] for name in ("dest", "source", "root") if name in call.args]
+    if not all(is_rank(end, leaf, facts) for end in ends):
         return False
-    value = constants_in(expr, facts.scope).value
-    return value is not None and value >= 0
+    if "root" not in call.args:
+        return True
+    return _is_executed_by_all(leaf, facts) and not _may_be_between_groups(call, facts)
+
+
+def _may_be_between_groups(call: MpiCall, facts: UnitFacts) -> bool:
+    """Whether the communicator of a call may be an intercommunicator, in which no root has both
+    buffers."""
+    if mpi_constant(call.args["comm"], facts.scope) is not None:
+        return False
+    called = {mention.operation for mention in facts.scope.program.mpi_calls()}
+    return any(name.removeprefix("p") in _BETWEEN_GROUPS for name in called)
 
 
 def _is_executed_by_all(leaf: Leaf, facts: UnitFacts) -> bool:
