@@ -35,16 +35,16 @@ def findings(tree: Tree, effects: Effects, errors: InternalErrors) -> tuple[Site
     """The errors in messages and requests of a tree, in the order of files and lines."""
     units = [UnitFacts(located, effects) for located in user_units(tree, transfer_operations())]
     found: list[SiteReport] = []
+    sites = CallSites(effects.scopes)
     for facts in units:
         with errors.caught(facts.located):
-            found += _reports(facts, _of_unit(facts))
-    sites = CallSites(effects.scopes)
+            found += _reports(facts, _of_unit(facts, sites))
     known = {id(facts.unit) for facts in units}
     for located in user_units(tree, operations_with_buffers()):
         if id(located.unit) not in known:
             facts = UnitFacts(located, effects)
             with errors.caught(located):
-                found += _reports(facts, of_arguments(facts, Messages(facts)))
+                found += _reports(facts, of_arguments(facts, Messages(facts), sites))
     for call in (call for facts in units for call in ignored_requests(facts, sites)):
         spelled = call.operation.call.procedure.spelled
         found.append(_report(call.facts, of_called(call), spelled))
@@ -57,14 +57,14 @@ def findings(tree: Tree, effects: Effects, errors: InternalErrors) -> tuple[Site
     return tuple(sorted(found, key=lambda report: (report.file, report.line)))
 
 
-def _of_unit(facts: UnitFacts) -> Iterator[Refused]:
+def _of_unit(facts: UnitFacts, sites: CallSites) -> Iterator[Refused]:
     """The errors whatever other procedures do."""
     messages = Messages(facts)
     if any(_has_request(call) for _, call in messages.written_calls()):
         named = matches(facts.unit)
         yield from of_requests(matching(facts.scope, facts.values, facts.reaching, named))
     yield from of_own_rank(facts, messages)
-    yield from of_arguments(facts, messages)
+    yield from of_arguments(facts, messages, sites)
 
 
 def _has_request(call: MpiCall) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.conditions.call_arguments import of_arguments
 from asphalt.analysis.data_flow.feasible_statements import FeasibleStatements
 from asphalt.analysis.data_flow.unit import UnitFacts
@@ -27,10 +28,12 @@ program main
   real :: single(4)
   real(dp) :: wide(4)
   complex(8) :: z(4)
-  integer :: four(4), me, np, ierr, n, other, status(10)
+  integer :: four(4), me, np, ierr, n, other, long, status(10)
   double precision :: d(0:3)
   real(8) :: first(4), second(4)
   real(8) :: many(4)
+  integer, allocatable :: grid(:,:)
+  real(8), allocatable :: q(:)
   common /block/ many
   equivalence (first, second)
   type vector
@@ -57,6 +60,43 @@ contains
     real(8) :: x(4)
     call MPI_Bcast(x, 8, MPI_REAL8, 0, MPI_COMM_WORLD, ierr)
   end subroutine called
+  subroutine one_more(x, k)
+    integer :: k
+    real(8) :: x(k)
+    call MPI_Bcast(x, k + 1, MPI_REAL8, 0, MPI_COMM_WORLD, ierr)
+  end subroutine one_more
+  subroutine sometimes(x, k)
+    integer :: k
+    real(8) :: x(k)
+    if (k > 9) call MPI_Bcast(x, k + 1, MPI_REAL8, 0, MPI_COMM_WORLD, ierr)
+  end subroutine sometimes
+  subroutine returning(x, k)
+    integer :: k
+    real(8) :: x(k)
+    if (k < 9) return
+    call MPI_Bcast(x, k + 1, MPI_REAL8, 0, MPI_COMM_WORLD, ierr)
+  end subroutine returning
+  subroutine fewer(x, k)
+    integer :: k
+    real(8) :: x(k)
+    k = k - 1
+    call MPI_Bcast(x, k + 1, MPI_REAL8, 0, MPI_COMM_WORLD, ierr)
+  end subroutine fewer
+  subroutine perhaps(x, k)
+    integer :: k
+    real(8), optional :: x(k)
+    call MPI_Bcast(x, k + 1, MPI_REAL8, 0, MPI_COMM_WORLD, ierr)
+  end subroutine perhaps
+  subroutine automatic(k)
+    integer :: k
+    real(8) :: x(k)
+    call MPI_Bcast(x, k{more}, MPI_REAL8, 0, MPI_COMM_WORLD, ierr)
+  end subroutine automatic
+  subroutine longer(x)
+    real(8), allocatable :: x(:)
+    if (allocated(x)) deallocate(x)
+    allocate(x(99))
+  end subroutine longer
 end program main
 """
 _R = "MPI_REAL8"
@@ -70,7 +110,8 @@ def _text(call: str, header: bool = False) -> str:
         "use": "  use kinds\n" if header else "  use mpi\n  use kinds\n",
         "include": "  include 'mpif.h'\n" if header else "",
     }
-    return _PROGRAM.format(call=call, **parts)
+    more = " + 1" if "automatic" in call else ""
+    return _PROGRAM.format(call=call, more=more, **parts)
 
 
 def _found(folder: Path, call: str, header: bool = False) -> list[str]:
@@ -185,6 +226,23 @@ _LONG = (
     bcast("shared", "5"),
     bcast("box(3, 5)", "3"),
     bcast("me", "2", "MPI_INTEGER"),
+    "allocate(grid(3, 4))\n" + bcast("grid", "13", "MPI_INTEGER"),
+    "allocate(grid(3, few))\n" + bcast("grid(2, 4)", "3", "MPI_INTEGER"),
+    "allocate(grid(0:2, few))\n" + bcast("grid(0, 4)", "4", "MPI_INTEGER"),
+    "allocate(q(9))\nq = 0\nq(:) = a(1:9)\n" + bcast("q", "10"),
+    "allocate(q(np))\n" + bcast("q", "np + 1"),
+    "allocate(q(np))\nlong = np + 2\n" + bcast("q", "long"),
+    "if (me == 0) then\nallocate(q(np))\n" + bcast("q", "np + 1") + "\nend if",
+    "allocate(grid(4, 0:np))\n" + bcast("grid", "4*np + 5", "MPI_INTEGER"),
+    "call automatic(n)",
+    "if (few > 4) then\nn = 5\nelse if (me > 0) then\n" + bcast("four") + "\nend if",
+    "do n = 4, few\n" + bcast("four") + "\nend do",
+    "do n = 5, few, -1\n" + bcast("four") + "\nend do",
+    "call one_more(first, 4)".replace("first", "shared"),
+    "call one_more(a(397), n)",
+    "call one_more(box(1, 5), 4)\ncall one_more(box(2, 5), 4)",
+    "allocate(q(4))\ncall one_more(q, 4)",
+    "call one_more(a, 3)\nif (me > 3) call one_more(shared, 4)",
     f"call MPI_Send(four, 4, {_R}, other, 1, {_W}, ierr)",
     f"call MPI_Recv(box, 21, {_R}, 0, 1, {_W}, MPI_STATUS_IGNORE, ierr)",
     f"call MPI_Gather(box, 21, {_R}, a, 21, {_R}, 0, {_W}, ierr)",
@@ -205,7 +263,39 @@ _FITTING = (
     bcast("first", "5"),
     bcast("four", "np", "MPI_INTEGER"),
     bcast("a(np)", "400"),
+    # never executed
+    "if (few > 4) " + bcast("four"),
+    "if (few == 4) then\nn = 5\nelse\n" + bcast("four") + "\nend if",
+    "if (few > 4) then\n" + bcast("four") + "\nelse if (me > 0) then\nn = 5\nend if",
+    "do n = 5, few\n" + bcast("four") + "\nend do",
+    "do n = 1, few, -1\nif (me > 0) then\n" + bcast("four") + "\nend if\nend do",
     "call called(a)",
+    "allocate(grid(3, 4))\n" + bcast("grid", "12", "MPI_INTEGER"),
+    "allocate(grid(3, 4))\n" + bcast("grid(2, 4)", "2", "MPI_INTEGER"),
+    "allocate(q(0:np))\n" + bcast("q", "np + 1"),
+    "allocate(q(np))\n" + bcast("q", "2*np", "MPI_INTEGER"),
+    "allocate(q(np))\n" + bcast("q", "2*np"),  # one of no ranks is not known to be wrong
+    # it has another size, perhaps
+    "if (me > 0) then\nallocate(q(3))\nelse\nallocate(q(9))\nend if\n" + bcast("q", "9"),
+    "if (me > 0) then\nallocate(q(3))\nelse\ncall longer(q)\nend if\n" + bcast("q", "9"),
+    "allocate(q(3))\nq = a(1:9)\n" + bcast("q", "9"),
+    "allocate(q(3))\ncall longer(q)\n" + bcast("q", "9"),
+    "allocate(q(3), u%y(9))\ncall move_alloc(u%y, q)\n" + bcast("q", "9"),
+    "allocate(q(3))\ndeallocate(q)\nallocate(q(9))\n" + bcast("q", "9"),
+    "allocate(q(n))\nn = 3\n" + bcast("q", "n + 1"),
+    "call longer(q)\n" + bcast("q", "10"),
+    "call one_more(a, 4)",  # a dummy argument may begin in a longer array
+    "call one_more(a(396), n)",
+    "call one_more(box(1, 4), 4)",
+    "call one_more(u%x, 4)",
+    "call one_more(u%p, 4)",
+    "allocate(q(5))\ncall one_more(q, 4)",
+    "call sometimes(shared, 4)",
+    "call returning(shared, 4)",
+    "call fewer(shared, n)",
+    "call perhaps(k=n)",
+    "call one_more(shared, np)",
+    "if (few > 4) call one_more(shared, 4)",  # never executed
     f"call MPI_Recv(four, 4, {_R}, MPI_PROC_NULL, 1, {_W}, MPI_STATUS_IGNORE, ierr)",
     # significant at the root alone
     f"if (me > 0) call MPI_Gather(a, 400, {_R}, four, 400, {_R}, 0, {_W}, ierr)",
@@ -278,4 +368,5 @@ end subroutine s
     tree = load_tree([folder], Settings(jobs=1, cache=False))
     (located,) = tree.units_of(str(folder / "s.f90"))
     facts = UnitFacts(located, Analyses(tree).of()[0])
-    assert list(of_arguments(facts, Messages(facts))) == []
+    sites = CallSites(facts.effects.scopes)
+    assert list(of_arguments(facts, Messages(facts), sites)) == []
