@@ -23,7 +23,7 @@ from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.conditions import one_producer, site
 from asphalt.analysis.conditions.called_producers import producing_call
-from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.data_flow.unit import UnitFacts, with_places
 from asphalt.analysis.exchange.site import (
     StatementPosition,
     all_to_all_operations,
@@ -51,7 +51,7 @@ from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Do, File, Leaf
 from asphalt.optimiser.acceptance import Key, key_of
-from asphalt.optimiser.origins import SourceLine, with_places
+from asphalt.optimiser.origins import SourceLine
 from asphalt.transforms.inlining import inline
 from asphalt.transforms.rewriting.edit import replace_unit
 from asphalt.transforms.rewriting.publishing import with_public_names

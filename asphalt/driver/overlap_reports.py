@@ -135,4 +135,5 @@ def _overlap(transfer: Transfer, unit: str) -> str:
     if not overlaps:
         return f"{transfer.does}{where}"
     more = f" and {len(overlaps) - _NAMED} more" if len(overlaps) > _NAMED else ""
-    return f"overlaps with {', '.join(overlaps[:_NAMED])}{more}{where}"
+    stopped = "" if transfer.stopped is None else f"; its receive does not: {transfer.stopped}"
+    return f"overlaps with {', '.join(overlaps[:_NAMED])}{more}{where}{stopped}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, UnitKey
-from asphalt.analysis.data_flow.unit import UnitFacts, line_of
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of, with_places
 from asphalt.analysis.dependence.called_order import CalledOrder
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.messages.messages import Messages
@@ -22,7 +22,7 @@ from asphalt.ir.program import Located
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.optimiser.blocking import NOT_MOVED, calls_that_stay
 from asphalt.optimiser.empty_windows import Stop
-from asphalt.optimiser.origins import SourceLine, with_places
+from asphalt.optimiser.origins import SourceLine
 from asphalt.transforms.motion import called_motion
 from asphalt.transforms.motion.called_motion import CalledWindow
 from asphalt.transforms.motion.windows import is_work

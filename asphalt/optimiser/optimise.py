@@ -103,8 +103,9 @@ def _joined(found: Optimised, more: Optimised) -> Optimised:
 
 
 def _transfers(found: tuple[Transfer, ...], more: tuple[Transfer, ...]) -> tuple[Transfer, ...]:
-    """The transfers of two rounds, each once, with all the work that it overlaps with."""
-    all_ = list(found)
+    """The transfers of two rounds, each once, with all the work that it overlaps with.  What
+    stopped a receive in the first round may not stop it any more."""
+    all_ = [replace(one, stopped=None) for one in found]
     for one in more:
         same = (n for n, other in enumerate(found) if _place(other) == _place(one))
         number = next(same, None)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from weakref import WeakKeyDictionary
@@ -21,14 +20,6 @@ class SourceLine:
 
     path: str
     line: int
-
-
-_LINE = re.compile(r"\bline (\d+)")
-
-
-def with_places(message: str, at: Callable[[int], str]) -> str:
-    """A message of an analysis with the original places of its lines.  ``at``: that of a line."""
-    return _LINE.sub(lambda found: at(int(found[1])), message)
 
 
 def itself(place: SourceLine) -> SourceLine:

@@ -91,6 +91,8 @@ class Transfer:
     array statements that it overlaps with now.  ``path``: its file; ``inlined``: whether it came to
     this unit from another one; ``does``: what becomes of it if ``overlaps`` is empty.  ``marks``:
     the places of what completes it and of what overlaps with it, with texts for people.
+    ``waiting``: the requests of its operations without work, where others have some; ``stopped``:
+    what the wait for its receive cannot pass, if that is one of them.
     """
 
     line: int
@@ -102,6 +104,8 @@ class Transfer:
     inlined: bool = False
     does: str = "overlaps with the work in its window"
     marks: tuple[tuple[SourceLine, str], ...] = ()
+    waiting: tuple[str, ...] = ()
+    stopped: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from asphalt.optimiser.dropped import (
     with_dropped,
     with_tried,
 )
-from asphalt.optimiser.idle_transfers import idle_transfers
+from asphalt.optimiser.idle_transfers import idle_transfers, with_stopped_receives
 from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import (
     FIXPOINT,
@@ -310,7 +310,9 @@ class Overlap:
             own = [work[name] for name in names if name in work]
             texts = dict.fromkeys(text for one in own for text in one.texts)
             marks = self._marks(state, (line for one in own for line in one.lines))
-            found.append(replace(transfer, overlaps=tuple(texts), marks=marks))
+            idle = (name for name in names if not (name in work and work[name].texts))
+            waiting = tuple(idle) if texts else ()
+            found.append(replace(transfer, overlaps=tuple(texts), marks=marks, waiting=waiting))
         return tuple(found)
 
     def _marks(self, state: UnitState, lines: Iterable[int]) -> tuple[tuple[SourceLine, str], ...]:
@@ -387,7 +389,8 @@ class Overlap:
                 before, after = map(self.shop.price, trees)
                 step = replace(step, gained=dict(zip(names, after.saved(before), strict=True)))
             steps.append(step)
-        return replace(found, steps=tuple(steps), trees=found.trees[-1:])
+        transfers = with_stopped_receives(self.shop, found)
+        return replace(found, steps=tuple(steps), transfers=transfers, trees=found.trees[-1:])
 
     def is_more(self, more: Optimised, found: Optimised) -> bool:
         """Whether more work overlaps with transfers in ``more``, and the unit loses nothing by

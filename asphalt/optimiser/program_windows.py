@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE, verdict
-from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.data_flow.unit import UnitFacts, with_places
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.requests.matching import OUTLIVES, Match, Matched
@@ -26,7 +26,6 @@ from asphalt.optimiser.empty_windows import (
     is_called,
     told_of,
 )
-from asphalt.optimiser.origins import with_places
 from asphalt.optimiser.overlapped_work import work_texts
 from asphalt.transforms.loops import peeling, splitting
 from asphalt.transforms.motion.windows import OverlapWindow, in_window, is_work, windows_of
@@ -42,7 +41,7 @@ class OwnStart:
     that its wait and its start cannot move past.  ``could``: work that nothing keeps from
     overlapping.  ``leaves_unit``: its wait, on its way down, comes to the end of the unit.
     ``outlives``: the operation may go on when the procedure returns.
-    ``overlaps``: the work in its window as it is.
+    ``overlaps``: the work in its window as it is.  ``below``: of ``why``, what stops its wait.
     """
 
     start: Leaf
@@ -55,6 +54,7 @@ class OwnStart:
     leaves_unit: bool = False
     outlives: bool = False
     overlaps: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()
 
 
 def own_starts(facts: UnitFacts, windows: OwnWindows) -> Iterator[OwnStart]:
@@ -126,24 +126,24 @@ class OwnWindows:
             return replace(one, why=(why,))
         code = one.code
         stops: list[Stop] = []
-        told: list[str] = []
+        told: dict[str, tuple[str, ...]] = {}
         for way, where in ((behind, "below"), (before, "above")):
             if not isinstance(way, Stop):
                 continue
             stops.append(way)
             whole = self._whole.get(way.span) if way.meets else None
             if whole is None or is_beside_the_point(whole, way):
-                told.append(f"{where}, {way.why}")
+                told[where] = (f"{where}, {way.why}",)
                 continue
             first, *more = told_of(way, whole)
-            told += (f"{where}, {first}", *more)
+            told[where] = (f"{where}, {first}", *more)
             code = whole.code if code is NOTHING_BESIDE else code
-        if behind is None:
-            told[:0] = self._end_of(siblings)
+        ended = self._end_of(siblings) if behind is None else ()
         return replace(
             one,
             code=code,
-            why=tuple(told),
+            why=(*ended, *(clause for clauses in told.values() for clause in clauses)),
+            below=told.get("below", ()),
             stops=tuple(stops),
             leaves_unit=behind is None and siblings is self.facts.unit.body,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,12 @@ from asphalt.ir.source import Form
 from asphalt.ir.tree import Leaf, Node, Unit
 
 T = TypeVar("T")
+_LINE = re.compile(r"\bline (\d+)")
+
+
+def with_places(message: str, at: Callable[[int], str]) -> str:
+    """A message of an analysis with the original places of its lines.  ``at``: that of a line."""
+    return _LINE.sub(lambda found: at(int(found[1])), message)
 
 
 @dataclass(frozen=True)

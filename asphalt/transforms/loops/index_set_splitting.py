@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.data_flow.accepted_assumptions import is_accepted_at
-from asphalt.analysis.data_flow.unit import UnitFacts, line_of
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of, with_places
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.dependence.permutable_loops import effect_of, region_of, why_ordered
 from asphalt.analysis.dependence.vector_rounding import why_other_digits
@@ -140,7 +140,8 @@ class Nest:
         return first, second
 
     def _split(self, chain: tuple[Do, ...], passed: tuple[Node, ...]) -> DividedNest | Refused:
-        stays = self.order.place.undivided(self.whole) or self._unrepeatable()
+        stays = self.order.place.undivided(self.whole)
+        stays = self._unrepeatable() if stays is None else with_places(stays, self.facts.at)
         if stays is not None:
             return self._refused(STATEMENT, stays)
         ends = self._ends(chain, passed)
