@@ -1,13 +1,16 @@
 ! Data types for tiles that are several runs of a block (MPI-4.0 section 5.1.2).
 !
-! For transformed code
-!   asphalt_strided   makes the data type of a tile, ready to be used
-!   asphalt_free      frees it
+! For the other modules of the runtime
+!   make_strided   makes the data type of a tile, ready to be used
+!   free_type      frees it
+!
+! Nothing here is for transformed code, and nothing communicates.
 module asphalt_datatypes
   use mpi, only: MPI_ADDRESS_KIND, MPI_DATATYPE_NULL, MPI_SUCCESS
   implicit none
   private
-  public :: asphalt_strided, asphalt_free
+  ! for the other modules of the runtime
+  public :: make_strided, free_type
 
 contains
 
@@ -17,7 +20,7 @@ contains
   !! dimension `along`, and all of the others.  `strides`: elements of `datatype` between neighbours
   !! in each dimension; by default the block is contiguous.  The elements of the part follow one
   !! another in the order of the dimensions, wherever they lie.
-  subroutine asphalt_strided(datatype, extents, along, planes, new, ierror, strides)
+  subroutine make_strided(datatype, extents, along, planes, new, ierror, strides)
     integer, intent(in) :: datatype, extents(:), along, planes
     integer, intent(out) :: new
     integer, intent(inout) :: ierror
@@ -78,15 +81,15 @@ contains
       call MPI_Type_free(inner, failed)
       if (error == MPI_SUCCESS) error = failed
     end subroutine enclose
-  end subroutine asphalt_strided
+  end subroutine make_strided
 
-  !> MPI_Type_free for what `asphalt_strided` has made.
-  subroutine asphalt_free(datatype, ierror)
+  !> MPI_Type_free for what `make_strided` has made.
+  subroutine free_type(datatype, ierror)
     integer, intent(inout) :: datatype, ierror
     integer :: error
 
     error = MPI_SUCCESS
     if (datatype /= MPI_DATATYPE_NULL) call MPI_Type_free(datatype, error)
     if (ierror == MPI_SUCCESS) ierror = error
-  end subroutine asphalt_free
+  end subroutine free_type
 end module asphalt_datatypes

@@ -1,40 +1,92 @@
-! An exchange of blocks (MPI_ALLTOALL, MPI-4.0 section 6.8) in tiles: each is sent as soon as the
-! loop has computed it.
+! An exchange of blocks (MPI_ALLTOALL, MPI-4.0 section 6.8) in tiles: an object that hands out the
+! iterations of the loop that fills the send buffer, and sends them as soon as they are computed.
 !
 ! For transformed code
-!   asphalt_enter      is called once before the tiles.  It answers in the same way on all ranks: on
-!                      which communicator the tiles travel, how many iterations make a tile, and
-!                      whether to tile at all.  Where not (K = 0), the original call, which stays in
-!                      the code, does the work
-!   asphalt_progress   is called in the loop, and lets MPI work on the messages (section 3.7.3)
-!   asphalt_window     the planes of a block that a tile sends, where they are not those of its
-!                      iterations
-!   asphalt_ranks, asphalt_rank   size and rank, for declarations and guards before the entry
-!   asphalt_copy       copies what was received into a clone of the buffer to the buffer itself
+!   asphalt_exchange_t    the exchange while it is going on
+!   asphalt_begin         begins it: the ranks decide in the same way whether to tile it, and how
+!   asphalt_next_tile     the iterations of the next tile; false behind the last one
+!   asphalt_progress      is called in the loop, and lets MPI work on the messages (section 3.7.3)
+!   asphalt_send_tile     sends what the iterations of the tile have computed
+!   asphalt_finished      completes the exchange; false where it was not tiled: then the original
+!                         call, which stays in the code, does the work
+!   asphalt_ranks, asphalt_rank   size and rank, for guards before the beginning
 !
-! The messages themselves are started and completed by the procedures of asphalt_core.
+! Where the exchange is not tiled (K = 0), there is one tile, which has all iterations.
+!
+! The addresses of both buffers are kept from the beginning to the end.  They are taken of dummy
+! arguments with TARGET, and each call that a compiler must not move an access to a buffer across
+! has that buffer as an argument.  No buffer gets the attribute ASYNCHRONOUS, with which compilers
+! stop vectorising what computes on it.
 !
 ! For the other modules of the runtime
-!   open_exchange   rank, size, and whether there is anything to tile on
-!   tell_tiled      tells whoever checks the program that an exchange was tiled
-!   asked           a request that `asphalt_progress` has an eye on
+!   asphalt_exchange_t   is extended for blocks of other lengths: what next_tile, send_tile and
+!                        progress do with them is bound to the type
+!   open_exchange        rank, size, and whether there is anything to tile on
+!   tell_tiled           tells whoever checks the program that an exchange was tiled
+!   keep_buffers, receive_piece, send_piece, wait_for   buffers and messages of an exchange
+!   asked                a request that `asphalt_progress` has an eye on
 module asphalt_exchange
-  use, intrinsic :: iso_c_binding, only: c_ptr, c_size_t
-  use asphalt_core, only: asphalt_byte, asphalt_no_request, asphalt_sync, int64, is_dense, memcpy
+  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_intptr_t, c_loc, c_null_ptr, c_ptr, c_size_t
+  use asphalt_core, only: asphalt_byte, asphalt_irecv, asphalt_isend, asphalt_no_request, &
+                          asphalt_sync, asphalt_waitall, int64, is_dense, memcpy
   use asphalt_communicators, only: companion, find_companion, private_duplicate, recall, &
                                    site_memory, too_early
   use asphalt_choice, only: block_bytes, chosen_k, in_long_runs, least_block, least_slab_depth, &
-                            patience, tiles
-  use mpi, only: MPI_COMM_NULL, MPI_INTEGER, MPI_MAX, MPI_STATUS_IGNORE, MPI_SUCCESS
+                            over, patience, tiles
+  use asphalt_datatypes, only: make_strided, free_type
+  use mpi, only: MPI_COMM_NULL, MPI_DATATYPE_NULL, MPI_INTEGER, MPI_MAX, MPI_STATUS_IGNORE, &
+                 MPI_SUCCESS
   implicit none
   private
-  public :: asphalt_enter, asphalt_progress, asphalt_window, asphalt_ranks, asphalt_rank, &
-            asphalt_copy
+  public :: asphalt_exchange_t, asphalt_begin, asphalt_next_tile, asphalt_progress, &
+            asphalt_send_tile, asphalt_finished, asphalt_ranks, asphalt_rank
   ! for the other modules of the runtime
-  public :: open_exchange, tell_tiled, asked
+  public :: open_exchange, tell_tiled, asked, keep_buffers, receive_piece, send_piece, set_loop, &
+            wait_for
 
   !> Chances for MPI in one tile: more of them cost more than they bring.
   integer, parameter :: chances_a_tile = 8
+
+  !> An exchange that is going on.  Components but `tiled` are for the modules of the runtime.
+  type :: asphalt_exchange_t
+    !> Whether it is made in tiles.  Where not, one tile has all iterations.
+    logical :: tiled = .false.
+    !> Whether the iterations are handed out in tiles.
+    logical :: cut = .false.
+    !> The communicator of the messages, rank and size; what is sent, and bytes of an element.
+    integer :: comm = MPI_COMM_NULL, me = 0, np = 1
+    integer :: datatype = MPI_DATATYPE_NULL, bytes = 0
+    integer :: tag = 0
+    !> Iterations of a tile, and tiles in flight.
+    integer :: k = 1, d = 1
+    !> The loop: its iterations are `first`, `first + step` ... `last`.
+    integer :: first = 1, last = 0, step = 1, trips = 0
+    !> The tile whose iterations were handed out last, counted from 1, and how many there are.
+    integer :: tile = 0, tiles = 1
+    !> Tiles whose receives are posted; calls of `asphalt_progress`.
+    integer :: posted = 0, turn = 0
+    !> Requests: `sends` of sends, and behind them those of receives.
+    integer, allocatable :: requests(:)
+    integer :: sends = 0
+    integer :: error = MPI_SUCCESS
+    type(c_ptr) :: send = c_null_ptr, receive = c_null_ptr
+    !> What is received into where the receive buffer is used until the call; else not associated.
+    integer(asphalt_byte), pointer :: clone(:) => null()
+    !> Of equal blocks: elements of a plane, of a block; planes of a block, and tiles of one.
+    integer :: unit = 0, count = 0, planes = 0, each = 1
+    logical :: slab = .false., backwards = .false., windowed = .false.
+    !> Planes that are final before the loop, in front of its first one; 1: a tile sends them.
+    integer :: ready = 0, before = 0, prologue = 0
+    !> Where planes and blocks begin that are several runs, and the data types of whole tiles and of
+    !! the last one.
+    logical :: strided = .false.
+    integer(int64) :: plane_apart = 0, send_plane_apart = 0, send_block_apart = 0
+    integer :: receive_types(2) = MPI_DATATYPE_NULL, send_types(2) = MPI_DATATYPE_NULL
+  contains
+    procedure :: next => next_of_equal
+    procedure :: send_pieces => send_equal
+    procedure :: hear => nothing_to_hear
+  end type asphalt_exchange_t
 
   !> The request of the last exchange whose ranks are still telling each other how they cut.
   integer, pointer, save :: asked => null()
@@ -46,60 +98,223 @@ module asphalt_exchange
 
 contains
 
-  !> Enters one exchange.
+  !> Begins an exchange of equal blocks.
   !!
-  !! `comm`, `datatype`: those of the exchange.  `bytes`: storage of one element of the buffer; the
-  !! exchange is not tiled where the data type is not exactly that.  `elements`: elements that one
-  !! iteration adds to one message.  `trips`: iterations over which one stream of messages runs.
-  !! `grain`: a chosen `k` is a multiple of it.  `wanted_k`, `wanted_d`: from the header;
-  !! `wanted_k` = 0 means: choose.  `legal`: the guards of this rank hold.  `certain`: `datatype`,
-  !! `elements`, `trips` and `legal` are known to be equal on all ranks of `comm`; if not, the ranks
-  !! agree here by one reduction.  `slab`: the streams to the ranks follow one another (otherwise,
-  !! and by default, every tile sends to every rank).  `ready`: one more size that must be equal.
-  !! `extents`, `along`, `strides`: what `asphalt_strided` gets, where a tile is not one run of a
-  !! block; `certain` covers `extents`, too.  `count`: elements that the call sends to each rank;
-  !! MPI wants `count` of `datatype` to be equally many bytes on all ranks (MPI-3.1 section 5.8), so
-  !! that this alone may decide, without asking, that there is too little to gain.  `site`: under
-  !! which name it is remembered that the ranks agreed not to tile.  `alone`: nothing else of the
-  !! program can meet the messages on `comm` itself; by default they need a private duplicate.
+  !! `comm`, `send`, `receive`, `count`, `datatype`: of the call, whose blocks have `count` elements
+  !! of `datatype`; `bytes`: storage of one element of the buffer.  The exchange is not tiled where
+  !! the data type is not exactly that.
   !!
-  !! `own`, `me`, `np`: the communicator of the messages where the exchange is tiled, rank and size.
-  !! `k`: iterations of a tile, 1 <= `k` <= `trips`, or 0: do not tile.  `d`: tiles in flight, at
-  !! least 1 and at most the number of tiles; where `k` is chosen, it may be more than `wanted_d`.
-  !! `ierror`: the first error, if `comm` has an error handler that returns.
-  subroutine asphalt_enter(comm, datatype, bytes, elements, trips, grain, wanted_k, wanted_d, &
-                           legal, certain, own, me, np, k, d, ierror, slab, ready, extents, &
-                           along, strides, count, site, alone)
-    integer, intent(in) :: comm, datatype, bytes, elements, trips, grain, wanted_k, wanted_d
-    logical, intent(in) :: legal, certain
-    integer, intent(out) :: own, me, np, k, d, ierror
-    logical, intent(in), optional :: slab
-    integer, intent(in), optional :: ready, extents(:), along, strides(:), count
+  !! The loop over `first` ... `last` (by `step`, 1 or -1) adds `unit` elements, a plane, to each
+  !! block with each iteration, or fills one block after the other, in the order of the ranks
+  !! (`slab`).  `backwards`: the planes of a block come in the order opposite to that of memory; by
+  !! default where `step` is -1.  `ready`: planes that are final before the loop, if its iterations
+  !! do not complete their planes one by one; negative: iterations that complete none.  `before`:
+  !! planes of the buffer in front of that of the first iteration, if slabs have more of them than
+  !! the loop has iterations.
+  !!
+  !! `extents`: the sizes of a block's dimensions, the fastest one first, if a plane is not one run
+  !! of it; then the loop is that over dimension `along`.  `strides`: elements between neighbours in
+  !! these dimensions, and between blocks, of the array `send`, if it is not the send buffer of the
+  !! call but what is packed into it.
+  !!
+  !! `k`, `d`: from the header; `k` = 0: choose.  A chosen `k` is a multiple of `grain`.
+  !! `tiled`: the guards of this rank hold; else no address is kept, here or in any later call.
+  !! `uniform`: `datatype`, sizes and `tiled` are known to be equal on all ranks of `comm`; if not,
+  !! the ranks agree here by one reduction.  `site`: under which name it is remembered that they
+  !! agreed not to tile.  `alone`: nothing else of the program can meet the messages on `comm`
+  !! itself; by default they need a private duplicate.  `clone`: the receive buffer is in use until
+  !! the call, so that messages are received elsewhere, and copied at the end.
+  subroutine asphalt_begin(x, comm, send, receive, count, datatype, bytes, unit, first, last, k, d, &
+                           step, slab, backwards, ready, before, extents, along, strides, grain, &
+                           tiled, uniform, alone, clone, site)
+    type(asphalt_exchange_t), intent(out) :: x
+    integer, intent(in) :: comm, count, datatype, bytes, unit, first, last, k, d
+    !GCC$ attributes no_arg_check :: send, receive
+    !DIR$ ignore_tkr send, receive
+    integer(asphalt_byte), dimension(*), intent(in), target :: send
+    integer(asphalt_byte), dimension(*), intent(inout), target :: receive
+    integer, intent(in), optional :: step, ready, before, extents(:), along, strides(:), grain
+    logical, intent(in), optional :: slab, backwards, tiled, uniform, alone, clone
     character(*), intent(in), optional :: site
-    logical, intent(in), optional :: alone
+    logical :: legal
+
+    x%unit = unit
+    x%count = count
+    x%datatype = datatype
+    x%bytes = bytes
+    call set_loop(x, first, last, step)
+    x%slab = is_so(slab, .false.)
+    x%backwards = is_so(backwards, x%step < 0)
+    x%windowed = present(ready) .or. present(before)
+    if (present(ready)) x%ready = ready
+    if (present(before)) x%before = before
+    if (x%ready > 0) x%prologue = 1
+    legal = is_so(tiled, .true.)
+    if (unit > 0) x%planes = count / unit
+    call enter(x, comm, k, d, count, legal .and. fits(x), is_so(uniform, .false.), &
+               .not. is_so(alone, .false.), grain, extents, along, strides, site)
+    x%tiled = x%k > 0
+    x%cut = x%tiled
+    if (.not. x%tiled) return
+    if (x%slab) then
+      x%each = (x%planes + x%k - 1) / x%k
+      x%tiles = x%np * x%each
+    else
+      x%tiles = (x%trips + x%k - 1) / x%k + x%prologue
+    end if
+    x%sends = x%d * merge(1, x%np, x%slab)
+    allocate(x%requests(3 * x%sends), source=asphalt_no_request)
+    if (present(extents)) call make_types(x, extents, along, strides)
+    call keep_buffers(x, send, receive)
+    if (is_so(clone, .false.)) then
+      allocate(x%clone(int(x%np, int64) * count * bytes))
+      x%receive = c_loc(x%clone)
+    end if
+  end subroutine asphalt_begin
+
+  !> The first and the last iteration of the next tile: the loop over the tile runs from `lo` to
+  !! `hi`, by the step of the loop.  False behind the last tile; then `lo` is the value that the loop
+  !! variable has behind a loop over all iterations.
+  logical function asphalt_next_tile(x, lo, hi)
+    class(asphalt_exchange_t), intent(inout) :: x
+    integer, intent(out) :: lo, hi
+
+    asphalt_next_tile = x%tile < x%tiles
+    if (.not. asphalt_next_tile) then
+      lo = x%first + max(0, x%trips) * x%step
+      hi = x%last
+    else if (x%cut) then
+      call x%next(lo, hi)
+    else
+      lo = x%first
+      hi = x%last
+    end if
+    x%tile = x%tile + 1
+  end function asphalt_next_tile
+
+  !> Sends the pieces of the tile whose iterations `asphalt_next_tile` has handed out.
+  !!
+  !! `send`: the array from which they are sent.  Nothing is read of it here, but what it holds has
+  !! to be in memory.
+  subroutine asphalt_send_tile(x, send)
+    class(asphalt_exchange_t), intent(inout) :: x
+    !GCC$ attributes no_arg_check :: send
+    !DIR$ ignore_tkr send
+    integer(asphalt_byte), dimension(*), intent(in), target :: send
+
+    call asphalt_sync(send)
+    if (x%tile == 1) call x%hear(.true.)
+    if (x%tiled) call x%send_pieces()
+  end subroutine asphalt_send_tile
+
+  !> Completes the exchange.  False where it was not tiled, and nothing has been sent.
+  !!
+  !! `ierror`: the first error, if the communicator has an error handler that returns.
+  logical function asphalt_finished(x, send, receive, ierror)
+    class(asphalt_exchange_t), intent(inout) :: x
+    !GCC$ attributes no_arg_check :: send, receive
+    !DIR$ ignore_tkr send, receive
+    integer(asphalt_byte), dimension(*), intent(in), target :: send
+    integer(asphalt_byte), dimension(*), intent(inout), target :: receive
+    integer, intent(inout), optional :: ierror
+    type(c_ptr) :: unused
+    integer :: which
+
+    asphalt_finished = x%tiled
+    if (x%tiled) then
+      call asphalt_waitall(size(x%requests), x%requests, x%error)
+      if (x%strided) then
+        do which = 1, 2
+          call free_type(x%receive_types(which), x%error)
+          call free_type(x%send_types(which), x%error)
+        end do
+      end if
+      if (associated(x%clone)) then
+        unused = memcpy(receive, x%clone, size(x%clone, kind=c_size_t))
+        deallocate(x%clone)
+      end if
+      if (present(ierror)) ierror = x%error
+    end if
+    call asphalt_sync(send)
+    call asphalt_sync(receive)
+    if (allocated(x%requests)) deallocate(x%requests)
+    x%tiled = .false.
+  end function asphalt_finished
+
+  !> The value of an optional argument.
+  pure logical function is_so(given, otherwise)
+    logical, intent(in), optional :: given
+    logical, intent(in) :: otherwise
+
+    is_so = otherwise
+    if (present(given)) is_so = given
+  end function is_so
+
+  !> Sets the loop.
+  subroutine set_loop(x, first, last, step)
+    class(asphalt_exchange_t), intent(inout) :: x
+    integer, intent(in) :: first, last
+    integer, intent(in), optional :: step
+
+    x%first = first
+    x%last = last
+    if (present(step)) x%step = step
+    x%trips = (last - first) * x%step + 1
+  end subroutine set_loop
+
+  !> Keeps the addresses of the buffers.
+  subroutine keep_buffers(x, send, receive)
+    class(asphalt_exchange_t), intent(inout) :: x
+    !GCC$ attributes no_arg_check :: send, receive
+    !DIR$ ignore_tkr send, receive
+    integer(asphalt_byte), dimension(*), intent(in), target :: send
+    integer(asphalt_byte), dimension(*), intent(inout), target :: receive
+
+    x%send = c_loc(send)
+    x%receive = c_loc(receive)
+  end subroutine keep_buffers
+
+  !> Whether the loop fills the blocks: whole planes, and each of them once.
+  pure logical function fits(x)
+    type(asphalt_exchange_t), intent(in) :: x
+
+    fits = .false.
+    if (x%unit <= 0 .or. x%count <= 0) return
+    if (mod(x%count, x%unit) /= 0 .or. x%trips <= 0) return
+    fits = x%slab .or. x%windowed .or. x%trips == x%planes
+  end function fits
+
+  !> Decides whether to tile, and how: sets `x%k`, 0 where not, `x%d`, and the communicator.
+  !!
+  !! `legal`: the guards of this rank hold; `count`: MPI wants `count` of the data type to be equally
+  !! many bytes on all ranks (MPI-3.1 section 5.8), so that this alone may decide, without asking,
+  !! that there is too little to gain.
+  subroutine enter(x, comm, wanted_k, wanted_d, count, legal, certain, apart, grain, extents, along, &
+                   strides, site)
+    type(asphalt_exchange_t), intent(inout) :: x
+    integer, intent(in) :: comm, wanted_k, wanted_d, count
+    logical, intent(in) :: legal, certain, apart
+    integer, intent(in), optional :: grain, extents(:), along, strides(:)
+    character(*), intent(in), optional :: site
     type(companion), pointer :: carried
     type(site_memory), pointer :: memory
-    logical :: usable, dense, one_by_one, made, apart
-    integer :: more
+    integer :: stream, multiple
+    logical :: usable, dense, covers, made
 
-    k = 0
-    d = 1
-    one_by_one = .false.
-    if (present(slab)) one_by_one = slab
-    apart = .true.
-    if (present(alone)) apart = .not. alone
-    call open_exchange(comm, own, me, np, usable, ierror)
+    x%k = 0
+    x%d = 1
+    multiple = 1
+    if (present(grain)) multiple = grain
+    call open_exchange(comm, x%comm, x%me, x%np, usable, x%error)
     if (.not. usable) return
     nullify (carried, memory)
     if (wanted_k <= 0) then
-      if (np == 1) return
-      if (present(count)) then
-        if (block_bytes(count, datatype) < least_block(one_by_one, certain)) return
-      end if
-      call find_companion(comm, carried, ierror)
-      if (ierror /= MPI_SUCCESS) return
-      if (present(count) .and. (apart .or. .not. certain)) then
-        if (too_early(carried, block_bytes(count, datatype), certain)) return
+      if (x%np == 1) return
+      if (block_bytes(count, x%datatype) < least_block(x%slab, certain)) return
+      call find_companion(comm, carried, x%error)
+      if (x%error /= MPI_SUCCESS) return
+      if (apart .or. .not. certain) then
+        if (too_early(carried, block_bytes(count, x%datatype), certain)) return
       end if
       if (present(site) .and. .not. certain) then
         call recall(carried, site, 0, memory)
@@ -110,35 +325,287 @@ contains
       end if
     end if
 
-    call is_dense(datatype, bytes, dense, ierror)
-    if (ierror == MPI_SUCCESS .and. dense .and. legal .and. trips > 0 .and. elements > 0) then
-      k = min(wanted_k, trips)
-      d = wanted_d
+    call is_dense(x%datatype, x%bytes, dense, x%error)
+    covers = .true.
+    if (x%slab) covers = x%before >= 0 .and. merge( &
+      int(x%before, int64) + x%trips <= int(x%np, int64) * x%planes, &
+      x%trips == int(x%np, int64) * x%planes, x%windowed)
+    if (present(extents)) covers = covers .and. product(int(extents, int64)) == count
+    stream = x%trips
+    if (x%slab) stream = x%planes
+    if (x%error == MPI_SUCCESS .and. dense .and. legal .and. covers) then
+      x%k = min(wanted_k, stream)
+      x%d = wanted_d
       if (wanted_k <= 0) then
-        k = chosen_k(np, one_by_one, .false., int(elements, int64) * bytes, trips, grain)
-        if (present(extents)) k = in_long_runs(k, bytes, trips, grain, extents, along, strides)
-        if (one_by_one) d = max(d, least_slab_depth)
+        x%k = chosen_k(x%np, x%slab, .false., int(x%unit, int64) * x%bytes, stream, multiple)
+        if (present(extents)) x%k = in_long_runs(x%k, x%bytes, stream, multiple, extents, along, &
+                                                 strides)
+        if (x%slab) x%d = max(x%d, least_slab_depth)
       end if
-      if (k > 0) d = int(max(1_int64, min(int(d, int64), tiles(one_by_one, np, trips, k))))
+      if (x%k > 0) x%d = int(max(1_int64, min(int(x%d, int64), tiles(x%slab, x%np, stream, x%k))))
     end if
-    if (.not. certain .and. np > 1) then
-      more = 0
-      if (present(ready)) more = ready
+    if (.not. certain .and. x%np > 1) then
       if (present(extents)) then
-        call agree(comm, [k, d, trips, elements, bytes, more, extents], k, ierror)
+        call agree(comm, [x%k, x%d, stream, x%unit, count, x%bytes, x%ready, extents], x%k, x%error)
       else
-        call agree(comm, [k, d, trips, elements, bytes, more], k, ierror)
+        call agree(comm, [x%k, x%d, stream, x%unit, count, x%bytes, x%ready], x%k, x%error)
       end if
-      if (k == 0 .and. associated(memory)) memory%resting = patience
+      if (x%k == 0 .and. associated(memory)) memory%resting = patience
     end if
-    if (k > 0 .and. apart) then
+    if (x%k > 0 .and. apart) then
       made = .true.
-      call private_duplicate(comm, own, .true., made, ierror)
-      if (.not. made) k = 0
+      call private_duplicate(comm, x%comm, .true., made, x%error)
+      if (.not. made) x%k = 0
     end if
-    if (k == 0) d = 1
-    if (k > 0) call tell_tiled()
-  end subroutine asphalt_enter
+    if (x%k == 0) x%d = 1
+    if (x%k > 0) call tell_tiled()
+  end subroutine enter
+
+  !> Makes the data types of tiles that are several runs of a block.
+  subroutine make_types(x, extents, along, strides)
+    type(asphalt_exchange_t), intent(inout) :: x
+    integer, intent(in) :: extents(:), along
+    integer, intent(in), optional :: strides(:)
+    integer :: rest, dims
+
+    dims = size(extents)
+    rest = x%trips - (x%tiles - 1) * x%k
+    x%strided = .true.
+    x%plane_apart = product(int(extents(:along-1), int64))
+    x%send_plane_apart = x%plane_apart
+    x%send_block_apart = x%count
+    call make_strided(x%datatype, extents, along, x%k, x%receive_types(1), x%error)
+    call make_strided(x%datatype, extents, along, rest, x%receive_types(2), x%error)
+    if (.not. present(strides)) return
+    x%send_plane_apart = strides(along)
+    x%send_block_apart = strides(dims+1)
+    call make_strided(x%datatype, extents, along, x%k, x%send_types(1), x%error, strides(:dims))
+    call make_strided(x%datatype, extents, along, rest, x%send_types(2), x%error, strides(:dims))
+  end subroutine make_types
+
+  !> The iterations of the next tile of equal blocks, once the receives of `d` tiles are posted.
+  !!
+  !! Of slabs, rank r begins with the block of rank r+1, so that not all send to one rank.
+  subroutine next_of_equal(x, lo, hi)
+    class(asphalt_exchange_t), intent(inout) :: x
+    integer, intent(out) :: lo, hi
+    integer :: from, planes, target
+
+    do while (x%posted < min(x%tile + x%d, x%tiles))
+      call receive_tile(x, x%posted)
+      x%posted = x%posted + 1
+    end do
+    if (x%slab) then
+      call planes_of(x, x%tile, from, planes)
+      target = modulo(x%me + 1 + x%tile / x%each, x%np)
+      lo = x%first - x%before + target * x%planes + from
+      hi = min(lo + planes - 1, x%last)
+      lo = max(lo, x%first)
+    else
+      from = max(0, x%tile - x%prologue) * x%k
+      lo = x%first + from * x%step
+      hi = x%first + (min(from + x%k, x%trips) - 1) * x%step
+      if (x%tile < x%prologue) hi = lo - x%step
+    end if
+  end subroutine next_of_equal
+
+  !> The planes of a block that a tile sends, in the order of the loop: `from` of them lie before.
+  !!
+  !! `x%ready` + t `x%k` planes of a block are final before tile t (one less where tile 0 has no
+  !! iterations); the last tile sends what is left.
+  pure subroutine planes_of(x, tile, from, planes)
+    class(asphalt_exchange_t), intent(in) :: x
+    integer, intent(in) :: tile
+    integer, intent(out) :: from, planes
+    integer :: final
+
+    if (x%slab) then
+      from = mod(tile, x%each) * x%k
+      planes = min(x%k, x%planes - from)
+      return
+    end if
+    final = x%ready + (tile - x%prologue) * x%k
+    from = 0
+    if (tile > 0) from = min(max(final, 0), x%planes)
+    planes = x%planes - from
+    if (tile < x%tiles - 1) planes = min(max(final + x%k, 0), x%planes) - from
+  end subroutine planes_of
+
+  !> Posts the receives of a tile.
+  subroutine receive_tile(x, tile)
+    class(asphalt_exchange_t), intent(inout) :: x
+    integer, intent(in) :: tile
+    integer :: from, planes, slot, turn
+
+    call planes_of(x, tile, from, planes)
+    if (planes <= 0) return
+    if (x%slab) then
+      slot = x%d + mod(tile, 2 * x%d) + 1
+      call equal_piece(x, modulo(x%me - 1 - tile / x%each, x%np), tile, from, planes, slot, .false.)
+    else
+      slot = x%np * (x%d + mod(tile, 2 * x%d))
+      do turn = 1, x%np
+        call equal_piece(x, modulo(x%me - turn, x%np), tile, from, planes, slot + turn, .false.)
+      end do
+    end if
+  end subroutine receive_tile
+
+  !> Sends the tile that was computed, once the tile `d` before is through: it takes its slots.
+  subroutine send_equal(x)
+    class(asphalt_exchange_t), intent(inout) :: x
+    integer :: tile, from, planes, width, slot, turn
+
+    tile = x%tile - 1
+    width = merge(1, x%np, x%slab)
+    call wait_for(x, width * (x%d + mod(tile + x%d, 2 * x%d)), width)
+    slot = width * mod(tile, x%d)
+    call wait_for(x, slot, width)
+    call planes_of(x, tile, from, planes)
+    if (planes <= 0) return
+    if (x%slab) then
+      call equal_piece(x, modulo(x%me + 1 + tile / x%each, x%np), tile, from, planes, slot + 1, .true.)
+    else
+      do turn = 1, x%np
+        call equal_piece(x, modulo(x%me + turn, x%np), tile, from, planes, slot + turn, .true.)
+      end do
+    end if
+  end subroutine send_equal
+
+  !> Starts the message with `planes` planes of the block of `peer`, `from` planes into it.
+  subroutine equal_piece(x, peer, tile, from, planes, slot, sending)
+    class(asphalt_exchange_t), intent(inout) :: x
+    integer, intent(in) :: peer, tile, from, planes, slot
+    logical, intent(in) :: sending
+    integer(int64) :: inside, offset
+    integer :: which
+
+    inside = from
+    if (x%backwards) inside = x%planes - from - planes
+    if (.not. x%strided) then
+      offset = int(peer, int64) * x%count + inside * x%unit
+      if (sending) then
+        call send_piece(x, offset, planes * x%unit, x%datatype, peer, slot)
+      else
+        call receive_piece(x, offset, planes * x%unit, x%datatype, peer, slot)
+      end if
+      return
+    end if
+    which = merge(2, 1, tile == x%tiles - 1)
+    if (.not. sending) then
+      offset = int(peer, int64) * x%count + inside * x%plane_apart
+      call receive_piece(x, offset, 1, x%receive_types(which), peer, slot)
+    else
+      offset = peer * x%send_block_apart + inside * x%send_plane_apart
+      if (x%send_types(which) == MPI_DATATYPE_NULL) then
+        call send_piece(x, offset, 1, x%receive_types(which), peer, slot)
+      else
+        call send_piece(x, offset, 1, x%send_types(which), peer, slot)
+      end if
+    end if
+  end subroutine equal_piece
+
+  !> Starts a send of `count` of `datatype` from the element `offset` on, counted from 0.
+  subroutine send_piece(x, offset, count, datatype, dest, slot)
+    class(asphalt_exchange_t), intent(inout) :: x
+    integer(int64), intent(in) :: offset
+    integer, intent(in) :: count, datatype, dest, slot
+    integer(asphalt_byte), pointer :: byte
+
+    call find(x%send, offset * x%bytes, byte)
+    call asphalt_isend(byte, count, datatype, dest, x%tag, x%comm, x%requests(slot), x%error)
+  end subroutine send_piece
+
+  !> Starts a receive.
+  subroutine receive_piece(x, offset, count, datatype, source, slot)
+    class(asphalt_exchange_t), intent(inout) :: x
+    integer(int64), intent(in) :: offset
+    integer, intent(in) :: count, datatype, source, slot
+    integer(asphalt_byte), pointer :: byte
+
+    call find(x%receive, offset * x%bytes, byte)
+    call asphalt_irecv(byte, count, datatype, source, x%tag, x%comm, x%requests(slot), x%error)
+  end subroutine receive_piece
+
+  !> The byte at an address, on a machine with one address space.
+  subroutine find(start, offset, byte)
+    type(c_ptr), intent(in) :: start
+    integer(int64), intent(in) :: offset
+    integer(asphalt_byte), pointer, intent(out) :: byte
+
+    call c_f_pointer(transfer(transfer(start, 0_c_intptr_t) + int(offset, c_intptr_t), c_null_ptr), &
+                     byte)
+  end subroutine find
+
+  !> Completes `count` requests behind slot `slot`.
+  subroutine wait_for(x, slot, count)
+    class(asphalt_exchange_t), intent(inout) :: x
+    integer, intent(in) :: slot, count
+
+    call asphalt_waitall(count, x%requests(slot+1:slot+count), x%error)
+  end subroutine wait_for
+
+  !> What the other ranks tell: all is known of equal blocks.
+  subroutine nothing_to_hear(x, now)
+    class(asphalt_exchange_t), intent(inout) :: x
+    logical, intent(in) :: now
+
+    if (now .and. x%tiled) return
+  end subroutine nothing_to_hear
+
+  !> Lets MPI work on the messages: MPI_Test on one pending request, which is expected last.
+  !!
+  !! Testing one costs a few hundredths of a microsecond, testing all of a ring grows with it.  A
+  !! test of what is not there yet moves all messages; one of what is there may move none, and has
+  !! it taken in now, where the next tile waits, and not at the end, beside the link.  So a request
+  !! is tested until it is complete.  Of the requests, no more than a third are those of sends; the
+  !! others are for tiles, later ones behind, around a ring of twice as many as are in flight.
+  !!
+  !! Only some of the calls in a tile test at all: of `k`, or of `times` as many.
+  subroutine asphalt_progress(x, times)
+    class(asphalt_exchange_t), intent(inout) :: x
+    integer, intent(in), optional :: times
+    integer :: distance, sends, receives, later, looked_at, request
+
+    if (x%tile == 1) call x%hear(.false.)
+    if (.not. x%tiled) return
+    distance = 1 + (x%k - 1) / chances_a_tile
+    if (present(times)) then
+      distance = int(min(1 + (int(x%k, int64) * max(1, times) - 1) / chances_a_tile, &
+                         int(huge(distance), int64)))
+    end if
+    x%turn = x%turn + 1
+    if (mod(x%turn, distance) /= 0 .or. size(x%requests) == 0) return
+    sends = size(x%requests) / 3
+    receives = size(x%requests) - sends
+    if (expected_last < 1 .or. expected_last > receives) expected_last = receives
+    later = 0
+    do looked_at = 0, receives
+      request = 1 + modulo(expected_last - 1 + later - looked_at, receives)
+      if (is_pending(x%requests(sends + request), x%error)) then
+        expected_last = request
+        return
+      end if
+      if (looked_at == 0) later = 1 + receives / 2  ! as many tiles later as are in flight
+    end do
+    do looked_at = 1, sends
+      if (is_pending(x%requests(looked_at), x%error)) return
+    end do
+    if (.not. associated(asked)) return
+    if (.not. is_pending(asked, x%error)) nullify (asked)  ! what the ranks tell each other at first
+  end subroutine asphalt_progress
+
+  !> Tests a request, if it is one: whether it is not complete.
+  logical function is_pending(request, ierror)
+    integer, intent(inout) :: request, ierror
+    logical :: done
+    integer :: error
+
+    is_pending = .false.
+    if (request == asphalt_no_request) return
+    call MPI_Test(request, done, MPI_STATUS_IGNORE, error)
+    if (ierror == MPI_SUCCESS) ierror = error
+    is_pending = .not. done
+  end function is_pending
 
   !> Rank and size; not usable: there is nothing to tile on, on any rank.  Nothing that only one
   !! rank knows is looked at.
@@ -198,76 +665,6 @@ contains
     if (status == 0) close(unit)
   end subroutine tell_tiled
 
-  !> Lets MPI work on the messages: MPI_Test on one pending request, which is expected last.
-  !!
-  !! Testing one costs a few hundredths of a microsecond, testing all of a ring grows with it.  A
-  !! test of what is not there yet moves all messages; one of what is there may move none, and has
-  !! it taken in now, where the next tile waits, and not at the end, beside the link.  So a request
-  !! is tested until it is complete.  Of `requests`, no more than a third are those of sends; the
-  !! others are for tiles, later ones behind, around a ring of twice as many as are in flight.
-  !!
-  !! `turn` counts the calls, from 0 on; only some of those in a tile test at all: of `k`, or of
-  !! `times` as many.
-  subroutine asphalt_progress(requests, turn, k, ierror, times)
-    integer, intent(inout) :: requests(:), turn, ierror
-    integer, intent(in) :: k
-    integer, intent(in), optional :: times
-    integer :: distance, sends, receives, later, looked_at, request
-
-    distance = 1 + (k - 1) / chances_a_tile
-    if (present(times)) then
-      distance = int(min(1 + (int(k, int64) * max(1, times) - 1) / chances_a_tile, &
-                         int(huge(distance), int64)))
-    end if
-    turn = turn + 1
-    if (mod(turn, distance) /= 0 .or. size(requests) == 0) return
-    sends = size(requests) / 3
-    receives = size(requests) - sends
-    if (expected_last < 1 .or. expected_last > receives) expected_last = receives
-    later = 0
-    do looked_at = 0, receives
-      request = 1 + modulo(expected_last - 1 + later - looked_at, receives)
-      if (is_pending(requests(sends + request), ierror)) then
-        expected_last = request
-        return
-      end if
-      if (looked_at == 0) later = 1 + receives / 2  ! as many tiles later as are in flight
-    end do
-    do looked_at = 1, sends
-      if (is_pending(requests(looked_at), ierror)) return
-    end do
-    if (.not. associated(asked)) return
-    if (.not. is_pending(asked, ierror)) nullify (asked)  ! what the ranks tell each other at first
-  end subroutine asphalt_progress
-
-  !> Tests a request, if it is one: whether it is not complete.
-  logical function is_pending(request, ierror)
-    integer, intent(inout) :: request, ierror
-    logical :: done
-    integer :: error
-
-    is_pending = .false.
-    if (request == asphalt_no_request) return
-    call MPI_Test(request, done, MPI_STATUS_IGNORE, error)
-    if (ierror == MPI_SUCCESS) ierror = error
-    is_pending = .not. done
-  end function is_pending
-
-  !> The planes of a block that a tile sends, where they are not those of its iterations.
-  !!
-  !! `tile` of `tiles` (from 0) has up to `k` iterations.  In the order of the loop, `ready` + t `k`
-  !! of the `block` planes are final before tile t; the last tile sends what is left.  `from`:
-  !! planes before those that this tile sends; `planes`: how many it sends, maybe none.
-  pure subroutine asphalt_window(tile, tiles, k, ready, block, from, planes)
-    integer, intent(in) :: tile, tiles, k, ready, block
-    integer, intent(out) :: from, planes
-
-    from = 0
-    if (tile > 0) from = min(max(ready + tile * k, 0), block)
-    planes = block - from
-    if (tile < tiles - 1) planes = min(max(ready + (tile + 1) * k, 0), block) - from
-  end subroutine asphalt_window
-
   !> The number of ranks of `comm`; 1 where the exchange is not going to be tiled anyway.
   integer function asphalt_ranks(comm)
     integer, intent(in) :: comm
@@ -293,22 +690,4 @@ contains
     if (ierror /= MPI_SUCCESS .or. between_groups) return
     call MPI_Comm_rank(comm, asphalt_rank, ierror)
   end function asphalt_rank
-
-  !> Copies what was received into `clone` to the beginning of `buf`, a contiguous variable of any
-  !! type.  The copy is one of memory, as that of the exchange was, and compilers see to it that
-  !! neither side is kept in registers: what has arrived is seen, and what is copied, too.
-  subroutine asphalt_copy(clone, buf)
-    integer(asphalt_byte), allocatable, intent(inout) :: clone(:,:,:)
-    !GCC$ attributes no_arg_check :: buf
-    !DIR$ ignore_tkr buf
-    integer(asphalt_byte), dimension(*) :: buf
-    integer(c_size_t) :: bytes
-    type(c_ptr) :: unused
-
-    call asphalt_sync(clone)
-    bytes = size(clone, 1)
-    bytes = bytes * size(clone, 2) * size(clone, 3)
-    unused = memcpy(buf, clone, bytes)
-    call asphalt_sync(buf)
-  end subroutine asphalt_copy
 end module asphalt_exchange

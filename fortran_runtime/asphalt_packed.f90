@@ -2,54 +2,155 @@
 ! a program packs for MPI_ALLTOALLV (MPI-4.0 section 6.8), or whose messages it sends itself.
 !
 ! For transformed code
-!   asphalt_enter_packed   is called once before the tiles: the ranks agree about the lengths of the
-!                          blocks, whether to tile, and how the pieces are cut
+!   asphalt_packed_t       the exchange while it is going on
+!   asphalt_begin_packed   begins it, as asphalt_begin does for equal blocks: the ranks agree about
+!                          the lengths of the blocks, whether to tile, and how the pieces are cut
+!   asphalt_place          where the elements begin that the iterations of a tile add to a block
 !
-! The pieces and their messages are those of asphalt_pieces, `asphalt_progress` is that of
-! asphalt_exchange.
+! The tiles are handed out, sent and completed by the procedures of asphalt_exchange.
 module asphalt_packed
-  use asphalt_core, only: int64, is_dense
+  use asphalt_core, only: asphalt_byte, asphalt_no_request, int64, is_dense
   use asphalt_communicators, only: companion, find_companion, private_duplicate, recall, &
                                    site_memory
   use asphalt_choice, only: chosen_k, kibibytes, least_uneven_block, over
-  use asphalt_exchange, only: open_exchange, tell_tiled
-  use asphalt_pieces, only: most_elements
+  use asphalt_exchange, only: asphalt_exchange_t, keep_buffers, open_exchange, receive_piece, &
+                              send_piece, set_loop, tell_tiled, wait_for
+  use asphalt_pieces, only: most_elements, posts_of
   use mpi, only: MPI_INTEGER, MPI_MAX, MPI_SUCCESS
   implicit none
   private
-  public :: asphalt_enter_packed
+  public :: asphalt_packed_t, asphalt_begin_packed, asphalt_place
 
   !> Up to so many ranks tell each other all that they know; more of them tell each its own part.
   integer, parameter :: few_ranks = 64
 
+  !> An exchange of such blocks that is going on.  Blocks are counted from 1 here.
+  type, extends(asphalt_exchange_t) :: asphalt_packed_t
+    private
+    integer, allocatable :: units(:), send_counts(:), send_displacements(:)
+  contains
+    procedure :: next => next_of_packed
+    procedure :: send_pieces => send_packed
+  end type asphalt_packed_t
+
 contains
 
-  !> Enters one exchange of blocks to which an iteration adds different numbers of elements.
+  !> Begins one exchange of blocks to which an iteration adds different numbers of elements.
   !!
-  !! A tile is `k` iterations, the same number on all ranks; a piece of the block for rank p is what
-  !! they add to it, `k*units(p)` elements, the last one shorter.  Sender and receiver tell each
-  !! other here what they know of the block, which they have to agree about: where the program sends
-  !! the messages itself, a receive may be longer than its message, or be for one of another time.
-  !! Where no rank knows anything else than when they last agreed, that is all they tell.
+  !! A tile is K iterations, the same number on all ranks; a piece of the block for rank p is what
+  !! they add to it, K times `units(p)` elements, the last one shorter.  Sender and receiver tell
+  !! each other here what they know of the block, which they have to agree about: where the program
+  !! sends the messages itself, a receive may be longer than its message, or be for one of another
+  !! time.  Where no rank knows anything else than when they last agreed, that is all they tell.
   !!
-  !! `comm`, `datatype`, `bytes`, `trips`, `grain`, `wanted_k`, `wanted_d`, `legal`, `scounts`,
-  !! `sdispls`, `rcounts`, `own`, `me`, `np`, `d`, `ierror` and `site`: as for
-  !! `asphalt_enter_uneven`; `rdispls` with them.  `units`: elements that one iteration of this rank
-  !! adds to the block for each rank.  The lists are only looked at if `legal`.  `spread`: 0, the
-  !! blocks lie one behind the other, each filled by all iterations; else they begin at multiples of
-  !! so many elements. `apart`: the messages need a communicator of their own; else `own` is `comm`.
+  !! `comm`, `datatype`, `bytes`, `first`, `last`, `k`, `d`, `grain`, `tiled`, `alone` and `site`: as
+  !! for `asphalt_begin`; both buffers with their counts and displacements: as for
+  !! `asphalt_begin_uneven`.  The lists are only looked at if `tiled`.  `units`: elements that one
+  !! iteration of this rank adds to the block for each rank.  `spread`: if present and not 0, the
+  !! blocks begin at multiples of so many elements; else they lie one behind the other, each filled
+  !! by all iterations.  `tag`: of all messages.
   !!
-  !! `k`: 0, on all ranks: do not tile; else no more than the iterations of this rank, or 1.
-  !! `cuts`: the elements of the pieces that come from each rank, at least 1 if `k` is.  An exchange
-  !! that is not tiled once is never tiled again on this communicator: nobody has looked at what
-  !! became of the messages of the entries between.
-  subroutine asphalt_enter_packed(comm, datatype, bytes, units, trips, grain, wanted_k, wanted_d, &
-                                  legal, scounts, sdispls, rcounts, rdispls, spread, apart, own, &
-                                  me, np, k, cuts, d, ierror, site)
+  !! An exchange that is not tiled once is never tiled again on this communicator: nobody has looked
+  !! at what became of the messages of the entries between.
+  subroutine asphalt_begin_packed(x, comm, send, send_counts, send_displacements, receive, &
+                                  receive_counts, receive_displacements, datatype, bytes, units, &
+                                  first, last, k, d, site, spread, grain, tiled, alone, tag)
+    type(asphalt_packed_t), intent(out) :: x
+    integer, intent(in) :: comm, datatype, bytes, first, last, k, d
+    !GCC$ attributes no_arg_check :: send, receive
+    !DIR$ ignore_tkr send, receive
+    integer(asphalt_byte), dimension(*), intent(in), target :: send
+    integer(asphalt_byte), dimension(*), intent(inout), target :: receive
+    integer, intent(in) :: send_counts(0:*), send_displacements(0:*)
+    integer, intent(in) :: receive_counts(0:*), receive_displacements(0:*), units(0:*)
+    character(*), intent(in) :: site
+    integer, intent(in), optional :: spread, grain, tag
+    logical, intent(in), optional :: tiled, alone
+    integer, allocatable :: cuts(:)
+    integer :: apart, multiple, slot, turn, peer, from
+    logical :: legal, own
+
+    call set_loop(x, first, last)
+    x%datatype = datatype
+    x%bytes = bytes
+    if (present(tag)) x%tag = tag
+    apart = 0
+    if (present(spread)) apart = spread
+    multiple = 1
+    if (present(grain)) multiple = grain
+    legal = .true.
+    if (present(tiled)) legal = tiled
+    own = .true.
+    if (present(alone)) own = .not. alone
+    call enter_packed(x, comm, datatype, bytes, units, x%trips, multiple, k, d, legal, send_counts, &
+                      send_displacements, receive_counts, receive_displacements, apart, own, cuts, &
+                      site)
+    x%tiled = x%k > 0
+    x%cut = x%tiled
+    if (.not. x%tiled) return
+    x%tiles = max(1, (x%trips + x%k - 1) / x%k)
+    x%units = units(:x%np-1)
+    x%send_counts = send_counts(:x%np-1)
+    x%send_displacements = send_displacements(:x%np-1)
+    call keep_buffers(x, send, receive)
+    x%sends = x%np * x%d
+    allocate(x%requests(x%sends + posts_of(receive_counts, x%np, cuts)), source=asphalt_no_request)
+    slot = x%sends
+    do turn = 1, x%np
+      peer = modulo(x%me - turn, x%np)
+      ! both know the length of a block, and how the sender cuts it
+      do from = 0, receive_counts(peer) - 1, cuts(peer)
+        slot = slot + 1
+        call receive_piece(x, int(receive_displacements(peer), int64) + from, &
+                           min(cuts(peer), receive_counts(peer) - from), datatype, peer, slot)
+      end do
+    end do
+  end subroutine asphalt_begin_packed
+
+  !> The iterations of the next tile.
+  subroutine next_of_packed(x, lo, hi)
+    class(asphalt_packed_t), intent(inout) :: x
+    integer, intent(out) :: lo, hi
+
+    lo = x%first + x%tile * x%k
+    hi = min(lo + x%k - 1, x%last)
+  end subroutine next_of_packed
+
+  !> Sends the pieces of the tile that was computed.
+  subroutine send_packed(x)
+    class(asphalt_packed_t), intent(inout) :: x
+    integer :: slot, turn, peer, from, count
+
+    slot = x%np * mod(x%tile - 1, x%d)
+    call wait_for(x, slot, x%np)
+    do turn = 1, x%np
+      peer = modulo(x%me + turn, x%np)
+      from = (x%tile - 1) * x%k * x%units(peer+1)
+      count = min(x%k * x%units(peer+1), x%send_counts(peer+1) - from)
+      if (count > 0) call send_piece(x, int(x%send_displacements(peer+1), int64) + from, count, &
+                                     x%datatype, peer, slot + turn)
+    end do
+  end subroutine send_packed
+
+  !> The elements of the send buffer in front of those that the iterations from `lo` on add to the
+  !! block of `rank`.
+  pure integer function asphalt_place(x, rank, lo)
+    type(asphalt_packed_t), intent(in) :: x
+    integer, intent(in) :: rank, lo
+
+    asphalt_place = x%send_displacements(rank+1) + x%units(rank+1) * (lo - x%first)
+  end function asphalt_place
+
+  !> Decides whether to tile, and how: sets `x%k`, 0 on all ranks where not, else no more than the
+  !! iterations of this rank, or 1; `x%d`; and the communicator, one of its own if `apart`.
+  !!
+  !! `cuts`: the elements of the pieces that come from each rank, at least 1 if `x%k` is.
+  subroutine enter_packed(x, comm, datatype, bytes, units, trips, grain, wanted_k, wanted_d, legal, &
+                          scounts, sdispls, rcounts, rdispls, spread, apart, cuts, site)
+    type(asphalt_packed_t), intent(inout) :: x
     integer, intent(in) :: comm, datatype, bytes, trips, grain, wanted_k, wanted_d, spread
     logical, intent(in) :: legal, apart
     integer, intent(in) :: units(0:*), scounts(0:*), sdispls(0:*), rcounts(0:*), rdispls(0:*)
-    integer, intent(out) :: own, me, np, k, d, ierror
     integer, allocatable, intent(out) :: cuts(:)
     character(*), intent(in) :: site
     type(companion), pointer :: carried
@@ -57,23 +158,23 @@ contains
     integer, allocatable :: mine(:)
     logical :: usable, fits
 
-    k = 0
-    d = 1
-    call open_exchange(comm, own, me, np, usable, ierror)
-    allocate(cuts(0:np-1), source=0)
-    if (.not. usable .or. (np == 1 .and. wanted_k <= 0)) return
-    call find_companion(comm, carried, ierror)
-    if (ierror /= MPI_SUCCESS) return
+    x%k = 0
+    x%d = 1
+    call open_exchange(comm, x%comm, x%me, x%np, usable, x%error)
+    allocate(cuts(0:x%np-1), source=0)
+    if (.not. usable .or. (x%np == 1 .and. wanted_k <= 0)) return
+    call find_companion(comm, carried, x%error)
+    if (x%error /= MPI_SUCCESS) return
     call recall(carried, site, 0, memory)
     if (memory%resting > 0) return
 
     mine = [datatype, bytes, trips, spread, merge(1, 0, legal)]
-    if (legal) mine = [mine, units(:np-1), scounts(:np-1), sdispls(:np-1), rcounts(:np-1), &
-                       rdispls(:np-1)]
+    if (legal) mine = [mine, units(:x%np-1), scounts(:x%np-1), sdispls(:x%np-1), rcounts(:x%np-1), &
+                       rdispls(:x%np-1)]
     if (allocated(memory%told)) then  ! on all ranks or on none
       fits = size(mine) == size(memory%told)
       if (fits) fits = all(mine == memory%told)
-      fits = so_on_all(comm, np, fits, ierror)
+      fits = so_on_all(comm, x%np, fits, x%error)
       if (fits) then
         cuts = memory%cuts
       else
@@ -81,11 +182,11 @@ contains
       end if
     end if
     if (.not. allocated(memory%told)) then
-      call agree_on_blocks(comm, np, me, datatype, bytes, units, trips, grain, wanted_k, legal, &
-                           scounts, sdispls, rcounts, rdispls, spread, memory%k, cuts, ierror)
+      call agree_on_blocks(comm, x%np, x%me, datatype, bytes, units, trips, grain, wanted_k, legal, &
+                           scounts, sdispls, rcounts, rdispls, spread, memory%k, cuts, x%error)
       fits = memory%k > 0
     end if
-    if (fits .and. apart) call private_duplicate(comm, own, wanted_k <= 0, fits, ierror)
+    if (fits .and. apart) call private_duplicate(comm, x%comm, wanted_k <= 0, fits, x%error)
     if (.not. fits) then
       memory%resting = 1
       cuts = 0
@@ -93,10 +194,10 @@ contains
     end if
     memory%told = mine
     memory%cuts = cuts
-    k = min(memory%k, max(1, trips))
-    d = min(max(1, wanted_d), int(over(int(max(1, trips), int64), int(k, int64))))
+    x%k = min(memory%k, max(1, trips))
+    x%d = min(max(1, wanted_d), int(over(int(max(1, trips), int64), int(x%k, int64))))
     call tell_tiled()
-  end subroutine asphalt_enter_packed
+  end subroutine enter_packed
 
   !> Whether a condition holds on all ranks.
   logical function so_on_all(comm, np, here, ierror)

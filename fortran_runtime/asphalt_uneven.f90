@@ -1,35 +1,38 @@
 ! An exchange of blocks of different lengths (MPI_ALLTOALLV, MPI-4.0 section 6.8) in tiles.
 !
 ! For transformed code
-!   asphalt_enter_uneven   is called once before the tiles, as asphalt_enter is for equal blocks;
-!                          each rank tells the others how it cuts what it sends
-!   asphalt_hear           is called once before the first tile and once behind it: hears what the
-!                          others told, and posts the receives
-!   asphalt_answers        the type of what they tell each other
+!   asphalt_uneven_t       the exchange while it is going on
+!   asphalt_begin_uneven   begins it, as asphalt_begin does for equal blocks; each rank tells the
+!                          others how it cuts what it sends
 !
-! The pieces and their messages are those of asphalt_pieces, `asphalt_progress` is that of
-! asphalt_exchange.
+! The tiles are handed out, sent and completed by the procedures of asphalt_exchange.
+!
+! Both sender and receiver know the number of elements of a block.  Both cut it into pieces of as
+! many elements as the sender computes in K iterations, which it tells all others.  If the header
+! sets K, the others receive this number during their first tile, which hides the transfer, or wait
+! for it behind that tile; if K is chosen, at the beginning.  Then they post all receives at once: a
+! rank with a shorter first tile may send to one that still computes its own.
 module asphalt_uneven
-  use asphalt_core, only: int64, is_dense
+  use asphalt_core, only: asphalt_byte, asphalt_no_request, int64, is_dense
   use asphalt_communicators, only: companion, find_companion, private_duplicate, recall, &
                                    site_memory
   use asphalt_choice, only: chosen_k, first_patience, kibibytes, least_slab_depth, &
                             least_uneven_block, least_uneven_slab, patience
-  use asphalt_exchange, only: asked, open_exchange, tell_tiled
-  use asphalt_pieces, only: asphalt_irecv_at, asphalt_iterations, asphalt_pieces_of, &
-                            asphalt_posts_of, most_elements
+  use asphalt_exchange, only: asked, asphalt_exchange_t, keep_buffers, open_exchange, &
+                              receive_piece, send_piece, set_loop, tell_tiled, wait_for
+  use asphalt_pieces, only: iterations_for, most_elements, most_pieces, next_piece, pieces_of, &
+                            posts_of
   use mpi, only: MPI_INTEGER, MPI_REQUEST_NULL, MPI_STATUS_SIZE, MPI_SUCCESS
   implicit none
   private
-  public :: asphalt_enter_uneven, asphalt_hear, asphalt_answers
+  public :: asphalt_uneven_t, asphalt_begin_uneven
 
   !> Numbers that ranks tell each other about blocks of different lengths.
   integer, parameter :: cut_facts = 4
 
   !> What all ranks tell each other on entry of an exchange of blocks of different lengths, for
-  !! `asphalt_hear`, which hears it while this rank may already compute.
-  type :: asphalt_answers
-    private
+  !! `hear`, which hears it while this rank may already compute.
+  type :: answers_t
     !> What this rank tells, and what all of them told; MPI works on both until `request` is
     !! complete.
     integer, pointer :: mine(:) => null(), told(:) => null()
@@ -37,56 +40,209 @@ module asphalt_uneven
     !> What came of it: the elements of the pieces of each rank, all 0 where the exchange is not
     !! tiled.  Not allocated: nobody has told yet, or all is known already.
     integer, allocatable :: cuts(:)
-    integer :: own, me, np, datatype
-  end type asphalt_answers
+    integer :: np
+  end type answers_t
+
+  !> An exchange of blocks of different lengths that is going on.
+  type, extends(asphalt_exchange_t) :: asphalt_uneven_t
+    private
+    integer, allocatable :: send_counts(:), send_displacements(:)
+    integer, allocatable :: receive_counts(:), receive_displacements(:)
+    !> Elements of a piece of this rank.
+    integer :: piece = 0
+    !> The piece of a slab that the tile computes: `length` elements, `from` elements into the block
+    !! of `peer`.
+    integer :: peer = 0, from = 0, length = 0
+    type(answers_t) :: answers
+  contains
+    procedure :: next => next_of_uneven
+    procedure :: send_pieces => send_uneven
+    procedure :: hear => hear_of_others
+  end type asphalt_uneven_t
 
 contains
 
-  !> Enters one exchange of blocks of different lengths (MPI_ALLTOALLV).
+  !> Begins one exchange of blocks of different lengths (MPI_ALLTOALLV).
   !!
   !! What a rank sends to another is cut into pieces of as many elements as the sender computes in
-  !! `k` iterations, the last one shorter.  Both know how long it is (`scounts` of the one,
-  !! `rcounts` of the other), and each rank tells here all others how long its pieces are, and
+  !! `k` iterations, the last one shorter.  Both know how long it is (`send_counts` of the one,
+  !! `receive_counts` of the other), and each rank tells here all others how long its pieces are, and
   !! whether it can tile at all.  Where the header says `k`, the ranks compute their first tile
-  !! before they hear of each other: if `k` is at least 1, `asphalt_hear` is to be called once
-  !! before the first tile and once behind it.
+  !! before they hear of each other.
   !!
-  !! `comm`, `datatype`, `bytes`, `grain`, `wanted_k`, `wanted_d`, `legal`, `own`, `me`, `np`,
-  !! `ierror`, `site` and `alone`: as for `asphalt_enter`.  `elements`: elements that one iteration
-  !! of this rank adds to a block; `trips`: its iterations.  `scounts`, `sdispls`, `rcounts`: of the
-  !! call. `slab`: the iterations fill the blocks one after the other; else they fill all of them at
-  !! once, and the blocks begin at multiples of `spread` elements.
+  !! `comm`, `datatype`, `bytes`, `first`, `last`, `k`, `d`, `grain`, `tiled`, `alone` and `site`: as
+  !! for `asphalt_begin`; both buffers with their counts and displacements: of the call.  `unit`:
+  !! elements that one iteration of this rank adds to a block.  `slab`: the iterations fill the
+  !! blocks one after the other; else they fill all of them at once, and the blocks begin at
+  !! multiples of `spread` elements.
+  subroutine asphalt_begin_uneven(x, comm, send, send_counts, send_displacements, receive, &
+                                  receive_counts, receive_displacements, datatype, bytes, unit, &
+                                  first, last, k, d, slab, spread, grain, tiled, alone, site)
+    type(asphalt_uneven_t), intent(out) :: x
+    integer, intent(in) :: comm, datatype, bytes, unit, first, last, k, d
+    !GCC$ attributes no_arg_check :: send, receive
+    !DIR$ ignore_tkr send, receive
+    integer(asphalt_byte), dimension(*), intent(in), target :: send
+    integer(asphalt_byte), dimension(*), intent(inout), target :: receive
+    integer, intent(in) :: send_counts(0:*), send_displacements(0:*)
+    integer, intent(in) :: receive_counts(0:*), receive_displacements(0:*)
+    integer, intent(in), optional :: spread, grain
+    logical, intent(in), optional :: slab, tiled, alone
+    character(*), intent(in), optional :: site
+    integer :: apart, multiple, iterations
+    logical :: legal, own
+
+    call set_loop(x, first, last)
+    x%datatype = datatype
+    x%bytes = bytes
+    x%unit = unit
+    if (present(slab)) x%slab = slab
+    legal = .true.
+    if (present(tiled)) legal = tiled
+    own = .true.
+    if (present(alone)) own = .not. alone
+    apart = 0
+    if (present(spread)) apart = spread
+    multiple = 1
+    if (present(grain)) multiple = grain
+    call enter_uneven(x, comm, datatype, bytes, unit, x%trips, multiple, k, d, legal, send_counts, &
+                      send_displacements, receive_counts, x%slab, apart, own, iterations, site)
+    x%k = max(1, iterations)
+    x%cut = iterations > 0
+    x%tiled = x%cut
+    if (.not. x%cut) return
+    x%send_counts = send_counts(:x%np-1)
+    x%send_displacements = send_displacements(:x%np-1)
+    x%receive_counts = receive_counts(:x%np-1)
+    x%receive_displacements = receive_displacements(:x%np-1)
+    call keep_buffers(x, send, receive)
+    x%sends = x%d
+    if (x%slab) then
+      x%tiles = pieces_of(send_counts, x%np, x%piece)
+      x%cut = x%tiles > 0
+      ! rank r begins with the block of rank r+1, so that not all send to one rank
+      x%peer = x%me
+      x%length = send_counts(x%me)
+    else
+      x%tiles = most_pieces(send_counts, x%np, x%piece)
+      x%sends = x%np * x%d
+    end if
+    x%tiles = max(1, x%tiles)
+    allocate(x%requests(x%sends), source=asphalt_no_request)
+    call hear_of_others(x, .false.)
+  end subroutine asphalt_begin_uneven
+
+  !> The iterations of the next tile: slabs go on with the next piece of a block, and what computes
+  !! it; else a tile is a piece of every block that is long enough, and the last one computes the
+  !! rest.
+  subroutine next_of_uneven(x, lo, hi)
+    class(asphalt_uneven_t), intent(inout) :: x
+    integer, intent(out) :: lo, hi
+    integer :: begin, end
+
+    if (x%slab) then
+      call next_piece(x%send_counts, x%np, x%piece, x%peer, x%from, x%length)
+      begin = x%send_displacements(x%peer+1) + x%from
+      lo = x%first + iterations_for(begin, x%unit)
+      hi = x%first + iterations_for(begin + x%length, x%unit) - 1
+    else
+      end = max(x%first, x%last + 1)
+      x%from = x%tile * x%piece
+      lo = min(x%first + iterations_for(x%from, x%unit), end)
+      hi = min(x%first + iterations_for(x%from + x%piece, x%unit), end) - 1
+      if (x%tile == x%tiles - 1) hi = x%last
+    end if
+  end subroutine next_of_uneven
+
+  !> Sends the piece, or the pieces, of the tile that was computed.
+  subroutine send_uneven(x)
+    class(asphalt_uneven_t), intent(inout) :: x
+    integer :: slot, turn, peer, count
+
+    if (.not. x%cut) return
+    if (x%slab) then
+      slot = mod(x%tile - 1, x%d)
+      call wait_for(x, slot, 1)
+      call send_piece(x, int(x%send_displacements(x%peer+1), int64) + x%from, x%length, &
+                      x%datatype, x%peer, slot + 1)
+      return
+    end if
+    slot = x%np * mod(x%tile - 1, x%d)
+    call wait_for(x, slot, x%np)
+    do turn = 1, x%np
+      peer = modulo(x%me + turn, x%np)
+      count = min(x%piece, x%send_counts(peer+1) - x%from)
+      if (count > 0) call send_piece(x, int(x%send_displacements(peer+1), int64) + x%from, count, &
+                                     x%datatype, peer, slot + turn)
+    end do
+  end subroutine send_uneven
+
+  !> Hears what the other ranks told on entry, and posts all receives.
+  !!
+  !! `now`: this rank has computed its first tile, and waits for the others; before, receives are
+  !! only posted where all is known, at once or since `asphalt_progress` found it there.  The
+  !! requests of the receives are added behind those of the sends, none of which is started yet.
+  !! `x%tiled` becomes false, on all ranks, where one of them cannot tile.
+  subroutine hear_of_others(x, now)
+    class(asphalt_uneven_t), intent(inout) :: x
+    logical, intent(in) :: now
+    integer :: most, slot, turn, peer, from
+
+    if (.not. x%tiled) return
+    if (associated(x%answers%told)) then
+      ! asphalt_progress tests the request
+      if (.not. now .and. x%answers%request /= MPI_REQUEST_NULL) return
+      call take_cuts(x%answers, .false., most, x%error)
+    end if
+    if (.not. allocated(x%answers%cuts)) return
+    x%tiled = x%answers%cuts(0) > 0
+    if (x%tiled) then
+      call tell_tiled()
+      deallocate(x%requests)
+      allocate(x%requests(x%sends + posts_of(x%receive_counts, x%np, x%answers%cuts)), &
+               source=asphalt_no_request)
+      slot = x%sends
+      do turn = 1, x%np
+        peer = modulo(x%me - turn, x%np)
+        ! both know the length of a block, and how the sender cuts it
+        associate (length => x%receive_counts(peer+1), cut => x%answers%cuts(peer))
+          do from = 0, length - 1, cut
+            slot = slot + 1
+            call receive_piece(x, int(x%receive_displacements(peer+1), int64) + from, &
+                               min(cut, length - from), x%datatype, peer, slot)
+          end do
+        end associate
+      end do
+    end if
+    deallocate(x%answers%cuts)
+  end subroutine hear_of_others
+
+  !> Decides whether to tile, and how: sets `x%d`, the communicator, and the elements of a piece.
   !!
   !! `k`: iterations in which this rank computes a piece, at least 1; 0: this rank does not tile,
-  !! and so none will.  `piece`: elements of its pieces, at least 1 if `k` is.  `d`: tiles whose
-  !! sends are in flight.  `answers`: what the ranks tell each other.
-  subroutine asphalt_enter_uneven(comm, datatype, bytes, elements, trips, grain, wanted_k, &
-                                  wanted_d, legal, scounts, sdispls, rcounts, slab, spread, &
-                                  own, me, np, k, piece, answers, d, ierror, site, alone)
+  !! and so none will.  `apart`: the messages need a private communicator.
+  subroutine enter_uneven(x, comm, datatype, bytes, elements, trips, grain, wanted_k, wanted_d, &
+                          legal, scounts, sdispls, rcounts, slab, spread, apart, k, site)
+    type(asphalt_uneven_t), intent(inout) :: x
     integer, intent(in) :: comm, datatype, bytes, elements, trips, grain, wanted_k, wanted_d
-    logical, intent(in) :: legal, slab
+    logical, intent(in) :: legal, slab, apart
     integer, intent(in) :: scounts(0:*), sdispls(0:*), rcounts(0:*), spread
-    integer, intent(out) :: own, me, np, k, piece, d, ierror
-    type(asphalt_answers), intent(inout) :: answers
+    integer, intent(out) :: k
     character(*), intent(in), optional :: site
-    logical, intent(in), optional :: alone
     type(companion), pointer :: carried
     type(site_memory), pointer :: memory
     integer :: longest, chosen, most
-    logical :: usable, dense, fits, apart
+    logical :: usable, dense, fits
 
     k = 0
-    piece = 0
-    d = 1
-    apart = .true.
-    if (present(alone)) apart = .not. alone
-    call open_exchange(comm, own, me, np, usable, ierror)
+    x%d = 1
+    call open_exchange(comm, x%comm, x%me, x%np, usable, x%error)
     if (.not. usable) return
     nullify (carried, memory)
     if (wanted_k <= 0) then
-      if (np == 1) return
-      call find_companion(comm, carried, ierror)
-      if (ierror /= MPI_SUCCESS) return
+      if (x%np == 1) return
+      call find_companion(comm, carried, x%error)
+      if (x%error /= MPI_SUCCESS) return
       if (present(site)) then
         call recall(carried, site, first_patience, memory)
         if (memory%resting > 0) then
@@ -96,107 +252,57 @@ contains
       end if
     end if
 
-    call is_dense(datatype, bytes, dense, ierror)
-    fits = ierror == MPI_SUCCESS .and. dense .and. legal .and. all(rcounts(:np-1) >= 0) &
-      .and. blocks_fit(np, elements, trips, scounts, sdispls, slab, spread)
+    call is_dense(datatype, bytes, dense, x%error)
+    fits = x%error == MPI_SUCCESS .and. dense .and. legal .and. all(rcounts(:x%np-1) >= 0) &
+      .and. blocks_fit(x%np, elements, trips, scounts, sdispls, slab, spread)
     longest = 0
-    if (fits .and. elements > 0) longest = asphalt_iterations(maxval(scounts(:np-1)), elements)
+    if (fits .and. elements > 0) longest = iterations_for(maxval(scounts(:x%np-1)), elements)
     chosen = min(wanted_k, longest)
     if (wanted_k <= 0) &
-      chosen = chosen_k(np, slab, .true., int(elements, int64) * bytes, longest, grain)
-    piece = int(min(int(merge(chosen, longest, chosen > 0), int64) * elements, most_elements))
+      chosen = chosen_k(x%np, slab, .true., int(elements, int64) * bytes, longest, grain)
+    x%piece = int(min(int(merge(chosen, longest, chosen > 0), int64) * elements, most_elements))
     if (wanted_k > 0) then
       ! a duplicate that was made in vain is made once
-      if (apart) call private_duplicate(comm, own, .false., fits, ierror)
-      call tell(answers, own, me, np, datatype, [chosen, piece, merge(bytes, 0, fits), 0], .true., &
-                ierror)
-      piece = merge(max(1, piece), 0, fits)
-      if (.not. fits) own = comm
+      if (apart) call private_duplicate(comm, x%comm, .false., fits, x%error)
+      call tell(x%answers, x%comm, x%np, [chosen, x%piece, merge(bytes, 0, fits), 0], .true., &
+                x%error)
+      x%piece = merge(max(1, x%piece), 0, fits)
+      if (.not. fits) x%comm = comm
     else
-      call tell(answers, comm, me, np, datatype, [chosen, piece, merge(bytes, 0, fits), &
-                kibibytes(longest, elements, bytes)], .false., ierror)
-      call take_cuts(answers, .true., most, ierror)
-      if (most < merge(least_uneven_slab, least_uneven_block, slab) / 1024) answers%cuts = 0
-      if (associated(memory) .and. answers%cuts(0) == 0) memory%resting = patience
+      call tell(x%answers, comm, x%np, [chosen, x%piece, merge(bytes, 0, fits), &
+                kibibytes(longest, elements, bytes)], .false., x%error)
+      call take_cuts(x%answers, .true., most, x%error)
+      if (most < merge(least_uneven_slab, least_uneven_block, slab) / 1024) x%answers%cuts = 0
+      if (associated(memory) .and. x%answers%cuts(0) == 0) memory%resting = patience
       fits = .true.
-      if (answers%cuts(0) > 0 .and. apart) call private_duplicate(comm, own, .true., fits, ierror)
-      if (.not. fits) answers%cuts = 0
-      answers%own = own
-      piece = answers%cuts(me)
+      if (x%answers%cuts(0) > 0 .and. apart) &
+        call private_duplicate(comm, x%comm, .true., fits, x%error)
+      if (.not. fits) x%answers%cuts = 0
+      x%piece = x%answers%cuts(x%me)
     end if
-    if (piece == 0) then
-      if (associated(answers%told)) call take_cuts(answers, .false., most, ierror)
-      deallocate(answers%cuts)
+    if (x%piece == 0) then
+      if (associated(x%answers%told)) call take_cuts(x%answers, .false., most, x%error)
+      deallocate(x%answers%cuts)
       return
     end if
-    k = max(1, asphalt_iterations(piece, elements))
-    d = max(1, wanted_d)
-    if (slab .and. wanted_k <= 0) d = max(d, least_slab_depth)
-    d = min(d, max(1, asphalt_pieces_of(scounts, np, piece)))
-  end subroutine asphalt_enter_uneven
-
-  !> Hears what the other ranks told on entry (`asphalt_enter_uneven`), and posts all receives.
-  !!
-  !! `now`: this rank has computed its first tile, and waits for the others; before, receives are
-  !! only posted where all is known, at once or since `asphalt_progress` found it there.  `buf`,
-  !! `rcounts`, `rdispls`: of the call.  `requests`: of the sends, none of them started yet; those
-  !! of the receives are added behind them.  `tiled`: becomes false, on all ranks, where one of them
-  !! cannot tile.
-  subroutine asphalt_hear(answers, now, buf, rcounts, rdispls, requests, tiled, ierror)
-    type(asphalt_answers), intent(inout) :: answers
-    logical, intent(in) :: now
-    !GCC$ attributes no_arg_check :: buf
-    !DIR$ ignore_tkr buf
-    integer, dimension(*), asynchronous :: buf
-    integer, intent(in) :: rcounts(0:*), rdispls(0:*)
-    integer, allocatable, intent(inout) :: requests(:)
-    logical, intent(inout) :: tiled
-    integer, intent(inout) :: ierror
-    integer :: most, sends, slot, turn, peer, from, count
-
-    if (associated(answers%told)) then
-      ! asphalt_progress tests the request
-      if (.not. now .and. answers%request /= MPI_REQUEST_NULL) return
-      call take_cuts(answers, .false., most, ierror)
-    end if
-    if (.not. allocated(answers%cuts)) return
-    tiled = answers%cuts(0) > 0
-    if (tiled) then
-      call tell_tiled()
-      sends = size(requests)
-      deallocate(requests)
-      allocate(requests(sends + asphalt_posts_of(rcounts, answers%np, answers%cuts)), &
-               source=MPI_REQUEST_NULL)
-      slot = sends
-      do turn = 1, answers%np
-        peer = modulo(answers%me - turn, answers%np)
-        ! both know the length of a block, and how the sender cuts it
-        do from = 0, rcounts(peer) - 1, answers%cuts(peer)
-          count = min(answers%cuts(peer), rcounts(peer) - from)
-          slot = slot + 1
-          call asphalt_irecv_at(buf, rdispls(peer) + from, count, answers%datatype, peer, 0, &
-                                answers%own, requests(slot), ierror)
-        end do
-      end do
-    end if
-    deallocate(answers%cuts)
-  end subroutine asphalt_hear
+    k = max(1, iterations_for(x%piece, elements))
+    x%d = max(1, wanted_d)
+    if (slab .and. wanted_k <= 0) x%d = max(x%d, least_slab_depth)
+    x%d = min(x%d, max(1, pieces_of(scounts, x%np, x%piece)))
+  end subroutine enter_uneven
 
   !> Tells all ranks of `comm` how this one cuts what it sends; `later`: only begins to.
   !!
   !! `mine`: iterations of a piece, 0 where this rank would not cut; their elements; bytes of an
   !! element, 0 where this rank cannot tile; KiB of its longest block.
-  subroutine tell(answers, comm, me, np, datatype, mine, later, ierror)
-    type(asphalt_answers), intent(inout) :: answers
-    integer, intent(in) :: comm, me, np, datatype, mine(cut_facts)
+  subroutine tell(answers, comm, np, mine, later, ierror)
+    type(answers_t), intent(inout) :: answers
+    integer, intent(in) :: comm, np, mine(cut_facts)
     logical, intent(in) :: later
     integer, intent(inout) :: ierror
     integer :: rank, failed
 
-    answers%own = comm
-    answers%me = me
     answers%np = np
-    answers%datatype = datatype
     allocate(answers%mine(cut_facts), answers%told(cut_facts * np))
     answers%mine = mine
     answers%told = [(mine, rank = 1, np)]
@@ -220,7 +326,7 @@ contains
   !! elements of the pieces of each rank, at least 1; all 0 where some rank cannot tile, or none
   !! would cut.  `most`: the KiB of the longest block of all.
   subroutine take_cuts(answers, alike, most, ierror)
-    type(asphalt_answers), intent(inout) :: answers
+    type(answers_t), intent(inout) :: answers
     logical, intent(in) :: alike
     integer, intent(out) :: most
     integer, intent(inout) :: ierror

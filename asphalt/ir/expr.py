@@ -77,7 +77,8 @@ class Op:
     ``== /= < <= > >=`` (also for ``.eq.`` and so on); ``.and. .or. .not. .eqv. .neqv.``; or a
     defined operator such as ``.cross.``, folded to lower case.  One operand: a unary operator.
     ``[]`` with any number of operands is an array constructor of ours (those of the source are kept
-    as text).
+    as text); ``do`` is an implied loop in one: its value, its variable, and the first and last
+    value of that.
     ``spelled`` keeps the operator as the source wrote it.
     """
 

@@ -43,7 +43,10 @@ _UNARY = {".not.": _NOT, "+": _SUM, "-": _SUM}
 _UNARY_OPERAND = {".not.": _RELATION, "+": _PRODUCT, "-": _PRODUCT}
 
 # functions whose argument lists are printed like those of a CALL; a matter of looks alone
-_FUNCTIONS = frozenset(("abs", "int", "max", "merge", "min", "mod", "modulo", "present"))
+_EXCHANGES = ("asphalt_finished", "asphalt_next_tile", "asphalt_place")
+_FUNCTIONS = frozenset(
+    ("abs", "int", "max", "merge", "min", "mod", "modulo", "present", *_EXCHANGES)
+)
 _GENERATED = _FUNCTIONS | {"kind", "size", "storage_size"}
 _STRING = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
 
@@ -96,6 +99,9 @@ class ExprPrinter:
                 return f"({self.text(inner, tight)})"
             case Op(op="[]", operands=operands):
                 return f"[{', '.join(self.text(operand, tight) for operand in operands)}]"
+            case Op(op="do", operands=(value, variable, first, last)):
+                bounds = f"{self.text(first, tight)}, {self.text(last, tight)}"
+                return f"({self.text(value, tight)}, {self.text(variable)} = {bounds})"
             case Op(operands=(_,)):
                 return self._unary(expr, tight)
             case Op(operands=(_, _)):

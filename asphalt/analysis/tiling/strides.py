@@ -20,7 +20,8 @@ class Strides:
 
     ``extents``: their sizes in elements of the dimension; a tile has K of dimension ``along``
     (counted from 0) and all of the others.  ``source``: the strides of the array that is sent, in
-    elements; None: they are those of the block, as in the receive buffer.  ``ranks``: the number of
+    elements, that from block to block behind them; None: they are those of the block, as in the
+    receive buffer.  ``ranks``: the number of
     blocks in that array, if it is not the send buffer.
     """
 

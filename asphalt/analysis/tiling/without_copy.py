@@ -84,7 +84,7 @@ def layout_without_copy(producer: Producer, copy: PackingCopy) -> Layout | Misfi
     block = copy.factor[rank_dimension][last]
     send = Address(copy.source, first, tiled, sign, rank_dimension, block)
     dealt = copy.ranges[last].last - copy.ranges[last].first + _ONE
-    strides = Strides(extents, along, tuple(copy.apart(q) for q in range(last)), dealt)
+    strides = Strides(extents, along, tuple(copy.apart(q) for q in range(last + 1)), dealt)
     if any(abs(apart.value or 0) > _LARGEST for apart in strides.source or ()):
         return Misfit("strided", f"elements of {copy.source} are too far apart", leaf)
     layout = Layout(

@@ -1,79 +1,126 @@
-"""The common part of the patterns with equal blocks (MPI_ALLTOALL).
+"""The beginning of an exchange of equal blocks (MPI_ALLTOALL).
 
-The schedule is that of ``schedule.exchange``: receives are posted up to D tiles ahead, and a tile
-uses the slots of the tile D before it, whose wait follows the computation of the tile.
+The schedule is that of ``schedule.exchange``; ``fortran_runtime/asphalt_exchange.f90`` executes it.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import replace
 
 from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.analysis.tiling.layout import Address
-from asphalt.analysis.tiling.plan import TAG
-from asphalt.ir.expr import Component, Expr, Keyword, Lit, Ref
+from asphalt.ir.expr import Component, Expr, Lit, Ref
 from asphalt.ir.stmt import Assign, DoHead, Guarded
 from asphalt.ir.tree import Leaf, Node
-from asphalt.transforms.prepush import landing
-from asphalt.transforms.prepush.pieces import (
-    AHEAD,
-    BLOCK,
-    ERROR,
-    FIRST,
-    LO,
-    ME,
-    NP,
-    PEER,
-    POSTED,
-    TILE,
-    TILED,
-    TILES,
-    D,
-    K,
-    Pieces,
-)
+from asphalt.transforms.prepush.beginning import LO, TRUE, Beginning, keywords
 from asphalt.transforms.rewriting.make import (
     Maker,
     add,
+    array,
+    compare,
     fn,
     mul,
     num,
-    quotient,
     simplified,
-    size,
     sub,
     var,
 )
 
 
-class EqualBlocks(Pieces):
+class EqualBlocks(Beginning):
     """A tile of K iterations adds equally much to each message."""
 
-    # -- what differs ------------------------------------------------------------------------
+    variable = var("asphalt_x")
 
-    @abstractmethod
-    def stream(self) -> Expr:
-        """The number of iterations of one stream of messages."""
+    def begin(self, make: Maker, site: str) -> Leaf:
+        layout, producer = self.layout, self.plan.producer
+        step = None if producer.direction > 0 else num(-1)
+        slab = TRUE if layout.pattern is TileShape.SLAB else None
+        return make.call(
+            "asphalt_begin",
+            self.variable,
+            self.handle("comm"),
+            self._sent(),
+            self.buffer(layout.receive),
+            self.integer(self.size(layout.count)),
+            *self.elements(),
+            *keywords((("unit", self.integer(layout.plane)),)),
+            *self.loop(site),
+            *keywords((("step", step), ("slab", slab), ("backwards", self._backwards()))),
+            *keywords(self._window()),
+            *keywords(self._strides()),
+            *self.guards(),
+            *keywords((("clone", TRUE if self.plan.clone else None),)),
+            *((keywords((("uniform", TRUE),))) if self.plan.certain else (self.name(site),)),
+        )
 
-    @abstractmethod
-    def block(self) -> Expr:
-        """The number of planes in the block of one rank."""
+    @property
+    def reordered(self) -> bool:
+        return self.layout.pattern is TileShape.SLAB
 
-    @abstractmethod
-    def messages_a_tile(self) -> Expr:
-        """The number of messages that a rank sends (and receives) in one tile."""
+    def _sent(self) -> Ref | Component:
+        """The first element that is sent: of the send buffer, or of what is packed into it."""
+        copy, send = self.plan.producer.copy, self.layout.send
+        if copy is None:
+            return self.buffer(send)
+        if send.fixed == copy.source_shape.lower:
+            return self.array(send)
+        return replace(self.array(send), args=tuple(self.size(s) for s in send.fixed))
 
-    @abstractmethod
-    def receive_ahead(self, make: Maker) -> list[Node]:
-        """Post the receives of tile ``asphalt_ahead``."""
+    def _backwards(self) -> Expr | None:
+        """Whether the planes come in the order opposite to that of memory, if the direction of the
+        loop does not say so."""
+        if self.layout.send.tile_factor.value != -1:
+            return None
+        return Lit("logical", ".false." if self.plan.producer.direction < 0 else ".true.")
 
-    def agreed(self) -> list[Keyword]:
-        """Further sizes that must be equal on all ranks, as arguments of ``asphalt_enter``."""
-        return []
+    def _window(self) -> list[tuple[str, Expr | None]]:
+        """The planes that a tile sends, if they are not those of its iterations."""
+        window = self.layout.window
+        if window is None:
+            return []
+        if self.reordered:
+            return [("before", self.integer(self.size(window.before)))]
+        return [("ready", self.integer(self.size(window.ready)))]
 
-    # -- what is shared ----------------------------------------------------------------------
+    def _strides(self) -> list[tuple[str, Expr | None]]:
+        """The dimensions of a block, if a tile is not one run of it."""
+        strides = self.layout.strides
+        if strides is None:
+            return []
+        extents = array(*(self.integer(self.size(extent)) for extent in strides.extents))
+        found: list[tuple[str, Expr | None]] = [
+            ("extents", extents),
+            ("along", num(strides.along + 1)),
+        ]
+        if strides.source is not None:
+            apart = array(*(self.integer(self.size(distance)) for distance in strides.source))
+            found.append(("strides", apart))
+        return found
+
+    def extra_guards(self) -> list[Expr]:
+        """The source of a packing copy has a block for each rank, and its strides are integers."""
+        guards: list[Expr] = []
+        strides = self.layout.strides
+        if strides is None:
+            return guards
+        if strides.ranks is not None:
+            guards.append(compare(self.ranks(), "<=", self.size(strides.ranks)))
+        for distance in strides.source or ():
+            for monomial, coefficient in sorted(distance.terms, key=repr):
+                if len(monomial) > 1:
+                    guards.append(self._is_integer(Poly.of({monomial: abs(coefficient)})))
+        return list(dict.fromkeys(guards))
+
+    def _is_integer(self, product: Poly) -> Expr:
+        """The guard that a product of two or more factors does not overflow."""
+        ((monomial, coefficient),) = product.terms
+        first, *others = (self.size(Poly.atom(atom)) for atom in monomial)
+        total = mul(num(coefficient), fn("real", first))
+        for other in others:
+            total = mul(total, other)
+        largest = fn("ishft", fn("huge", num(0)), num(-1))  # with room for rounding
+        return compare(total, "<", fn("real", largest))
 
     def counted(self, make: Maker) -> tuple[Node, ...]:
         counter = self.plan.producer.counter
@@ -86,7 +133,7 @@ class EqualBlocks(Pieces):
             self.written(e)
             for e in (counter.variable, counter.unit, simplified(sub(head.var, counter.first)))
         )
-        before = sub(LO, FIRST)
+        before = self.written(simplified(sub(LO, self.plan.producer.first)))
         if not counter.set_inside:
             before = add(mul(rank, self.trips()), before)
         total = mul(unit, before)
@@ -94,101 +141,4 @@ class EqualBlocks(Pieces):
             total = add(variable, total)
         elif counter.begins.value != 0:
             total = add(self.size(counter.begins), total)
-        return (make.leaf(Guarded(TILED, Assign(variable, total))),)
-
-    def enter(self, make: Maker, site: str) -> Leaf:
-        send = self.buffer(self.layout.send)
-        slab = Keyword("slab", "slab", Lit("logical", ".true."))
-        blocks = self.messages_a_tile() != num(1)
-        return make.call(
-            "asphalt_enter",
-            self.handle("comm"),
-            self.datatype(),
-            quotient(fn("storage_size", send), num(8)),
-            self.elements(num(1)),
-            self.stream(),
-            num(self.plan.grain),
-            var(f"asphalt_k_{site}"),
-            var(f"asphalt_d_{site}"),
-            self.legal(),
-            Lit("logical", ".true." if self.plan.certain else ".false."),
-            var("asphalt_comm"),
-            ME,
-            NP,
-            K,
-            D,
-            ERROR,
-            *(() if blocks else (slab,)),
-            *self.agreed(),
-            Keyword("count", "count", self.size(self.layout.count)),
-            self.name(site),
-            *self.alone(),
-        )
-
-    def requests(self) -> Expr:
-        """The ring: D slots of sends, 2 D of receives."""
-        return mul(mul(num(3), self.messages_a_tile()), D)
-
-    def posted_before(self, make: Maker) -> list[Node]:
-        return [make.assign(POSTED, num(0))]
-
-    def posted_in_tile(self, make: Maker) -> list[Node]:
-        last = sub(fn("min", add(TILE, D), TILES), num(1))
-        post = make.do(
-            "asphalt_ahead",
-            POSTED,
-            last,
-            tuple(self.receive_ahead(make.inner())),
-            "receives stand ready D tiles ahead"
-            + ("" if self.plan.clone else ", where the call would have put the data"),
-        )
-        return [post, make.assign(POSTED, AHEAD)]
-
-    def element(self, address: Address, inside: Poly, rank: Poly) -> Ref | Component:
-        """The first element of a piece: ``inside`` steps into the block of ``rank``."""
-        block = address.block_factor
-        if self.layout.pattern is TileShape.SLAB and block == self.layout.block:
-            block = Poly.atom(BLOCK)
-        subscripts = list(address.fixed)
-        subscripts[address.tile_dimension] += inside * address.tile_factor
-        subscripts[address.block_dimension] += rank * block
-        subscripts += address.tail
-        return replace(self.buffer(address), args=tuple(size(s, self.scope) for s in subscripts))
-
-    def landing(self, inside: Poly, rank: Expr) -> Ref | Component:
-        """Where the piece lands that begins ``inside`` planes into the block of ``rank``."""
-        if self.plan.clone is None:
-            return self.element(self.layout.receive, inside, Poly.atom(rank))
-        return landing.element(self.elements(size(inside, self.scope)), rank)
-
-    def clone(self, make: Maker) -> list[Node]:
-        why = self.plan.clone
-        if why is None:
-            return []
-        block = self.elements(self.block())
-        return [landing.allocate(make, self.buffer(self.layout.receive), block, NP, why)]
-
-    def elements(self, planes: Expr) -> Expr:
-        """The number of elements in a number of planes."""
-        return mul(self.layout.plane, planes)
-
-    def message(
-        self,
-        make: Maker,
-        procedure: str,
-        element: Ref | Component,
-        planes: Expr,
-        request: Expr,
-    ) -> Leaf:
-        """Start one message to or from ``asphalt_peer``."""
-        return make.call(
-            procedure,
-            element,
-            self.elements(planes),
-            self.datatype(),
-            PEER,
-            num(TAG),
-            var("asphalt_comm"),
-            fn("asphalt_req", request),
-            ERROR,
-        )
+        return (make.leaf(Guarded(self.tiled, Assign(variable, total))),)

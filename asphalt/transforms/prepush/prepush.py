@@ -9,62 +9,45 @@ Before::
 
 After::
 
-    do asphalt_tile = 0, asphalt_tiles - 1
-      post the receives of the tiles up to D ahead
+    call asphalt_begin(asphalt_x, comm, s, r, n*nz, MPI_REAL, ..., first=1, last=nz, k=..., d=...)
+    do while (asphalt_next_tile(asphalt_x, asphalt_lo, asphalt_hi))
       do z = asphalt_lo, asphalt_hi                    ! the same loop, over one tile
-        let MPI make progress
+        call asphalt_progress(asphalt_x)
         s(:,z,:) = ...
       end do
-      wait for tile - D, send tile
+      call asphalt_send_tile(asphalt_x, s)
     end do
-    if (asphalt_tiled) then
-      wait for everything
-    else
+    if (.not. asphalt_finished(asphalt_x, s, r, ierr)) then
       call MPI_Alltoall(s, n*nz, MPI_REAL, r, n*nz, MPI_REAL, comm, ierr)
     end if
 
 When the run decides not to tile there is one tile, no message, and the original call.
 (Danalis et al., Automatic MPI application transformation with ASPHALT, sections 2 and 3; the ring
-of D tiles: Evaluation of the overlap transformation, section 3.1.)
+of D tiles: Evaluation of the overlap transformation, section 3.1; the object that hands out the
+tiles: the communication iterator of MPI-aware compiler optimizations, section 5.)
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from asphalt.analysis.exchange.privatisation import may_be_read_after
 from asphalt.analysis.exchange.producer import ProducerPhase
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.analysis.tiling.plan import TAG, Plan
-from asphalt.ir.expr import Expr, Keyword, Op, Ref
+from asphalt.ir.expr import Expr, Op, Ref
 from asphalt.ir.source import Form, Trivia, TriviaKind
-from asphalt.ir.stmt import Allocation, Call, DoHead, Guarded
+from asphalt.ir.stmt import Allocation, Call, DoHead, Plain
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
-from asphalt.transforms.prepush import landing
-from asphalt.transforms.prepush.every_block import EveryBlock
+from asphalt.transforms.prepush.beginning import HI, LO, Beginning
+from asphalt.transforms.prepush.equal_blocks import EqualBlocks
 from asphalt.transforms.prepush.packed_blocks import PackedBlocks
-from asphalt.transforms.prepush.pieces import (
-    ERROR,
-    FIRST,
-    FIRST_TILE,
-    HI,
-    LAST,
-    LO,
-    REQUESTS,
-    TILED,
-    TILES,
-    K,
-    Pieces,
-)
-from asphalt.transforms.prepush.shifted_planes import EveryBlockWindow, SlabWindow
-from asphalt.transforms.prepush.slab import Slab
-from asphalt.transforms.prepush.strided import Strided
-from asphalt.transforms.prepush.uneven_blocks import UnevenBlocks, UnevenSlab
+from asphalt.transforms.prepush.uneven_blocks import UnevenBlocks
 from asphalt.transforms.rewriting.comments import comments_inside
 from asphalt.transforms.rewriting.edit import map_leaves, rewrite_list, shifted
-from asphalt.transforms.rewriting.make import Maker, compare, fn, num, size, sub, var
+from asphalt.transforms.rewriting.make import Maker, fn, size
 
 
 def prepush(unit: Unit, plan: Plan, site: str, eol: str) -> Unit:
@@ -84,7 +67,7 @@ class _Emission:
     def __init__(self, plan: Plan, site: str, eol: str) -> None:
         self.plan = plan
         self.site = site
-        self.pieces: Pieces = _pieces_of(plan)
+        self.exchange = _beginning_of(plan)
         free = plan.exchange.located.form is Form.FREE
         nest = plan.producer.phases[0].nest
         self.make = Maker(_column(nest.head, free), _step(nest, free), free, eol)
@@ -96,13 +79,14 @@ class _Emission:
         own_comments, directives = _split_lead(producer.phases[0].nest.head.lead)
         nests = [self._nest(phase) for phase in producer.phases]
         nests[0] = _with_lead(nests[0], directives)
-        opening = [*(siblings[number] for number in sorted(producer.moved)), *self._setup()]
+        moved = [siblings[number] for number in sorted(producer.moved)]
+        opening = [*moved, *self._setup()]
         opening[0] = _with_lead(opening[0], (*own_comments, *_lead_of(opening[0])))
         return (
             *siblings[: producer.start],
             *opening,
             self._tile_loop(tuple(nests)),
-            *self._afterwards(),
+            *self._restored(),
             *self._between(siblings),
             *self._finish(written),
             *siblings[self.plan.exchange.place.position + len(written) :],
@@ -118,35 +102,20 @@ class _Emission:
             nest = nodes[copy.position - start]
             comments, directives = _split_lead(_lead_of(nest))
             inside = shifted(_with_lead(nest, directives), self.make.step)
-            what = f"tiles were sent from {self.pieces.buffer(self.plan.layout.send).spelled}"
-            branch = self.make.branch(Op(".not.", (TILED,)), (inside,), (), what)
+            what = f"tiles were sent from {self.exchange.array(self.plan.layout.send).spelled}"
+            branch = self.make.branch(Op(".not.", (self.exchange.tiled,)), (inside,), (), what)
             lead = (*comments, *_lead_of(branch))
             nodes[copy.position - start] = _with_lead(branch, lead)
         return tuple(nodes)
 
     def _setup(self) -> list[Node]:
-        """Decide whether to tile, and how."""
-        make, inner = self.make, self.make.inner()
-        nothing = Keyword("source", "source", var("asphalt_no_request"))
-        phases = self.plan.producer.phases
-        return [
-            make.assign(FIRST, self.plan.producer.first, *self._marks()),
-            make.assign(LAST, self.plan.producer.last),
-            *self.pieces.prepare(make),
-            self.pieces.enter(make, self.site),
-            make.assign(TILED, compare(K, ">", num(0))),
-            make.branch(
-                TILED,
-                (*self.pieces.decided(inner), *self.pieces.clone(inner)),
-                tuple(self.pieces.whole(inner)),
-            ),
-            make.leaf(
-                Allocation("allocate", (fn("asphalt_req", self.pieces.requests()),), (nothing,))
-            ),
-            *self.pieces.posted_before(make),
-            make.assign(var("asphalt_turn"), num(0)),
-            *([] if any(map(self._has_chances, phases)) else self.pieces.heard(make, TILED)),
+        """Begin the exchange."""
+        first, *rest = [
+            *self.exchange.prepare(self.make),
+            self.exchange.begin(self.make, self.site),
         ]
+        marks = tuple(self.make.comment(text) for text in self._marks())
+        return [_with_lead(first, (*marks, *_lead_of(first))), *rest]
 
     def _marks(self) -> list[str]:
         """The comment lines about the transformation; the first marks the site as transformed."""
@@ -166,21 +135,27 @@ class _Emission:
 
     def _tile_loop(self, nests: tuple[Node, ...]) -> Do:
         make = self.make.inner()
-        inner = make.inner()
-        posts = self.pieces.posted_in_tile(inner)
-        body: tuple[Node, ...] = (
-            *((make.branch(TILED, tuple(posts)),) if posts else ()),
-            *self.pieces.this_tile(make),
-            *nests,
-            *self.pieces.computed(make),
-            make.branch(self.pieces.sends(), tuple(self.pieces.send(inner))),
+        sends = make.call(
+            "asphalt_send_tile", self.exchange.variable, self.exchange.array(self.plan.layout.send)
         )
-        return self.make.do("asphalt_tile", num(0), sub(TILES, num(1)), body)
+        tiles = fn("asphalt_next_tile", self.exchange.variable, LO, HI)
+        head = self.make.leaf(DoHead("while", condition=tiles))
+        return Do(head, (*nests, sends), self.make.leaf(Plain("end do")))
 
-    def _afterwards(self) -> tuple[Node, ...]:
-        """The statements that restore variables before other statements read them."""
-        restored = self.pieces.afterwards(self.make.inner())
-        return (self.make.branch(self.pieces.reordered(), tuple(restored)),) if restored else ()
+    def _restored(self) -> tuple[Node, ...]:
+        """The loop variables as the original order leaves them."""
+        if not self.exchange.reordered:
+            return ()
+        restored: dict[str, Node] = {}
+        producer = self.plan.producer
+        for phase in producer.phases:
+            head = phase.tiled.head.what
+            assert isinstance(head, DoHead)
+            assert isinstance(head.var, Ref)
+            storage = producer.exchange.names.storage(head.var.name)
+            if may_be_read_after(producer.exchange, storage, producer.packing.position):
+                restored[head.var.name] = self.make.assign(head.var, LO)
+        return tuple(restored.values())
 
     def _nest(self, phase: ProducerPhase) -> Node:
         """The user's nest with its tiled loop cut to the tile, one level further in."""
@@ -195,7 +170,7 @@ class _Emission:
         for loop in reversed(phase.loops[:-1]):
             before: tuple[Node, ...] = ()
             if phase is self.plan.producer.packing and loop is phase.loops[-2]:
-                before = self.pieces.counted(self._maker_in(phase))
+                before = self.exchange.counted(self._maker_in(phase))
             parts = (part for node in loop.body for part in _replaced(node, (*before, nest)))
             nest = replace(loop, body=tuple(parts))
         return shifted(nest, self.make.step)
@@ -221,34 +196,30 @@ class _Emission:
         scope = self.plan.exchange.scope
         more = _times(phase, scope)
         times = () if more == Poly.constant(1) else (size(more, scope),)
-        call = Call(var("asphalt_progress"), (REQUESTS, var("asphalt_turn"), K, ERROR, *times))
-        return [*self.pieces.heard(make, FIRST_TILE), make.leaf(Guarded(TILED, call))]
+        return [make.call("asphalt_progress", self.exchange.variable, *times)]
 
     def _finish(self, written: tuple[Node, ...]) -> tuple[Node, ...]:
-        """Wait for all messages, or execute the original call."""
-        make, inner = self.make, self.make.inner()
+        """Complete the exchange, or execute the original call."""
+        make, exchange = self.make, self.exchange
         layout = self.plan.layout
-        send, receive = (self.pieces.buffer(a) for a in (layout.send, layout.receive))
-        then: list[Node] = [
-            inner.call("asphalt_waitall", self.pieces.all_requests(), REQUESTS, ERROR),
-            *self.pieces.release(inner),
-            inner.call("asphalt_sync", send),
-        ]
-        if self.plan.clone is None:
-            then.append(inner.call("asphalt_sync", receive))
-        else:
-            then += landing.copy(inner, self.pieces.first_element(layout.receive))
         error = self.plan.exchange.call.error
-        if error is not None:
-            then.append(inner.assign(error, ERROR))
-        lead = _lead_of(written[0])
+        buffers = (exchange.array(layout.send), exchange.buffer(layout.receive))
+        codes = () if error is None else (error,)
+        finished = fn("asphalt_finished", exchange.variable, *buffers, *codes)
+        unless = Op(".not.", (finished,))
+        made = exchange.made()
+        freed = (make.leaf(Allocation("deallocate", made)),) if made else ()
+        if make.free and len(written) == 1 and _begins_line(written[0]):
+            call = shifted(_with_lead(written[0], ()), make.step)
+            return (_with_lead(make.in_front(unless), _lead_of(written[0])), call, *freed)
         original = (_with_lead(written[0], ()), *written[1:])
         shifts = tuple(shifted(node, make.step) for node in original)
-        branch = make.branch(TILED, tuple(then), shifts)
-        return (
-            _with_lead(branch, lead),
-            make.leaf(Allocation("deallocate", (REQUESTS, *self.pieces.made()))),
-        )
+        return (_with_lead(make.branch(unless, shifts), _lead_of(written[0])), *freed)
+
+
+def _begins_line(node: Node) -> bool:
+    """Whether a node is a statement that can be continued from the line before it."""
+    return isinstance(node, Leaf) and not (node.joined or node.frozen or node.head.strip())
 
 
 def _replaced(node: Node, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -320,18 +291,8 @@ def _with_lead(node: Node, lead: tuple[Trivia, ...]) -> Node:
     return map_leaves(node, lambda leaf: replace(leaf, lead=lead) if leaf is first else leaf)
 
 
-def _pieces_of(plan: Plan) -> Pieces:
-    """The messages of a plan."""
-    if plan.layout.strides is not None:
-        return Strided(plan)
+def _beginning_of(plan: Plan) -> Beginning:
+    """The type of exchange of a plan."""
     if plan.layout.packed is not None:
         return PackedBlocks(plan)
-    uneven = plan.layout.uneven is not None
-    window = plan.layout.window is not None
-    if plan.layout.pattern is TileShape.SLAB:
-        if uneven:
-            return UnevenSlab(plan)
-        return SlabWindow(plan) if window else Slab(plan)
-    if uneven:
-        return UnevenBlocks(plan)
-    return EveryBlockWindow(plan) if window else EveryBlock(plan)
+    return EqualBlocks(plan) if plan.layout.uneven is None else UnevenBlocks(plan)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from asphalt.config.limits import HEADER
 from asphalt.config.runtime import offering, runtime_modules
-from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Op, Ref, walk
+from asphalt.ir.expr import Arg, Keyword, Ref, walk
 from asphalt.ir.insertion import last_declaration, last_use
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import (
@@ -27,24 +27,19 @@ from asphalt.ir.stmt import (
     What,
 )
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
-from asphalt.transforms.rewriting.make import Maker, both, compare, fn, num, var
+from asphalt.transforms.rewriting.make import Maker
 
-_LOGICAL = ("asphalt_tiled",)
-_ARRAYS: dict[str, tuple[Expr | None, tuple[Dim, ...]]] = {
-    "asphalt_req": (None, (Dim("assumed_shape"),)),
-    "asphalt_cuts": (None, (Dim("assumed_shape"),)),
-    "asphalt_units": (None, (Dim("assumed_shape"),)),
-    "asphalt_send_counts": (None, (Dim("assumed_shape"),)),
-    "asphalt_send_displs": (None, (Dim("assumed_shape"),)),
-    "asphalt_receive_counts": (None, (Dim("assumed_shape"),)),
-    "asphalt_receive_displs": (None, (Dim("assumed_shape"),)),
-    "asphalt_clone": (var("asphalt_byte"), (Dim("assumed_shape"),) * 3),
+_ARRAYS = tuple(
+    f"asphalt_{side}_{what}" for side in ("send", "receive") for what in ("counts", "displs")
+)
+"""Allocatable arrays of integers."""
+
+_EXCHANGES = {
+    "asphalt_x": "asphalt_exchange_t",
+    "asphalt_v": "asphalt_uneven_t",
+    "asphalt_p": "asphalt_packed_t",
 }
-"""Allocatable arrays: the kind of their integers, and their dimensions."""
-
-
-_TYPED = {"asphalt_answer": "asphalt_answers"}
-"""Variables of a type of the run-time library."""
+"""Variables that hold an exchange, and their types."""
 
 
 def declare(unit: Unit, sites: tuple[str, ...], form: Form, eol: str) -> Unit:
@@ -53,39 +48,27 @@ def declare(unit: Unit, sites: tuple[str, ...], form: Form, eol: str) -> Unit:
     ``sites`` are the names of the sites that were transformed in the unit.
     """
     used = _used_names(unit.body)
-    if "asphalt_clone" in used:
-        used.add("asphalt_byte")
-    typed = {name: kind for name, kind in _TYPED.items() if name in used}
+    typed = {name: kind for name, kind in _EXCHANGES.items() if name in used}
     used |= set(typed.values())
-    column = column_of(unit, form)
     parameters = {f"asphalt_{kind}_{site}" for site in sites for kind in ("k", "d")}
-    scalars = sorted(
-        used - offering().keys() - parameters - {*_LOGICAL, *_ARRAYS, *_TYPED, "asphalt_k"}
-    )
-    make = Maker(column, 2, form is Form.FREE, eol)
+    scalars = sorted(used - offering().keys() - parameters - {*_ARRAYS, *_EXCHANGES})
+    arrays = tuple(_entity(name, (Dim("assumed_shape"),)) for name in _ARRAYS if name in used)
+    make = Maker(column_of(unit, form), 2, form is Form.FREE, eol)
     uses = tuple(
         make.leaf(Use(module, True, tuple(UseItem(name, name) for name in names)))
         for module, names in by_module(used & offering().keys())
     )
     declarations: list[What] = [
-        Include(HEADER),
-        Decl("type", TypeSpec("integer", _checked_kind(sites)), (), None, (_entity("asphalt_k"),)),
-        Decl("type", TypeSpec("integer"), (), None, tuple(_entity(name) for name in scalars)),
-        *(
-            Decl("type", TypeSpec("integer", kind), ("allocatable",), None, (_entity(name, dims),))
-            for name, (kind, dims) in _ARRAYS.items()
-            if name in used
-        ),
-        Decl("type", TypeSpec("logical"), (), None, tuple(_entity(n) for n in _LOGICAL)),
         *(
             Decl("type", TypeSpec("type", name=kind), (), None, (_entity(name),))
             for name, kind in typed.items()
         ),
+        Decl("type", TypeSpec("integer"), (), None, tuple(_entity(name) for name in scalars)),
+        Include(HEADER),
     ]
-    header, checked, *others = declarations
-    checks = make.leaf(checked, "does not compile with K < 0 or D < 1 in the header")
-    new = (make.leaf(header), checks, *map(make.leaf, others))
-    return _insert(unit, uses, new)
+    if arrays:
+        declarations.insert(-1, Decl("type", TypeSpec("integer"), ("allocatable",), None, arrays))
+    return _insert(unit, uses, tuple(map(make.leaf, declarations)))
 
 
 def by_module(names: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -98,18 +81,6 @@ def by_module(names: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def _entity(name: str, dims: tuple[Dim, ...] | None = None) -> Entity:
     return Entity(name, name, dims)
-
-
-def _checked_kind(sites: tuple[str, ...]) -> Expr:
-    """A kind that exists exactly if K and D of all sites are in range: else a compile error."""
-    checks: Expr | None = None
-    for site in sites:
-        tile = compare(var(f"asphalt_k_{site}"), ">=", num(0))
-        depth = compare(var(f"asphalt_d_{site}"), ">=", num(1))
-        check = both(tile, depth)
-        checks = check if checks is None else both(checks, check)
-    assert checks is not None
-    return fn("merge", fn("kind", num(0)), Op("-", (Lit("integer", "1"),)), checks)
 
 
 def column_of(unit: Unit, form: Form) -> int:
@@ -159,8 +130,8 @@ def expressions_of(what: What) -> Iterator[Arg]:
             yield from (target, value)
         case Call(procedure=procedure, args=args):
             yield from (procedure, *args)
-        case DoHead(var=variable, first=first, last=last, step=step):
-            yield from (e for e in (variable, first, last, step) if e is not None)
+        case DoHead(var=variable, first=first, last=last, step=step, condition=condition):
+            yield from (e for e in (variable, first, last, step, condition) if e is not None)
         case ArmHead(exprs=exprs):
             yield from exprs
         case Guarded(condition=condition, action=action):

@@ -7,7 +7,7 @@ from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.ir.expr import Arg, Component, Expr, Op, Ref, Section
 from asphalt.ir.expr import num as num
 from asphalt.ir.source import Form, Trivia, TriviaKind
-from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Plain, What
+from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Guarded, Plain, What
 from asphalt.ir.tree import Arm, Branch, Do, Leaf, Node, leaves
 
 
@@ -51,6 +51,11 @@ def simplified(expr: Expr) -> Expr:
 def array(*elements: Expr) -> Expr:
     """``[a, b, ...]``."""
     return Op("[]", elements)
+
+
+def implied_do(value: Expr, variable: Ref, first: Expr, last: Expr) -> Expr:
+    """``(value, variable = first, last)``, in an array constructor."""
+    return Op("do", (value, variable, first, last))
 
 
 def both(a: Expr, b: Expr) -> Expr:
@@ -135,6 +140,10 @@ class Maker:
         """``do name = first, last[, step]``."""
         head = self.leaf(DoHead("count", var(name), first, last, step), *comments)
         return Do(head, body, self.leaf(Plain("end do")))
+
+    def in_front(self, condition: Expr) -> Leaf:
+        """``if (condition) &``, in free form, in front of a statement that stays as it is."""
+        return self.leaf(Guarded(condition, Plain("&")))
 
     def branch(
         self,

@@ -1,98 +1,40 @@
 subroutine transpose(n, nz, np, comm, w, u)
   use mpi
-  use asphalt_core, only: asphalt_irecv, asphalt_isend, asphalt_no_request, asphalt_sync, &
-                          asphalt_waitall
-  use asphalt_exchange, only: asphalt_enter, asphalt_progress
+  use asphalt_exchange, only: asphalt_begin, asphalt_exchange_t, asphalt_finished, &
+                              asphalt_next_tile, asphalt_progress, asphalt_send_tile
   implicit none
   integer, intent(in) :: n, nz, np, comm
   real, intent(inout) :: w(n*np, nz), u(n*np, nz)
   real :: s(n, nz, np), r(n, nz, np)
   integer :: i, j, z, p, ierr
+  type(asphalt_exchange_t) :: asphalt_x
+  integer :: asphalt_hi, asphalt_lo
   include 'asphalt_params.inc'
-  ! does not compile with K < 0 or D < 1 in the header
-  integer(kind=merge(kind(0), -1, asphalt_k_transpose >= 0 .and. asphalt_d_transpose >= 1)) :: &
-          asphalt_k
-  integer :: asphalt_ahead, asphalt_comm, asphalt_d, asphalt_err, asphalt_first, asphalt_hi, &
-             asphalt_i, asphalt_last, asphalt_lo, asphalt_me, asphalt_np, asphalt_peer, &
-             asphalt_posted, asphalt_slot, asphalt_tile, asphalt_tiles, asphalt_turn
-  integer, allocatable :: asphalt_req(:)
-  logical :: asphalt_tiled
   ! compute
   ! asphalt: MPI_Alltoall of site 'transpose' prepushed along z
-  asphalt_first = 1
-  asphalt_last = nz
-  call asphalt_enter(comm, MPI_REAL, storage_size(s)/8, n, asphalt_last - asphalt_first + 1, 1, &
-                     asphalt_k_transpose, asphalt_d_transpose, .true., .false., asphalt_comm, &
-                     asphalt_me, asphalt_np, asphalt_k, asphalt_d, asphalt_err, count=n*nz, &
+  call asphalt_begin(asphalt_x, comm, s, r, n*nz, MPI_REAL, bytes=storage_size(s)/8, unit=n, &
+                     first=1, last=nz, k=asphalt_k_transpose, d=asphalt_d_transpose, &
                      site='transpose')
-  asphalt_tiled = asphalt_k > 0
-  if (asphalt_tiled) then
-    asphalt_tiles = max(1, (asphalt_k + asphalt_last - asphalt_first)/asphalt_k)
-  else
-    asphalt_k = max(1, asphalt_last - asphalt_first + 1)
-    asphalt_tiles = 1
-  end if
-  allocate(asphalt_req(3*asphalt_np*asphalt_d), source=asphalt_no_request)
-  asphalt_posted = 0
-  asphalt_turn = 0
-  do asphalt_tile = 0, asphalt_tiles - 1
-    if (asphalt_tiled) then
-      ! receives stand ready D tiles ahead, where the call would have put the data
-      do asphalt_ahead = asphalt_posted, min(asphalt_tile + asphalt_d, asphalt_tiles) - 1
-        asphalt_lo = asphalt_first + asphalt_ahead*asphalt_k
-        asphalt_hi = min(asphalt_lo + asphalt_k - 1, asphalt_last)
-        asphalt_slot = asphalt_np*(asphalt_d + mod(asphalt_ahead, 2*asphalt_d))
-        do asphalt_i = 1, asphalt_np
-          asphalt_peer = modulo(asphalt_me - asphalt_i, asphalt_np)
-          call asphalt_irecv(r(1,asphalt_lo,asphalt_peer+1), n*(asphalt_hi - asphalt_lo + 1), &
-                             MPI_REAL, asphalt_peer, 0, asphalt_comm, &
-                             asphalt_req(asphalt_slot+asphalt_i), asphalt_err)
-        end do
-      end do
-      asphalt_posted = asphalt_ahead
-    end if
-    asphalt_lo = asphalt_first + asphalt_tile*asphalt_k
-    asphalt_hi = min(asphalt_lo + asphalt_k - 1, asphalt_last)
+  do while (asphalt_next_tile(asphalt_x, asphalt_lo, asphalt_hi))
     do z = asphalt_lo, asphalt_hi
-      if (asphalt_tiled) call asphalt_progress(asphalt_req, asphalt_turn, asphalt_k, asphalt_err)
+      call asphalt_progress(asphalt_x)
       do j = 1, n*np
         w(j,z) = 0.5*w(j,z) + z
       end do
     end do
     ! pack
     do z = asphalt_lo, asphalt_hi
-      if (asphalt_tiled) call asphalt_progress(asphalt_req, asphalt_turn, asphalt_k, asphalt_err)
+      call asphalt_progress(asphalt_x)
       do p = 1, np
         do i = 1, n
           s(i,z,p) = w(n*(p-1)+i,z)
         end do
       end do
     end do
-    if (asphalt_tiled) then
-      ! tile - D must be through before its slots are used
-      asphalt_slot = asphalt_np*(asphalt_d + mod(asphalt_tile + asphalt_d, 2*asphalt_d))
-      call asphalt_waitall(asphalt_np, asphalt_req(asphalt_slot+1:asphalt_np+asphalt_slot), &
-                           asphalt_err)
-      asphalt_slot = asphalt_np*mod(asphalt_tile, asphalt_d)
-      call asphalt_waitall(asphalt_np, asphalt_req(asphalt_slot+1:asphalt_np+asphalt_slot), &
-                           asphalt_err)
-      do asphalt_i = 1, asphalt_np
-        asphalt_peer = modulo(asphalt_me + asphalt_i, asphalt_np)
-        call asphalt_isend(s(1,asphalt_lo,asphalt_peer+1), n*(asphalt_hi - asphalt_lo + 1), &
-                           MPI_REAL, asphalt_peer, 0, asphalt_comm, &
-                           asphalt_req(asphalt_slot+asphalt_i), asphalt_err)
-      end do
-    end if
+    call asphalt_send_tile(asphalt_x, s)
   end do
-  if (asphalt_tiled) then
-    call asphalt_waitall(3*asphalt_np*asphalt_d, asphalt_req, asphalt_err)
-    call asphalt_sync(s)
-    call asphalt_sync(r)
-    ierr = asphalt_err
-  else
+  if (.not. asphalt_finished(asphalt_x, s, r, ierr)) &
     call MPI_Alltoall(s, n*nz, MPI_REAL, r, n*nz, MPI_REAL, comm, ierr)
-  end if
-  deallocate(asphalt_req)
   ! unpack
   do z = 1, nz
     do p = 1, np

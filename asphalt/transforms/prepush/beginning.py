@@ -1,0 +1,228 @@
+"""The call that begins an exchange in tiles: what the runtime is told of it.
+
+There is one subclass for each type of exchanges that the runtime has.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import replace
+
+from asphalt.analysis.exchange.buffers import buffer_of
+from asphalt.analysis.names.constants import type_bytes
+from asphalt.analysis.symbolic.polynomials import Poly
+from asphalt.analysis.tiling.layout import Address, Contiguous, Divides, Guard
+from asphalt.analysis.tiling.plan import Plan
+from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Lit, Ref, Section, walk
+from asphalt.ir.tree import Leaf, Node
+from asphalt.transforms.rewriting.make import (
+    Maker,
+    add,
+    both,
+    compare,
+    fn,
+    mul,
+    num,
+    quotient,
+    respelled,
+    simplified,
+    size,
+    sub,
+    var,
+)
+
+LO, HI = var("asphalt_lo"), var("asphalt_hi")
+TRUE = Lit("logical", ".true.")
+
+
+class Beginning(ABC):
+    """What is common to all types of exchanges.
+
+    ``variable``: the variable that holds the exchange.
+    """
+
+    variable: Ref
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.layout = plan.layout
+        self.scope = plan.exchange.scope
+
+    # -- what differs ------------------------------------------------------------------------
+
+    @abstractmethod
+    def begin(self, make: Maker, site: str) -> Leaf:
+        """The call."""
+
+    @property
+    @abstractmethod
+    def reordered(self) -> bool:
+        """Whether the tiles may be executed in another order than that of the program."""
+
+    def prepare(self, make: Maker) -> list[Node]:
+        """Statements in front of the call."""
+        return []
+
+    def made(self) -> tuple[Ref, ...]:
+        """The arrays that ``prepare`` allocates, to be freed at the end."""
+        return ()
+
+    def counted(self, make: Maker) -> tuple[Node, ...]:
+        """Statements in front of the tiled loop of a packing nest, inside of the loop around it."""
+        return ()
+
+    # -- what is shared ----------------------------------------------------------------------
+
+    @property
+    def tiled(self) -> Expr:
+        """Whether the exchange is made in tiles."""
+        return Component(self.variable, "tiled", "tiled")
+
+    def loop(self, site: str) -> tuple[Arg, ...]:
+        """The loop, and how it is to be tiled, as arguments."""
+        producer = self.plan.producer
+        return (
+            _keyword("first", self.integer(producer.first)),
+            _keyword("last", self.integer(producer.last)),
+            _keyword("k", var(f"asphalt_k_{site}")),
+            _keyword("d", var(f"asphalt_d_{site}")),
+            *(() if self.plan.grain == 1 else (_keyword("grain", num(self.plan.grain)),)),
+        )
+
+    def elements(self) -> tuple[Arg, ...]:
+        """What the buffers consist of, as arguments."""
+        storage = quotient(fn("storage_size", self.array(self.layout.send)), num(8))
+        return (self.datatype(), _keyword("bytes", storage))
+
+    def guards(self) -> tuple[Arg, ...]:
+        """The run-time guards, and whether the messages need no private communicator."""
+        legal = self.legal()
+        return (
+            *(() if legal is None else (_keyword("tiled", legal),)),
+            *((_keyword("alone", TRUE),) if self.plan.alone else ()),
+        )
+
+    def name(self, site: str) -> Keyword:
+        """The name of the site, as an argument."""
+        return _keyword("site", Lit("character", f"'{site}'"))
+
+    def trips(self) -> Expr:
+        """The trip count of the tiled loop."""
+        first, last = self.plan.producer.first, self.plan.producer.last
+        low, high = (first, last) if self.plan.producer.direction > 0 else (last, first)
+        return self.written(simplified(add(sub(high, low), num(1))))
+
+    def handle(self, argument: str) -> Expr:
+        """An MPI handle of the call as an integer."""
+        actual = self.plan.exchange.call.args[argument]
+        if self.plan.exchange.call.binding == "mpi_f08":
+            return Component(actual, "mpi_val", "MPI_VAL")
+        return actual
+
+    def datatype(self) -> Expr:
+        """The datatype of the pieces."""
+        arguments = self.plan.exchange.call.procedure.exchange
+        assert arguments is not None
+        assert arguments.send_type is not None
+        return self.handle(arguments.send_type)
+
+    def array(self, address: Address) -> Ref | Component:
+        """The array of a buffer as the user spells it."""
+        arguments = self.plan.exchange.call.procedure.exchange
+        assert arguments is not None
+        for argument in (arguments.send, arguments.receive):
+            passed = buffer_of(self.plan.exchange, argument)
+            if passed is not None and passed.name == address.buffer:
+                named = respelled(passed.array, self.scope)
+                assert isinstance(named, Ref | Component)
+                return named
+        copy = self.plan.producer.copy
+        assert copy is not None, "an address is that of one of the two buffers"
+        named = respelled(copy.view.buffer.array, self.scope)
+        assert isinstance(named, Ref)
+        return named
+
+    def buffer(self, address: Address) -> Ref | Component:
+        """The first element of a buffer, if that is not the first of its array; else the array."""
+        arguments = self.plan.exchange.call.procedure.exchange
+        assert arguments is not None
+        for argument in (arguments.send, arguments.receive):
+            passed = buffer_of(self.plan.exchange, argument)
+            if passed is not None and passed.name == address.buffer and passed.origin is not None:
+                subscripts = tuple(size(poly, self.scope) for poly in passed.origin)
+                return replace(self.array(address), args=subscripts)
+        return self.array(address)
+
+    def legal(self) -> Expr | None:
+        """The run-time guards as one logical expression; None: there are none."""
+        parts = [compare(name, "==", num(value)) for name, value in self.plan.sizes]
+        parts += [self._guard(guard) for guard in self.layout.guards] + self.extra_guards()
+        for address in (self.layout.send, self.layout.receive):
+            if address.room is not None:
+                blocks = mul(self.ranks(), self.size(address.block_factor))
+                fits = compare(blocks, "<=", self.size(address.room))
+                parts += [fits] if fits not in parts else []
+        total: Expr | None = None
+        for part in parts:
+            total = part if total is None else both(total, part)
+        return total
+
+    def extra_guards(self) -> list[Expr]:
+        """Guards in addition to those of the layout."""
+        return []
+
+    def size(self, poly: Poly) -> Expr:
+        """A size, as the source writes it if it does."""
+        for known, expr in self.layout.stated:
+            if poly == known:
+                return self.written(expr)
+        return size(poly, self.scope)
+
+    def written(self, expr: Expr) -> Expr:
+        """An expression with the names that the user's text may write."""
+        named = respelled(expr, self.scope)
+        assert not isinstance(named, Section | Keyword | AltReturn)
+        return named
+
+    def integer(self, expr: Expr) -> Expr:
+        """An expression that is certainly of default integer type, as the runtime's arguments are."""
+        return expr if all(self._is_default(part) for part in walk(expr)) else fn("int", expr)
+
+    def _is_default(self, part: Arg) -> bool:
+        match part:
+            case Lit(kind="integer", text=text):
+                return "_" not in text
+            case Ref(name=name, args=None):
+                symbol = self.scope.lookup(name)
+                if symbol is None or symbol.type is None:
+                    return False
+                return symbol.type.base == "integer" and type_bytes(symbol.type, self.scope) == 4
+            case Lit() | Ref() | Component():
+                return False
+        return True
+
+    def _guard(self, guard: Guard | Divides | Contiguous) -> Expr:
+        match guard:
+            case Contiguous(array=array):
+                named = respelled(array, self.scope)
+                assert isinstance(named, Ref | Component)
+                return fn("is_contiguous", named)
+            case Guard(left=left, relation=relation, right=right):
+                return compare(self.size(left), relation, self.size(right))
+            case Divides(count=count, unit=unit):
+                divisor = fn("max", num(1), self.size(unit))
+                return compare(fn("mod", self.size(count), divisor), "==", num(0))
+
+    def ranks(self) -> Expr:
+        """The number of ranks, where guards need it."""
+        return fn("asphalt_ranks", self.handle("comm"))
+
+
+def _keyword(name: str, value: Expr) -> Keyword:
+    return Keyword(name, name, value)
+
+
+def keywords(arguments: Iterable[tuple[str, Expr | None]]) -> tuple[Keyword, ...]:
+    """Keyword arguments, without those that have no value."""
+    return tuple(_keyword(name, value) for name, value in arguments if value is not None)
