@@ -80,7 +80,7 @@ module asphalt_exchange
     !> Where planes and blocks begin that are several runs, and the data types of whole tiles and of
     !! the last one.
     logical :: strided = .false.
-    integer(int64) :: plane_apart = 0, send_plane_apart = 0, send_block_apart = 0
+    integer(int64) :: plane_apart = 0, send_plane_apart = 0, send_block_apart = 0, send_begins = 0
     integer :: receive_types(2) = MPI_DATATYPE_NULL, send_types(2) = MPI_DATATYPE_NULL
   contains
     procedure :: next => next_of_equal
@@ -115,7 +115,7 @@ contains
   !! `extents`: the sizes of a block's dimensions, the fastest one first, if a plane is not one run
   !! of it; then the loop is that over dimension `along`.  `strides`: elements between neighbours in
   !! these dimensions, and between blocks, of the array `send`, if it is not the send buffer of the
-  !! call but what is packed into it.
+  !! call but what is packed into it; `offset`: its elements in front of the first one that is sent.
   !!
   !! `k`, `d`: from the header; `k` = 0: choose.  A chosen `k` is a multiple of `grain`.
   !! `tiled`: the guards of this rank hold; else no address is kept, here or in any later call.
@@ -125,15 +125,16 @@ contains
   !! itself; by default they need a private duplicate.  `clone`: the receive buffer is in use until
   !! the call, so that messages are received elsewhere, and copied at the end.
   subroutine asphalt_begin(x, comm, send, receive, count, datatype, bytes, unit, first, last, k, d, &
-                           step, slab, backwards, ready, before, extents, along, strides, grain, &
-                           tiled, uniform, alone, clone, site)
+                           step, slab, backwards, ready, before, extents, along, strides, &
+                           offset, grain, tiled, uniform, alone, clone, site)
     type(asphalt_exchange_t), intent(out) :: x
     integer, intent(in) :: comm, count, datatype, bytes, unit, first, last, k, d
     !GCC$ attributes no_arg_check :: send, receive
     !DIR$ ignore_tkr send, receive
     integer(asphalt_byte), dimension(*), intent(in), target :: send
     integer(asphalt_byte), dimension(*), intent(inout), target :: receive
-    integer, intent(in), optional :: step, ready, before, extents(:), along, strides(:), grain
+    integer, intent(in), optional :: step, ready, before, extents(:), along, strides(:), offset
+    integer, intent(in), optional :: grain
     logical, intent(in), optional :: slab, backwards, tiled, uniform, alone, clone
     character(*), intent(in), optional :: site
     logical :: legal
@@ -165,6 +166,7 @@ contains
     x%sends = x%d * merge(1, x%np, x%slab)
     allocate(x%requests(3 * x%sends), source=asphalt_no_request)
     if (present(extents)) call make_types(x, extents, along, strides)
+    if (present(offset)) x%send_begins = offset
     call keep_buffers(x, send, receive)
     if (is_so(clone, .false.)) then
       allocate(x%clone(int(x%np, int64) * count * bytes))
@@ -495,7 +497,7 @@ contains
       offset = int(peer, int64) * x%count + inside * x%plane_apart
       call receive_piece(x, offset, 1, x%receive_types(which), peer, slot)
     else
-      offset = peer * x%send_block_apart + inside * x%send_plane_apart
+      offset = x%send_begins + peer * x%send_block_apart + inside * x%send_plane_apart
       if (x%send_types(which) == MPI_DATATYPE_NULL) then
         call send_piece(x, offset, 1, x%receive_types(which), peer, slot)
       else

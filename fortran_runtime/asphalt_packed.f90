@@ -7,19 +7,22 @@
 !                          the lengths of the blocks, whether to tile, and how the pieces are cut
 !   asphalt_place          where the elements begin that the iterations of a tile add to a block
 !
-! The tiles are handed out, sent and completed by the procedures of asphalt_exchange.
+! The tiles are handed out, sent and completed by the procedures of asphalt_exchange, which this
+! module offers, too.
 module asphalt_packed
   use asphalt_core, only: asphalt_byte, asphalt_no_request, int64, is_dense
   use asphalt_communicators, only: companion, find_companion, private_duplicate, recall, &
                                    site_memory
   use asphalt_choice, only: chosen_k, kibibytes, least_uneven_block, over
-  use asphalt_exchange, only: asphalt_exchange_t, keep_buffers, open_exchange, receive_piece, &
-                              send_piece, set_loop, tell_tiled, wait_for
+  use asphalt_exchange, only: asphalt_exchange_t, asphalt_finished, asphalt_next_tile, &
+                              asphalt_progress, asphalt_send_tile, keep_buffers, open_exchange, &
+                              receive_piece, send_piece, set_loop, tell_tiled, wait_for
   use asphalt_pieces, only: most_elements, posts_of
   use mpi, only: MPI_INTEGER, MPI_MAX, MPI_SUCCESS
   implicit none
   private
-  public :: asphalt_packed_t, asphalt_begin_packed, asphalt_place
+  public :: asphalt_packed_t, asphalt_begin_packed, asphalt_place, asphalt_next_tile, &
+            asphalt_progress, asphalt_send_tile, asphalt_finished
 
   !> Up to so many ranks tell each other all that they know; more of them tell each its own part.
   integer, parameter :: few_ranks = 64

@@ -5,7 +5,8 @@
 !   asphalt_begin_uneven   begins it, as asphalt_begin does for equal blocks; each rank tells the
 !                          others how it cuts what it sends
 !
-! The tiles are handed out, sent and completed by the procedures of asphalt_exchange.
+! The tiles are handed out, sent and completed by the procedures of asphalt_exchange, which this
+! module offers, too.
 !
 ! Both sender and receiver know the number of elements of a block.  Both cut it into pieces of as
 ! many elements as the sender computes in K iterations, which it tells all others.  If the header
@@ -18,14 +19,16 @@ module asphalt_uneven
                                    site_memory
   use asphalt_choice, only: chosen_k, first_patience, kibibytes, least_slab_depth, &
                             least_uneven_block, least_uneven_slab, patience
-  use asphalt_exchange, only: asked, asphalt_exchange_t, keep_buffers, open_exchange, &
+  use asphalt_exchange, only: asked, asphalt_exchange_t, asphalt_finished, asphalt_next_tile, &
+                              asphalt_progress, asphalt_send_tile, keep_buffers, open_exchange, &
                               receive_piece, send_piece, set_loop, tell_tiled, wait_for
   use asphalt_pieces, only: iterations_for, most_elements, most_pieces, next_piece, pieces_of, &
                             posts_of
   use mpi, only: MPI_INTEGER, MPI_REQUEST_NULL, MPI_STATUS_SIZE, MPI_SUCCESS
   implicit none
   private
-  public :: asphalt_uneven_t, asphalt_begin_uneven
+  public :: asphalt_uneven_t, asphalt_begin_uneven, asphalt_next_tile, asphalt_progress, &
+            asphalt_send_tile, asphalt_finished
 
   !> Numbers that ranks tell each other about blocks of different lengths.
   integer, parameter :: cut_facts = 4

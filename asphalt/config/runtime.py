@@ -66,11 +66,13 @@ def is_runtime_source(path: Path) -> bool:
 
 
 @cache
-def offering() -> Mapping[str, str]:
-    """The module that offers each name."""
-    return MappingProxyType(
-        {name: module.name for module in runtime_modules().values() for name in module.names}
-    )
+def offering() -> Mapping[str, tuple[str, ...]]:
+    """The modules that offer each name, each behind those that it uses."""
+    found: dict[str, tuple[str, ...]] = {}
+    for module in runtime_modules().values():
+        for name in module.names:
+            found[name] = (*found.get(name, ()), module.name)
+    return MappingProxyType(found)
 
 
 def needed(modules: Iterable[str]) -> tuple[RuntimeModule, ...]:

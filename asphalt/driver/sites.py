@@ -23,10 +23,10 @@ from asphalt.frontend.second_opinion.second_opinion import opinions
 from asphalt.frontend.second_opinion.second_outline import differs
 from asphalt.frontend.source_tree.index import FileIndex
 from asphalt.frontend.source_tree.tree import Tree
-from asphalt.ir.expr import Ref
+from asphalt.ir.expr import names_in
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import ArmHead
-from asphalt.ir.tree import Arm, Leaf, leaves
+from asphalt.ir.stmt import ArmHead, Guarded
+from asphalt.ir.tree import Arm, Branch, Leaf, leaves
 
 MANY_ASSUMPTIONS = 5
 
@@ -233,14 +233,20 @@ def _report(name: str, exchange: Exchange, verdict: str) -> SiteReport:
 
 def _is_applied(exchange: Exchange) -> bool:
     """Whether the call is the original one in code that asphalt wrote."""
-    for around in exchange.place.around:
-        if isinstance(around, Arm):
-            continue
-        arms = getattr(around, "arms", ())
-        for arm in arms:
-            head = arm.head.what
-            if isinstance(head, ArmHead) and any(
-                isinstance(e, Ref) and e.name == "asphalt_tiled" for e in head.exprs
-            ):
-                return True
-    return False
+    heads = [arm.head.what for around in exchange.place.around for arm in _arms(around)]
+    conditions = [
+        expr
+        for what in (exchange.leaf.what, *heads)
+        for expr in (
+            (what.condition,)
+            if isinstance(what, Guarded)
+            else what.exprs
+            if isinstance(what, ArmHead)
+            else ()
+        )
+    ]
+    return any("asphalt_finished" in names_in(condition) for condition in conditions)
+
+
+def _arms(around: object) -> tuple[Arm, ...]:
+    return around.arms if isinstance(around, Branch) else ()

@@ -8,6 +8,10 @@ and is kept.
     ! transpose: MPI_Alltoall at exchange.f90:20, tiled along z
           integer, parameter :: asphalt_k_transpose = 4  ! written as: 0
           integer, parameter :: asphalt_d_transpose = 2  ! written as: 2
+          integer(merge(kind(0), -1, asphalt_k_transpose >= 0 .and. &
+         &asphalt_d_transpose >= 1)), parameter :: asphalt_valid_transpose = 0
+
+The third statement of a site does not compile where one of the values is out of range.
 """
 
 from __future__ import annotations
@@ -45,6 +49,11 @@ _BELONGS = re.compile(
     re.IGNORECASE,
 )
 _MENTION = re.compile(r"\basphalt_[kd]_(\w+)", re.IGNORECASE | re.ASCII)
+_CHECK = re.compile(
+    r"integer\(merge\(kind\(0\),-1,asphalt_k_(\w+)>=0\.and\.asphalt_d_\1>=1\)\),"
+    r"parameter::asphalt_valid_\1=0",
+    re.IGNORECASE | re.ASCII,
+)
 _WRITTEN = re.compile(r"written as: (\d+)")
 
 
@@ -81,6 +90,7 @@ class _Site:
     """Where the lines of a site are: indices, and of K and D also the match."""
 
     comment: int | None = None
+    check: range | None = None
     lines: dict[str, int] = field(default_factory=dict)
     values: dict[str, re.Match[str]] = field(default_factory=dict)
 
@@ -106,10 +116,12 @@ def merge_header(
     for name in drop:
         edits.remove(sites.pop(name.lower(), _Site()))
     for entry in sorted(entries, key=lambda entry: entry.site.lower()):
-        known = sites.get(entry.site.lower())
-        if known is None:
+        known = sites.get(entry.site.lower(), _Site())
+        if not known.lines:
+            edits.remove(known)
             at = _place_for(entry.site.lower(), sites, lines)
-            edits.insert(at, [entry.comment, *_lines_of(entry, "k"), *_lines_of(entry, "d")])
+            values = (*_lines_of(entry, "k"), *_lines_of(entry, "d"))
+            edits.insert(at, [entry.comment, *values, *_check_of(entry.site)])
         else:
             _refresh(known, entry, edits)
     merged = edits.result("\r" if existing and "\r\n" in existing else "")
@@ -175,7 +187,14 @@ def _read(lines: Sequence[str], wanted: Collection[str], path: str) -> dict[str,
     """The sites of a header; sites that are not ``wanted`` may be written in any way."""
     sites: dict[str, _Site] = {}
     continued = False
+    checks = _checks(lines)
+    for name, places in checks.items():
+        sites.setdefault(name, _Site()).check = places
+    known = {index for places in checks.values() for index in places}
     for index, line in enumerate(lines):
+        if index in known:
+            continued = False
+            continue
         match = _VALUE.fullmatch(line)
         if match is None:
             code = line.split("!", 1)[0] if line[:1] not in ("C", "c", "*") else ""
@@ -205,10 +224,28 @@ def _read(lines: Sequence[str], wanted: Collection[str], path: str) -> dict[str,
         site.lines[what] = index
         site.values[what] = match
     for name, site in sites.items():
+        if not site.lines:
+            continue
         above = min(_start(at, lines) for at in site.lines.values()) - 1
         if above >= 0 and lines[above].lower().startswith(f"! {name}:"):
             site.comment = above
     return sites
+
+
+def _checks(lines: Sequence[str]) -> dict[str, range]:
+    """The statements that check values, by their sites."""
+    found: dict[str, range] = {}
+    for index, line in enumerate(lines):
+        if not line.lstrip().lower().startswith("integer(merge("):
+            continue
+        end, text = index, line
+        while text.rstrip().endswith("&") and end + 1 < len(lines):
+            end += 1
+            text = text.rstrip()[:-1] + lines[end].strip().removeprefix("&")
+        match = _CHECK.fullmatch("".join(text.split()))
+        if match is not None:
+            found[match[1].lower()] = range(index, end + 1)
+    return found
 
 
 def _check(match: re.Match[str], what: str, path: str, line: int) -> None:
@@ -245,6 +282,7 @@ class _Edits:
             self.replaced.update({i: [] for i in range(_start(at, self.lines), at + 1)})
         if site.comment is not None:
             self.replaced[site.comment] = []
+        self.replaced.update({at: [] for at in site.check or ()})
 
     def result(self, ending: str) -> list[str]:
         """The lines after all edits; ``ending`` is added to new ones."""
@@ -273,10 +311,13 @@ def _refresh(site: _Site, entry: HeaderEntry, edits: _Edits) -> None:
             after = _WRITTEN.sub(f"written as: {new}", match["after"])
             edits.replaced[site.lines[what]] = [f"{match['before']}{new}{after}"]
 
+    if site.check is None:
+        edits.insert(max(site.lines.values()) + 1, _check_of(entry.site))
+
 
 def _place_for(name: str, sites: dict[str, _Site], lines: Sequence[str]) -> int:
     """The line in front of which a new site goes: names are in order, whoever comes first."""
-    later = [site for other, site in sites.items() if other > name]
+    later = [site for other, site in sites.items() if other > name and site.lines]
     starts = [_start(at, lines) for site in later for at in site.lines.values()]
     starts += [site.comment for site in later if site.comment is not None]
     return min(starts, default=len(lines))
@@ -292,6 +333,25 @@ def _lines_of(entry: HeaderEntry, what: str) -> list[str]:
         code = code.replace(" ", "")
     # past column 72 the first & is seen in free form only, in column 6 the second is seen in both
     return [_OPENING.ljust(_FIXED_WIDTH) + "&", f"     &{code}{note}"]
+
+
+def _check_of(site: str) -> list[str]:
+    """The statement that does not compile where K or D is out of range, in both source forms."""
+    parts = [
+        "integer(merge(kind(0), -1, ",
+        f"asphalt_k_{site} ",
+        ">= 0 .and. ",
+        f"asphalt_d_{site} ",
+        ">= 1)), parameter :: ",
+        f"asphalt_valid_{site} = 0",
+    ]
+    lines = [_OPENING[:6]]
+    for part in parts:
+        if len(lines[-1]) + len(part.rstrip()) > _FIXED_WIDTH:
+            lines.append("     &")
+        lines[-1] += part
+    whole = [line.ljust(_FIXED_WIDTH) + "&" for line in lines[:-1]]
+    return [*whole, lines[-1].rstrip()]
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import re
 import subprocess
 from pathlib import Path
 
@@ -28,6 +29,9 @@ NEW = """\
 ! transpose: MPI_Alltoall at exchange.f90:20, tiled along z
       integer, parameter :: asphalt_k_transpose = 0  ! written as: 0
       integer, parameter :: asphalt_d_transpose = 2  ! written as: 2
+      integer(merge(kind(0), -1, asphalt_k_transpose >= 0 .and.         &
+     &asphalt_d_transpose >= 1)), parameter ::                          &
+     &asphalt_valid_transpose = 0
 """
 
 
@@ -81,6 +85,12 @@ def test_missing_half_of_a_site_is_added() -> None:
     lines = NEW.splitlines(keepends=True)
     assert merge_header("".join(lines[:4]), [entry("transpose")]) == NEW
     assert merge_header("".join([*lines[:3], lines[4]]), [entry("transpose")]) == NEW
+
+
+def test_a_header_of_an_older_version_gets_the_check() -> None:
+    lines = NEW.splitlines(keepends=True)
+    assert merge_header("".join(lines[:5]), [entry("transpose")]) == NEW
+    assert merge_header("".join([*lines[:2], *lines[5:]]), [entry("transpose")]) == NEW
 
 
 def test_a_strangely_edited_header_survives() -> None:
@@ -164,6 +174,24 @@ def test_header_compiles_in_both_forms(tmp_path: Path) -> None:
     assert merge_header(text, entries) == text
     assert f"asphalt_k_{LONG}=9 " in merge_header(text, [entry(LONG, 9, 3)])
     assert LONG not in merge_header(text, [], drop=[LONG])
+
+
+@pytest.mark.parametrize("site", ["site", LONG])
+@pytest.mark.parametrize(
+    ("tile", "depth", "compiles"), [(0, 1, True), (4, 2, True), (-1, 1, False), (4, 0, False)]
+)
+def test_values_out_of_range_do_not_compile(
+    tile: int, depth: int, compiles: bool, site: str, tmp_path: Path
+) -> None:
+    text = merge_header(None, [entry(site, 7, 9)]).replace("& ", "&")
+    (tmp_path / HEADER).write_text(
+        re.sub(r"= ?7\b", f"={tile}", re.sub(r"= ?9\b", f"={depth}", text))
+    )
+    program = f"program p\nimplicit none\ninclude '{HEADER}'\nprint *, asphalt_k_{site}\nend\n"
+    (tmp_path / "p.f90").write_text(program)
+    command = ["gfortran", "-fsyntax-only", "p.f90"]
+    outcome = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    assert (outcome.returncode == 0) == compiles
 
 
 def _writer(header: Path, worker: int) -> None:

@@ -186,7 +186,7 @@ class Beginning(ABC):
         return named
 
     def integer(self, expr: Expr) -> Expr:
-        """An expression that is certainly of default integer type, as the runtime's arguments are."""
+        """An expression of default integer type, as the arguments of the runtime are."""
         return expr if all(self._is_default(part) for part in walk(expr)) else fn("int", expr)
 
     def _is_default(self, part: Arg) -> bool:

@@ -5,8 +5,6 @@ The schedule is that of ``schedule.exchange``; ``fortran_runtime/asphalt_exchang
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Component, Expr, Lit, Ref
@@ -59,13 +57,21 @@ class EqualBlocks(Beginning):
         return self.layout.pattern is TileShape.SLAB
 
     def _sent(self) -> Ref | Component:
-        """The first element that is sent: of the send buffer, or of what is packed into it."""
-        copy, send = self.plan.producer.copy, self.layout.send
-        if copy is None:
-            return self.buffer(send)
-        if send.fixed == copy.source_shape.lower:
-            return self.array(send)
-        return replace(self.array(send), args=tuple(self.size(s) for s in send.fixed))
+        """What is sent: the send buffer, or what is packed into it."""
+        send = self.layout.send
+        return self.buffer(send) if self.plan.producer.copy is None else self.array(send)
+
+    def _offset(self) -> Poly:
+        """The elements of what is packed in front of the first one that is sent."""
+        copy, total = self.plan.producer.copy, Poly()
+        if copy is not None:
+            shape = copy.source_shape
+            for number, (first, lower) in enumerate(
+                zip(self.layout.send.fixed, shape.lower, strict=True)
+            ):
+                if first != lower:
+                    total += (first - lower) * shape.stride(number)
+        return total
 
     def _backwards(self) -> Expr | None:
         """Whether the planes come in the order opposite to that of memory, if the direction of the
@@ -96,6 +102,8 @@ class EqualBlocks(Beginning):
         if strides.source is not None:
             apart = array(*(self.integer(self.size(distance)) for distance in strides.source))
             found.append(("strides", apart))
+            offset = self._offset()
+            found.append(("offset", None if offset.value == 0 else self.integer(self.size(offset))))
         return found
 
     def extra_guards(self) -> list[Expr]:
@@ -106,7 +114,7 @@ class EqualBlocks(Beginning):
             return guards
         if strides.ranks is not None:
             guards.append(compare(self.ranks(), "<=", self.size(strides.ranks)))
-        for distance in strides.source or ():
+        for distance in (*(strides.source or ()), self._offset()):
             for monomial, coefficient in sorted(distance.terms, key=repr):
                 if len(monomial) > 1:
                     guards.append(self._is_integer(Poly.of({monomial: abs(coefficient)})))

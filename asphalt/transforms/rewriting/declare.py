@@ -72,11 +72,19 @@ def declare(unit: Unit, sites: tuple[str, ...], form: Form, eol: str) -> Unit:
 
 
 def by_module(names: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The modules of the runtime that offer the names, each with its names."""
-    wanted = frozenset(names)
-    for module in runtime_modules().values():
-        if found := tuple(sorted(module.names & wanted)):
-            yield module.name, found
+    """The modules of the runtime that offer the names, each with its names.
+
+    Where several modules offer a name, it is taken from one that is needed anyway.
+    """
+    offered = {name: offering()[name] for name in names if name in offering()}
+    needed = {modules[0] for modules in offered.values() if len(modules) == 1}
+    found: dict[str, list[str]] = {}
+    for name, modules in sorted(offered.items()):
+        chosen = next((module for module in modules if module in needed), modules[0])
+        found.setdefault(chosen, []).append(name)
+    for module in runtime_modules():
+        if module in found:
+            yield module, tuple(found[module])
 
 
 def _entity(name: str, dims: tuple[Dim, ...] | None = None) -> Entity:
