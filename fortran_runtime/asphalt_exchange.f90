@@ -33,7 +33,6 @@ module asphalt_exchange
                                    site_memory, too_early
   use asphalt_choice, only: block_bytes, chosen_k, in_long_runs, least_block, least_slab_depth, &
                             over, patience, tiles
-  use asphalt_datatypes, only: make_strided, free_type
   use mpi, only: MPI_COMM_NULL, MPI_DATATYPE_NULL, MPI_INTEGER, MPI_MAX, MPI_STATUS_IGNORE, &
                  MPI_SUCCESS
   implicit none
@@ -41,8 +40,8 @@ module asphalt_exchange
   public :: asphalt_exchange_t, asphalt_begin, asphalt_next_tile, asphalt_progress, &
             asphalt_send_tile, asphalt_finished, asphalt_ranks, asphalt_rank
   ! for the other modules of the runtime
-  public :: open_exchange, tell_tiled, asked, keep_buffers, receive_piece, send_piece, set_loop, &
-            wait_for
+  public :: open_exchange, tell_tiled, asked, keep_buffers, planes_before, receive_piece, send_piece, &
+            set_loop, wait_for
 
   !> Chances for MPI in one tile: more of them cost more than they bring.
   integer, parameter :: chances_a_tile = 8
@@ -77,15 +76,12 @@ module asphalt_exchange
     logical :: slab = .false., backwards = .false., windowed = .false.
     !> Planes that are final before the loop, in front of its first one; 1: a tile sends them.
     integer :: ready = 0, before = 0, prologue = 0
-    !> Where planes and blocks begin that are several runs, and the data types of whole tiles and of
-    !! the last one.
-    logical :: strided = .false.
-    integer(int64) :: plane_apart = 0, send_plane_apart = 0, send_block_apart = 0, send_begins = 0
-    integer :: receive_types(2) = MPI_DATATYPE_NULL, send_types(2) = MPI_DATATYPE_NULL
   contains
     procedure :: next => next_of_equal
     procedure :: send_pieces => send_equal
+    procedure :: start => start_equal
     procedure :: hear => nothing_to_hear
+    procedure :: release => release_requests
   end type asphalt_exchange_t
 
   !> The request of the last exchange whose ranks are still telling each other how they cut.
@@ -112,10 +108,8 @@ contains
   !! planes of the buffer in front of that of the first iteration, if slabs have more of them than
   !! the loop has iterations.
   !!
-  !! `extents`: the sizes of a block's dimensions, the fastest one first, if a plane is not one run
-  !! of it; then the loop is that over dimension `along`.  `strides`: elements between neighbours in
-  !! these dimensions, and between blocks, of the array `send`, if it is not the send buffer of the
-  !! call but what is packed into it; `offset`: its elements in front of the first one that is sent.
+  !! `extents`, `along`, `strides`: what `asphalt_begin_strided` gets, where a plane is not one run of
+  !! a block.
   !!
   !! `k`, `d`: from the header; `k` = 0: choose.  A chosen `k` is a multiple of `grain`.
   !! `tiled`: the guards of this rank hold; else no address is kept, here or in any later call.
@@ -125,16 +119,15 @@ contains
   !! itself; by default they need a private duplicate.  `clone`: the receive buffer is in use until
   !! the call, so that messages are received elsewhere, and copied at the end.
   subroutine asphalt_begin(x, comm, send, receive, count, datatype, bytes, unit, first, last, k, d, &
-                           step, slab, backwards, ready, before, extents, along, strides, &
-                           offset, grain, tiled, uniform, alone, clone, site)
-    type(asphalt_exchange_t), intent(out) :: x
+                           step, slab, backwards, ready, before, extents, along, strides, grain, &
+                           tiled, uniform, alone, clone, site)
+    class(asphalt_exchange_t), intent(out) :: x
     integer, intent(in) :: comm, count, datatype, bytes, unit, first, last, k, d
     !GCC$ attributes no_arg_check :: send, receive
     !DIR$ ignore_tkr send, receive
     integer(asphalt_byte), dimension(*), intent(in), target :: send
     integer(asphalt_byte), dimension(*), intent(inout), target :: receive
-    integer, intent(in), optional :: step, ready, before, extents(:), along, strides(:), offset
-    integer, intent(in), optional :: grain
+    integer, intent(in), optional :: step, ready, before, extents(:), along, strides(:), grain
     logical, intent(in), optional :: slab, backwards, tiled, uniform, alone, clone
     character(*), intent(in), optional :: site
     logical :: legal
@@ -165,12 +158,10 @@ contains
     end if
     x%sends = x%d * merge(1, x%np, x%slab)
     allocate(x%requests(3 * x%sends), source=asphalt_no_request)
-    if (present(extents)) call make_types(x, extents, along, strides)
-    if (present(offset)) x%send_begins = offset
     call keep_buffers(x, send, receive)
     if (is_so(clone, .false.)) then
       allocate(x%clone(int(x%np, int64) * count * bytes))
-      x%receive = c_loc(x%clone)
+      x%receive = c_loc(x%clone(1))
     end if
   end subroutine asphalt_begin
 
@@ -220,17 +211,11 @@ contains
     integer(asphalt_byte), dimension(*), intent(inout), target :: receive
     integer, intent(inout), optional :: ierror
     type(c_ptr) :: unused
-    integer :: which
 
     asphalt_finished = x%tiled
     if (x%tiled) then
       call asphalt_waitall(size(x%requests), x%requests, x%error)
-      if (x%strided) then
-        do which = 1, 2
-          call free_type(x%receive_types(which), x%error)
-          call free_type(x%send_types(which), x%error)
-        end do
-      end if
+      call x%release()
       if (associated(x%clone)) then
         unused = memcpy(receive, x%clone, size(x%clone, kind=c_size_t))
         deallocate(x%clone)
@@ -363,28 +348,6 @@ contains
     if (x%k > 0) call tell_tiled()
   end subroutine enter
 
-  !> Makes the data types of tiles that are several runs of a block.
-  subroutine make_types(x, extents, along, strides)
-    type(asphalt_exchange_t), intent(inout) :: x
-    integer, intent(in) :: extents(:), along
-    integer, intent(in), optional :: strides(:)
-    integer :: rest, dims
-
-    dims = size(extents)
-    rest = x%trips - (x%tiles - 1) * x%k
-    x%strided = .true.
-    x%plane_apart = product(int(extents(:along-1), int64))
-    x%send_plane_apart = x%plane_apart
-    x%send_block_apart = x%count
-    call make_strided(x%datatype, extents, along, x%k, x%receive_types(1), x%error)
-    call make_strided(x%datatype, extents, along, rest, x%receive_types(2), x%error)
-    if (.not. present(strides)) return
-    x%send_plane_apart = strides(along)
-    x%send_block_apart = strides(dims+1)
-    call make_strided(x%datatype, extents, along, x%k, x%send_types(1), x%error, strides(:dims))
-    call make_strided(x%datatype, extents, along, rest, x%send_types(2), x%error, strides(:dims))
-  end subroutine make_types
-
   !> The iterations of the next tile of equal blocks, once the receives of `d` tiles are posted.
   !!
   !! Of slabs, rank r begins with the block of rank r+1, so that not all send to one rank.
@@ -443,11 +406,11 @@ contains
     if (planes <= 0) return
     if (x%slab) then
       slot = x%d + mod(tile, 2 * x%d) + 1
-      call equal_piece(x, modulo(x%me - 1 - tile / x%each, x%np), tile, from, planes, slot, .false.)
+      call x%start(modulo(x%me - 1 - tile / x%each, x%np), from, planes, slot, .false.)
     else
       slot = x%np * (x%d + mod(tile, 2 * x%d))
       do turn = 1, x%np
-        call equal_piece(x, modulo(x%me - turn, x%np), tile, from, planes, slot + turn, .false.)
+        call x%start(modulo(x%me - turn, x%np), from, planes, slot + turn, .false.)
       end do
     end if
   end subroutine receive_tile
@@ -465,46 +428,38 @@ contains
     call planes_of(x, tile, from, planes)
     if (planes <= 0) return
     if (x%slab) then
-      call equal_piece(x, modulo(x%me + 1 + tile / x%each, x%np), tile, from, planes, slot + 1, .true.)
+      call x%start(modulo(x%me + 1 + tile / x%each, x%np), from, planes, slot + 1, .true.)
     else
       do turn = 1, x%np
-        call equal_piece(x, modulo(x%me + turn, x%np), tile, from, planes, slot + turn, .true.)
+        call x%start(modulo(x%me + turn, x%np), from, planes, slot + turn, .true.)
       end do
     end if
   end subroutine send_equal
 
   !> Starts the message with `planes` planes of the block of `peer`, `from` planes into it.
-  subroutine equal_piece(x, peer, tile, from, planes, slot, sending)
+  subroutine start_equal(x, peer, from, planes, slot, sending)
     class(asphalt_exchange_t), intent(inout) :: x
-    integer, intent(in) :: peer, tile, from, planes, slot
+    integer, intent(in) :: peer, from, planes, slot
     logical, intent(in) :: sending
-    integer(int64) :: inside, offset
-    integer :: which
+    integer(int64) :: offset
 
-    inside = from
-    if (x%backwards) inside = x%planes - from - planes
-    if (.not. x%strided) then
-      offset = int(peer, int64) * x%count + inside * x%unit
-      if (sending) then
-        call send_piece(x, offset, planes * x%unit, x%datatype, peer, slot)
-      else
-        call receive_piece(x, offset, planes * x%unit, x%datatype, peer, slot)
-      end if
-      return
-    end if
-    which = merge(2, 1, tile == x%tiles - 1)
-    if (.not. sending) then
-      offset = int(peer, int64) * x%count + inside * x%plane_apart
-      call receive_piece(x, offset, 1, x%receive_types(which), peer, slot)
+    offset = int(peer, int64) * x%count + planes_before(x, from, planes) * x%unit
+    if (sending) then
+      call send_piece(x, offset, planes * x%unit, x%datatype, peer, slot)
     else
-      offset = x%send_begins + peer * x%send_block_apart + inside * x%send_plane_apart
-      if (x%send_types(which) == MPI_DATATYPE_NULL) then
-        call send_piece(x, offset, 1, x%receive_types(which), peer, slot)
-      else
-        call send_piece(x, offset, 1, x%send_types(which), peer, slot)
-      end if
+      call receive_piece(x, offset, planes * x%unit, x%datatype, peer, slot)
     end if
-  end subroutine equal_piece
+  end subroutine start_equal
+
+  !> The planes of a block that lie in memory before `planes` of them, `from` of which come before
+  !! in the order of the loop.
+  pure integer(int64) function planes_before(x, from, planes)
+    class(asphalt_exchange_t), intent(in) :: x
+    integer, intent(in) :: from, planes
+
+    planes_before = from
+    if (x%backwards) planes_before = x%planes - from - planes
+  end function planes_before
 
   !> Starts a send of `count` of `datatype` from the element `offset` on, counted from 0.
   subroutine send_piece(x, offset, count, datatype, dest, slot)
@@ -553,6 +508,13 @@ contains
 
     if (now .and. x%tiled) return
   end subroutine nothing_to_hear
+
+  !> Frees what a completed exchange holds.
+  subroutine release_requests(x)
+    class(asphalt_exchange_t), intent(inout) :: x
+
+    deallocate(x%requests)
+  end subroutine release_requests
 
   !> Lets MPI work on the messages: MPI_Test on one pending request, which is expected last.
   !!

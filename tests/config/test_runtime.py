@@ -28,17 +28,21 @@ def test_what_a_module_uses_comes_first() -> None:
         assert module.uses == {*re.findall(r"^ *use (asphalt_\w+)", code, re.MULTILINE)}
 
 
-def test_a_name_is_offered_once_and_what_is_offered_is_there() -> None:
-    assert sum(len(module.names) for module in MODULES.values()) == len(offering())
+def test_a_name_is_defined_once_and_what_is_offered_is_there() -> None:
     assert not offering().keys() & MODULES.keys()  # a module must not have the name of a procedure
-    for name, module in offering().items():
-        code = MODULES[module].source.read_text()
-        assert re.search(rf"(?:subroutine|function|type ::|::) {name}\b", code), name
+    for name, modules in offering().items():
+        defined = rf"(?:subroutine|function|type ::|type, extends\(\w+\) ::|::) {name}\b"
+        codes = [MODULES[module].source.read_text() for module in modules]
+        assert [bool(re.search(defined, re.sub(r"public ::.*", "", c))) for c in codes] == [
+            number == 0 for number in range(len(codes))
+        ], name
+        for module in modules[1:]:
+            assert modules[0] in MODULES[module].uses
 
 
 def test_only_names_with_the_prefix_are_for_transformed_code() -> None:
-    assert offering()["asphalt_sync"] == "asphalt_core"
-    assert offering()["asphalt_blocks"] == "asphalt_decomposition"
+    assert offering()["asphalt_sync"] == ("asphalt_core",)
+    assert offering()["asphalt_blocks"] == ("asphalt_decomposition",)
     assert "is_dense" not in offering()
     assert MODULES["asphalt_communicators"].names == frozenset()
 
@@ -48,7 +52,8 @@ def test_a_page_at_the_top_says_what_a_module_offers(name: str) -> None:
     page = MODULES[name].source.read_text().split(f"\nmodule {name}\n")[0]
     assert all(line.startswith("!") for line in page.splitlines())
     for offered in MODULES[name].names:
-        assert offered in page or re.search(r" and so\s+(?:! +)?on\b", page), offered
+        further = re.search(r" and so\s+(?:! +)?on\b|this\s+(?:! +)?module offers, too", page)
+        assert offered in page or further, offered
     assert f"`{name}`" in (RUNTIME / "README.md").read_text()
 
 
@@ -63,6 +68,7 @@ def _code(modules: list[str]) -> int:
 def test_the_modules_that_a_tree_needs_are_few() -> None:
     assert [one.name for one in needed(["asphalt_exchange"])] == [
         "asphalt_core",
+        "asphalt_datatypes",
         "asphalt_choice",
         "asphalt_communicators",
         "asphalt_exchange",

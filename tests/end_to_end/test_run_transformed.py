@@ -106,12 +106,12 @@ class Version:
 def _telling(content: bytes) -> bytes:
     site, lines = "", []
     for line in content.decode().splitlines():
-        lines.append(line)
         if found := re.search(r"asphalt: \w+ of site '(\w+)'", line, re.IGNORECASE):
             site = found[1].lower()
-        if decided := re.match(r"( +)asphalt_tiled = asphalt_k > 0$", line, re.IGNORECASE):
-            prints = ("if (asphalt_tiled) then", f"write (0,*) ' tiled {site}'", "end if")
-            lines += [decided[1] + text for text in prints]
+        if tiles := re.match(r"( +)do while \(asphalt_next_tile\((\w+),", line, re.IGNORECASE):
+            prints = (f"if ({tiles[2]}%tiled) then", f"write (0,*) ' tiled {site}'", "end if")
+            lines += [tiles[1] + text for text in prints]
+        lines.append(line)
     return "\n".join([*lines, ""]).encode()
 
 

@@ -515,7 +515,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
             without=Mutant(Region, "out_of_bounds", lambda *given: None),
             passes=EXCHANGES,
             assume=frozenset({"bits"}),
-            step=r"asphalt_enter_packed",
+            step=r"asphalt_begin_packed",
         ),
         Fact(
             "a running position fills each block in order",
@@ -524,7 +524,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
             without=Mutant(packing_counter._Nest, "_shares_nothing", lambda self, blocks: None),
             passes=EXCHANGES,
             assume=frozenset({"bits"}),
-            step=r"asphalt_enter_packed",
+            step=r"asphalt_begin_packed",
         ),
     ),
     "one ALLOCATE": (
@@ -559,7 +559,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
             bound=_ACTIVE.format("0", _OTHER_CALL),
             without=Mutant(split_colours, "_colour", lambda definition, context: id(definition)),
             passes=EXCHANGES,
-            step=r"asphalt_enter",
+            step=r"asphalt_begin",
         ),
     ),
     "never executed": (
@@ -569,7 +569,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
             bound=_CALLED.format("  call later(me, np)\n"),
             without=Mutant(CallSites, "is_never_called", lambda self, context: True),
             passes=EXCHANGES,
-            step=r"asphalt_enter",
+            step=r"asphalt_begin",
             beside={
                 "later.c": "void spare_(int *me, int *np);\n"
                 "void later_(int *me, int *np) { spare_(me, np); }\n"

@@ -44,6 +44,7 @@ from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.prepush.beginning import HI, LO, Beginning
 from asphalt.transforms.prepush.equal_blocks import EqualBlocks
 from asphalt.transforms.prepush.packed_blocks import PackedBlocks
+from asphalt.transforms.prepush.strided_blocks import StridedBlocks
 from asphalt.transforms.prepush.uneven_blocks import UnevenBlocks
 from asphalt.transforms.rewriting.comments import comments_inside
 from asphalt.transforms.rewriting.edit import map_leaves, rewrite_list, shifted
@@ -293,6 +294,8 @@ def _with_lead(node: Node, lead: tuple[Trivia, ...]) -> Node:
 
 def _beginning_of(plan: Plan) -> Beginning:
     """The type of exchange of a plan."""
+    if plan.layout.strides is not None:
+        return StridedBlocks(plan)
     if plan.layout.packed is not None:
         return PackedBlocks(plan)
     return EqualBlocks(plan) if plan.layout.uneven is None else UnevenBlocks(plan)

@@ -36,6 +36,7 @@ _ARRAYS = tuple(
 
 _EXCHANGES = {
     "asphalt_x": "asphalt_exchange_t",
+    "asphalt_s": "asphalt_strided_t",
     "asphalt_v": "asphalt_uneven_t",
     "asphalt_p": "asphalt_packed_t",
 }

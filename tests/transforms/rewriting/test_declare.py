@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from asphalt.config.runtime import runtime_modules
+from asphalt.unparse.params import HeaderEntry, merge_header
 from support.judging import CALL, NEST, SETTINGS, program, project, transformed
 from support.mpi_run import MPICH, OPENMPI, compile_runtime, compile_source, installed
 
@@ -37,12 +38,12 @@ def position(found: list[str], start: str) -> int:
 
 def test_use_goes_behind_the_last_use(tmp_path: Path) -> None:
     found = lines(tmp_path, unit(f"  use mpi\n  use, intrinsic :: iso_c_binding\n{DECLARED}"))
-    assert position(found, "use asphalt_core") == position(found, "use, intrinsic") + 1
+    assert position(found, "use asphalt_exchange") == position(found, "use, intrinsic") + 1
 
 
 def test_use_goes_first_where_there_is_no_other(tmp_path: Path) -> None:
     found = lines(tmp_path, unit(f"  implicit none\n  include 'mpif.h'\n{DECLARED}"))
-    assert found[1].startswith("use asphalt_core")
+    assert found[1].startswith("use asphalt_exchange")
     assert position(found, "implicit none") > 1
 
 
@@ -52,7 +53,7 @@ def test_only_what_is_used_is_used(tmp_path: Path) -> None:
     given = text.replace("&", "").split("implicit none")[0].split("use asphalt_")[1:]
     uses = {name: listed.replace(",", " ").split() for name, listed in
             (use.split(", only:") for use in given)}  # fmt: skip
-    assert list(uses) == ["core", "exchange"]
+    assert list(uses) == ["exchange"]
     for module, names in uses.items():
         offered = runtime_modules()[f"asphalt_{module}"].names
         assert names == sorted(offered & {*re.findall(r"\w+", text.split("implicit none")[1])})
@@ -60,14 +61,14 @@ def test_only_what_is_used_is_used(tmp_path: Path) -> None:
 
 def test_declarations_go_behind_the_last_one(tmp_path: Path) -> None:
     found = lines(tmp_path, unit(f"  use mpi\n{DECLARED}"))
-    assert position(found, "include 'asphalt_params.inc'") == position(found, "real(8) ::") + 1
-    assert position(found, "logical :: asphalt_tiled") < position(found, "asphalt_first = 1")
+    assert position(found, "type(asphalt_exchange_t)") == position(found, "real(8) ::") + 1
+    assert position(found, "include 'asphalt_params.inc'") < position(found, "call asphalt_begin")
 
 
 def test_declarations_go_in_front_of_statement_functions(tmp_path: Path) -> None:
     spec = f"  use mpi\n{DECLARED}  real(8) :: f, x\n  f(x) = 2*x\n"
     found = lines(tmp_path, unit(spec))
-    assert position(found, "logical :: asphalt_tiled") < position(found, "f(x) = 2*x")
+    assert position(found, "include 'asphalt_params.inc'") < position(found, "f(x) = 2*x")
 
 
 def test_declarations_go_behind_interfaces(tmp_path: Path) -> None:
@@ -88,8 +89,8 @@ def test_declarations_stay_out_of_preprocessor_branches(tmp_path: Path) -> None:
     found = lines(tmp_path, unit(spec), ".F90")
     branch = range(position(found, "#ifdef"), position(found, "#endif") + 1)
     assert position(found, "include 'asphalt_params.inc'") not in branch
-    assert position(found, "logical :: asphalt_tiled") not in branch
-    assert position(found, "asphalt_first") > position(found, "logical :: asphalt_tiled")
+    assert position(found, "type(asphalt_exchange_t)") not in branch
+    assert position(found, "call asphalt_begin") > position(found, "include 'asphalt_params.inc'")
 
 
 def test_every_new_name_is_declared(tmp_path: Path) -> None:
@@ -103,10 +104,10 @@ def test_every_new_name_is_declared(tmp_path: Path) -> None:
 
 
 def header(tile: int, depth: int) -> str:
-    return (
-        f"      integer, parameter :: asphalt_k_exchange = {tile}\n"
-        f"      integer, parameter :: asphalt_d_exchange = {depth}\n"
+    text = merge_header(
+        None, [HeaderEntry("exchange", "MPI_Alltoall", "exchange.f90:9", "z", 0, 1)]
     )
+    return text.replace("exchange = 0", f"exchange = {tile}", 1).replace("= 1 ", f"= {depth} ", 1)
 
 
 @pytest.mark.parametrize(
@@ -129,4 +130,4 @@ def test_an_unnamed_main_program(tmp_path: Path) -> None:
     (change,) = project(tmp_path, text, settings=SETTINGS).transform()
     found = [line.strip() for line in change.after.decode().splitlines()]
     assert found[0] == "use mpi"
-    assert found[1].startswith("use asphalt_core")
+    assert found[1].startswith("use asphalt_exchange")

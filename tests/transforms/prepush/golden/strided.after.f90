@@ -1,34 +1,35 @@
 subroutine transpose(n, nz, np, me, comm, s, r)
   use mpi
-  use asphalt_exchange, only: asphalt_begin, asphalt_exchange_t, asphalt_finished, &
-                              asphalt_next_tile, asphalt_progress, asphalt_send_tile
+  use asphalt_strided, only: asphalt_begin_strided, asphalt_finished, asphalt_next_tile, &
+                             asphalt_progress, asphalt_send_tile, asphalt_strided_t
   implicit none
   integer, intent(in) :: n, nz, np, me, comm
   real(8), intent(inout) :: s(nz, n, np), r(nz, n, np)
   integer :: i, z, p, ierr
-  type(asphalt_exchange_t) :: asphalt_x
+  type(asphalt_strided_t) :: asphalt_s
   integer :: asphalt_hi, asphalt_lo
   include 'asphalt_params.inc'
 
   ! the planes lie across the blocks
   ! asphalt: MPI_Alltoall of site 'transpose' prepushed along z
-  call asphalt_begin(asphalt_x, comm, s, r, n*nz, MPI_DOUBLE_PRECISION, bytes=storage_size(s)/8, &
-                     unit=n, first=1, last=nz, k=asphalt_k_transpose, d=asphalt_d_transpose, &
-                     extents=[nz, n], along=1, site='transpose')
-  do while (asphalt_next_tile(asphalt_x, asphalt_lo, asphalt_hi))
+  call asphalt_begin_strided(asphalt_s, comm, s, r, n*nz, MPI_DOUBLE_PRECISION, &
+                             bytes=storage_size(s)/8, unit=n, first=1, last=nz, &
+                             k=asphalt_k_transpose, d=asphalt_d_transpose, extents=[nz, n], &
+                             along=1, site='transpose')
+  do while (asphalt_next_tile(asphalt_s, asphalt_lo, asphalt_hi))
     do z = asphalt_lo, asphalt_hi
-      call asphalt_progress(asphalt_x)
+      call asphalt_progress(asphalt_s)
       do p = 1, np
         do i = 1, n
           s(z,i,p) = dble(i*z) + p*me     ! irregular   spacing
         end do
       end do
     end do
-    call asphalt_send_tile(asphalt_x, s)
+    call asphalt_send_tile(asphalt_s, s)
   end do
 
   ! and all of them to their places
-  if (.not. asphalt_finished(asphalt_x, s, r, ierr)) &
+  if (.not. asphalt_finished(asphalt_s, s, r, ierr)) &
     call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, comm, ierr)
   if (ierr /= 0) stop 1
 end subroutine transpose

@@ -1,9 +1,8 @@
 ! Blocks of different lengths, each in a column of its own that may be longer.
 subroutine transpose(n, nz, np, me, comm, counts, displs, s, r)
   use mpi_f08
-  use asphalt_exchange, only: asphalt_finished, asphalt_next_tile, asphalt_progress, &
-                              asphalt_send_tile
-  use asphalt_uneven, only: asphalt_begin_uneven, asphalt_uneven_t
+  use asphalt_uneven, only: asphalt_begin_uneven, asphalt_finished, asphalt_next_tile, &
+                            asphalt_progress, asphalt_send_tile, asphalt_uneven_t
   implicit none
   integer, intent(in) :: n, nz, np, me
   type(MPI_Comm), intent(in) :: comm

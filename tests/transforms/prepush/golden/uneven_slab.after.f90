@@ -1,9 +1,8 @@
 ! Blocks of different lengths, one behind the other: tiles are pieces of an agreed length.
 subroutine transpose(nx, ny, nz, np, comm, scounts, sdispls, rcounts, rdispls, s, r, ierr)
   use mpi
-  use asphalt_exchange, only: asphalt_finished, asphalt_next_tile, asphalt_progress, &
-                              asphalt_send_tile
-  use asphalt_uneven, only: asphalt_begin_uneven, asphalt_uneven_t
+  use asphalt_uneven, only: asphalt_begin_uneven, asphalt_finished, asphalt_next_tile, &
+                            asphalt_progress, asphalt_send_tile, asphalt_uneven_t
   implicit none
   integer, intent(in) :: nx, ny, nz, np, comm
   integer, intent(in) :: scounts(0:np-1), sdispls(0:np-1), rcounts(0:np-1), rdispls(0:np-1)

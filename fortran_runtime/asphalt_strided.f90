@@ -1,0 +1,109 @@
+! An exchange of blocks (MPI_ALLTOALL, MPI-4.0 section 6.8) in tiles that are several runs of each
+! block: one message of a derived data type to each rank.
+!
+! For transformed code
+!   asphalt_strided_t       the exchange while it is going on
+!   asphalt_begin_strided   begins it, as asphalt_begin does where a tile is one run of each block
+!
+! The tiles are handed out, sent and completed by the procedures of asphalt_exchange, which this
+! module offers, too.
+module asphalt_strided
+  use asphalt_core, only: asphalt_byte, int64
+  use asphalt_datatypes, only: free_type, make_strided
+  use asphalt_exchange, only: asphalt_begin, asphalt_exchange_t, asphalt_finished, &
+                              asphalt_next_tile, asphalt_progress, asphalt_ranks, &
+                              asphalt_send_tile, planes_before, receive_piece, send_piece
+  use mpi, only: MPI_DATATYPE_NULL
+  implicit none
+  private
+  public :: asphalt_strided_t, asphalt_begin_strided, asphalt_next_tile, asphalt_progress, &
+            asphalt_send_tile, asphalt_finished, asphalt_ranks
+
+  !> An exchange of such tiles that is going on.
+  type, extends(asphalt_exchange_t) :: asphalt_strided_t
+    private
+    !> Elements between planes, and between blocks, and in front of the first one that is sent.
+    integer(int64) :: plane_apart = 0, send_plane_apart = 0, send_block_apart = 0, send_begins = 0
+    !> The data types of a tile of K planes, and of the last tile, which may have fewer.
+    integer :: receive_types(2) = MPI_DATATYPE_NULL, send_types(2) = MPI_DATATYPE_NULL
+    logical :: alike = .true.
+  contains
+    procedure :: start => start_strided
+    procedure :: release => free_types
+  end type asphalt_strided_t
+
+contains
+
+  !> Begins an exchange of equal blocks in which a tile is several runs of each block.
+  !!
+  !! `extents`: the sizes of the dimensions of a block, the fastest one first; the loop is that over
+  !! dimension `along`.  `strides`: elements between neighbours in these dimensions, and between
+  !! blocks, of the array `send`, if it is not the send buffer of the call but what is packed into
+  !! it; `offset`: its elements in front of the first one that is sent.  All others: as for
+  !! `asphalt_begin`.
+  subroutine asphalt_begin_strided(x, comm, send, receive, count, datatype, bytes, unit, first, last, &
+                                   k, d, extents, along, step, backwards, strides, offset, grain, &
+                                   tiled, uniform, alone, clone, site)
+    type(asphalt_strided_t), intent(out) :: x
+    integer, intent(in) :: comm, count, datatype, bytes, unit, first, last, k, d, extents(:), along
+    !GCC$ attributes no_arg_check :: send, receive
+    !DIR$ ignore_tkr send, receive
+    integer(asphalt_byte), dimension(*), intent(in), target :: send
+    integer(asphalt_byte), dimension(*), intent(inout), target :: receive
+    integer, intent(in), optional :: step, strides(:), offset, grain
+    logical, intent(in), optional :: backwards, tiled, uniform, alone, clone
+    character(*), intent(in), optional :: site
+    integer :: rest, dims
+
+    call asphalt_begin(x, comm, send, receive, count, datatype, bytes, unit, first, last, k, d, &
+                       step=step, backwards=backwards, extents=extents, along=along, &
+                       strides=strides, grain=grain, tiled=tiled, uniform=uniform, alone=alone, &
+                       clone=clone, site=site)
+    if (.not. x%tiled) return
+    dims = size(extents)
+    rest = x%trips - (x%tiles - 1) * x%k
+    x%plane_apart = product(int(extents(:along-1), int64))
+    x%send_plane_apart = x%plane_apart
+    x%send_block_apart = x%count
+    call make_strided(datatype, extents, along, x%k, x%receive_types(1), x%error)
+    call make_strided(datatype, extents, along, rest, x%receive_types(2), x%error)
+    x%alike = .not. present(strides)
+    if (x%alike) return
+    x%send_plane_apart = strides(along)
+    x%send_block_apart = strides(dims+1)
+    if (present(offset)) x%send_begins = offset
+    call make_strided(datatype, extents, along, x%k, x%send_types(1), x%error, strides(:dims))
+    call make_strided(datatype, extents, along, rest, x%send_types(2), x%error, strides(:dims))
+  end subroutine asphalt_begin_strided
+
+  !> Starts the message with `planes` planes of the block of `peer`, `from` planes into it.
+  subroutine start_strided(x, peer, from, planes, slot, sending)
+    class(asphalt_strided_t), intent(inout) :: x
+    integer, intent(in) :: peer, from, planes, slot
+    logical, intent(in) :: sending
+    integer(int64) :: inside
+    integer :: which
+
+    inside = planes_before(x, from, planes)
+    which = merge(1, 2, planes == x%k)
+    if (.not. sending) then
+      call receive_piece(x, int(peer, int64) * x%count + inside * x%plane_apart, 1, &
+                         x%receive_types(which), peer, slot)
+    else
+      call send_piece(x, x%send_begins + peer * x%send_block_apart + inside * x%send_plane_apart, 1, &
+                      merge(x%receive_types(which), x%send_types(which), x%alike), peer, slot)
+    end if
+  end subroutine start_strided
+
+  !> Frees what a completed exchange holds, the data types included.
+  subroutine free_types(x)
+    class(asphalt_strided_t), intent(inout) :: x
+    integer :: which
+
+    do which = 1, 2
+      call free_type(x%receive_types(which), x%error)
+      call free_type(x%send_types(which), x%error)
+    end do
+    call x%asphalt_exchange_t%release()
+  end subroutine free_types
+end module asphalt_strided
