@@ -8,7 +8,6 @@
 !
 ! For the other modules of the runtime
 !   chosen_k         K of an exchange, or 0: do not tile
-!   in_long_runs     the same for tiles that are several runs of a block
 !   least_block      the bytes of a block below which an exchange is not tiled
 !   block_bytes      the bytes of a block
 !   tiles, over      numbers of tiles
@@ -21,7 +20,7 @@ module asphalt_choice
   implicit none
   private
   ! for the other modules of the runtime
-  public :: chosen_k, in_long_runs, least_block, block_bytes, tiles, over, kibibytes, &
+  public :: chosen_k, least_block, block_bytes, tiles, over, kibibytes, &
             least_slab_depth, least_uneven_slab, least_uneven_block, patience, first_patience
 
   !> Bytes of a message from which on networks give their full bandwidth: an exchange is not cut
@@ -53,10 +52,6 @@ module asphalt_choice
 
   !> Entries that go by before the ranks ask at all, where nothing equal is known of their blocks.
   integer, parameter :: first_patience = 47
-
-  !> Bytes of a contiguous run below which packing and unpacking the runs of a message costs more
-  !! than what it hides.
-  integer(int64), parameter :: least_run = 256_int64
 
 contains
 
@@ -96,50 +91,6 @@ contains
       parts = parts - 1
     end do
   end function chosen_k
-
-  !> A chosen tile length made longer where the runs of a tile would be too short for a derived data
-  !! type; 0 where no tile has long runs.
-  pure integer function in_long_runs(chosen, bytes, trips, grain, extents, along, strides) result(k)
-    integer, intent(in) :: chosen, bytes, trips, grain, extents(:), along
-    integer, intent(in), optional :: strides(:)
-    integer(int64) :: one, length
-
-    k = 0
-    one = run(1) * bytes
-    if (chosen == 0 .or. one <= 0) return
-    length = chosen
-    if (run(2) > run(1)) length = max(length, over(over(least_run, one), int(grain, int64)) * grain)
-    if (length >= trips) return  ! one tile alone hides nothing
-    if (run(int(length)) * bytes >= least_run) k = int(length)
-
-  contains
-
-    !> Elements of the shortest runs that sender and receiver have in a tile of so many planes.
-    pure integer(int64) function run(planes)
-      integer, intent(in) :: planes
-
-      run = run_length(extents, along, planes)
-      if (present(strides)) run = min(run, run_length(extents, along, planes, strides))
-    end function run
-  end function in_long_runs
-
-  !> Elements that lie one behind the other in a part of a block (see `asphalt_strided`).
-  pure integer(int64) function run_length(extents, along, planes, strides)
-    integer, intent(in) :: extents(:), along, planes
-    integer, intent(in), optional :: strides(:)
-    integer(int64) :: apart
-    integer :: dimension, count
-
-    run_length = 1
-    apart = 1
-    do dimension = 1, size(extents)
-      if (present(strides)) apart = strides(dimension)
-      count = merge(planes, extents(dimension), dimension == along)
-      if (count /= 1 .and. apart /= run_length) return
-      run_length = run_length * count
-      apart = apart * extents(dimension)
-    end do
-  end function run_length
 
   !> Bytes of a block below which an exchange is not tiled.
   pure integer(int64) function least_block(one_by_one, certain)

@@ -31,8 +31,7 @@ module asphalt_exchange
                           asphalt_sync, asphalt_waitall, int64, is_dense, memcpy
   use asphalt_communicators, only: companion, find_companion, private_duplicate, recall, &
                                    site_memory, too_early
-  use asphalt_choice, only: block_bytes, chosen_k, in_long_runs, least_block, least_slab_depth, &
-                            over, patience, tiles
+  use asphalt_choice, only: block_bytes, chosen_k, least_block, least_slab_depth, patience, tiles
   use mpi, only: MPI_COMM_NULL, MPI_DATATYPE_NULL, MPI_INTEGER, MPI_MAX, MPI_STATUS_IGNORE, &
                  MPI_SUCCESS
   implicit none
@@ -108,8 +107,8 @@ contains
   !! planes of the buffer in front of that of the first iteration, if slabs have more of them than
   !! the loop has iterations.
   !!
-  !! `extents`, `along`, `strides`: what `asphalt_begin_strided` gets, where a plane is not one run of
-  !! a block.
+  !! `least_k`: below which a chosen K would not pay; `facts`: further sizes that must be equal on all
+  !! ranks.  Both are for the modules of the runtime.
   !!
   !! `k`, `d`: from the header; `k` = 0: choose.  A chosen `k` is a multiple of `grain`.
   !! `tiled`: the guards of this rank hold; else no address is kept, here or in any later call.
@@ -119,15 +118,15 @@ contains
   !! itself; by default they need a private duplicate.  `clone`: the receive buffer is in use until
   !! the call, so that messages are received elsewhere, and copied at the end.
   subroutine asphalt_begin(x, comm, send, receive, count, datatype, bytes, unit, first, last, k, d, &
-                           step, slab, backwards, ready, before, extents, along, strides, grain, &
-                           tiled, uniform, alone, clone, site)
+                           step, slab, backwards, ready, before, grain, tiled, uniform, alone, &
+                           clone, site, least_k, facts)
     class(asphalt_exchange_t), intent(out) :: x
     integer, intent(in) :: comm, count, datatype, bytes, unit, first, last, k, d
     !GCC$ attributes no_arg_check :: send, receive
     !DIR$ ignore_tkr send, receive
     integer(asphalt_byte), dimension(*), intent(in), target :: send
     integer(asphalt_byte), dimension(*), intent(inout), target :: receive
-    integer, intent(in), optional :: step, ready, before, extents(:), along, strides(:), grain
+    integer, intent(in), optional :: step, ready, before, grain, least_k, facts(:)
     logical, intent(in), optional :: slab, backwards, tiled, uniform, alone, clone
     character(*), intent(in), optional :: site
     logical :: legal
@@ -146,7 +145,7 @@ contains
     legal = is_so(tiled, .true.)
     if (unit > 0) x%planes = count / unit
     call enter(x, comm, k, d, count, legal .and. fits(x), is_so(uniform, .false.), &
-               .not. is_so(alone, .false.), grain, extents, along, strides, site)
+               .not. is_so(alone, .false.), grain, site, least_k, facts)
     x%tiled = x%k > 0
     x%cut = x%tiled
     if (.not. x%tiled) return
@@ -276,15 +275,16 @@ contains
   !! `legal`: the guards of this rank hold; `count`: MPI wants `count` of the data type to be equally
   !! many bytes on all ranks (MPI-3.1 section 5.8), so that this alone may decide, without asking,
   !! that there is too little to gain.
-  subroutine enter(x, comm, wanted_k, wanted_d, count, legal, certain, apart, grain, extents, along, &
-                   strides, site)
+  subroutine enter(x, comm, wanted_k, wanted_d, count, legal, certain, apart, grain, site, least_k, &
+                   facts)
     type(asphalt_exchange_t), intent(inout) :: x
     integer, intent(in) :: comm, wanted_k, wanted_d, count
     logical, intent(in) :: legal, certain, apart
-    integer, intent(in), optional :: grain, extents(:), along, strides(:)
+    integer, intent(in), optional :: grain, least_k, facts(:)
     character(*), intent(in), optional :: site
     type(companion), pointer :: carried
     type(site_memory), pointer :: memory
+    integer, allocatable :: known(:)
     integer :: stream, multiple
     logical :: usable, dense, covers, made
 
@@ -317,7 +317,6 @@ contains
     if (x%slab) covers = x%before >= 0 .and. merge( &
       int(x%before, int64) + x%trips <= int(x%np, int64) * x%planes, &
       x%trips == int(x%np, int64) * x%planes, x%windowed)
-    if (present(extents)) covers = covers .and. product(int(extents, int64)) == count
     stream = x%trips
     if (x%slab) stream = x%planes
     if (x%error == MPI_SUCCESS .and. dense .and. legal .and. covers) then
@@ -325,18 +324,18 @@ contains
       x%d = wanted_d
       if (wanted_k <= 0) then
         x%k = chosen_k(x%np, x%slab, .false., int(x%unit, int64) * x%bytes, stream, multiple)
-        if (present(extents)) x%k = in_long_runs(x%k, x%bytes, stream, multiple, extents, along, &
-                                                 strides)
+        if (present(least_k) .and. x%k > 0) then
+          x%k = max(x%k, least_k)
+          if (x%k >= stream) x%k = 0  ! one tile alone hides nothing
+        end if
         if (x%slab) x%d = max(x%d, least_slab_depth)
       end if
       if (x%k > 0) x%d = int(max(1_int64, min(int(x%d, int64), tiles(x%slab, x%np, stream, x%k))))
     end if
     if (.not. certain .and. x%np > 1) then
-      if (present(extents)) then
-        call agree(comm, [x%k, x%d, stream, x%unit, count, x%bytes, x%ready, extents], x%k, x%error)
-      else
-        call agree(comm, [x%k, x%d, stream, x%unit, count, x%bytes, x%ready], x%k, x%error)
-      end if
+      known = [x%k, x%d, stream, x%unit, count, x%bytes, x%ready]
+      if (present(facts)) known = [known, facts]
+      call agree(comm, known, x%k, x%error)
       if (x%k == 0 .and. associated(memory)) memory%resting = patience
     end if
     if (x%k > 0 .and. apart) then

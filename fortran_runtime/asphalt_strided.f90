@@ -9,6 +9,7 @@
 ! module offers, too.
 module asphalt_strided
   use asphalt_core, only: asphalt_byte, int64
+  use asphalt_choice, only: over
   use asphalt_datatypes, only: free_type, make_strided
   use asphalt_exchange, only: asphalt_begin, asphalt_exchange_t, asphalt_finished, &
                               asphalt_next_tile, asphalt_progress, asphalt_ranks, &
@@ -18,6 +19,10 @@ module asphalt_strided
   private
   public :: asphalt_strided_t, asphalt_begin_strided, asphalt_next_tile, asphalt_progress, &
             asphalt_send_tile, asphalt_finished, asphalt_ranks
+
+  !> Bytes of a contiguous run below which packing and unpacking the runs of a message costs more
+  !! than what it hides.
+  integer(int64), parameter :: least_run = 256_int64
 
   !> An exchange of such tiles that is going on.
   type, extends(asphalt_exchange_t) :: asphalt_strided_t
@@ -53,12 +58,17 @@ contains
     integer, intent(in), optional :: step, strides(:), offset, grain
     logical, intent(in), optional :: backwards, tiled, uniform, alone, clone
     character(*), intent(in), optional :: site
-    integer :: rest, dims
+    integer :: rest, dims, multiple
+    logical :: legal
 
+    legal = product(int(extents, int64)) == count
+    if (present(tiled)) legal = legal .and. tiled
+    multiple = 1
+    if (present(grain)) multiple = grain
     call asphalt_begin(x, comm, send, receive, count, datatype, bytes, unit, first, last, k, d, &
-                       step=step, backwards=backwards, extents=extents, along=along, &
-                       strides=strides, grain=grain, tiled=tiled, uniform=uniform, alone=alone, &
-                       clone=clone, site=site)
+                       step=step, backwards=backwards, grain=grain, tiled=legal, uniform=uniform, &
+                       alone=alone, clone=clone, site=site, facts=extents, &
+                       least_k=least_planes(bytes, multiple, extents, along, strides))
     if (.not. x%tiled) return
     dims = size(extents)
     rest = x%trips - (x%tiles - 1) * x%k
@@ -94,6 +104,51 @@ contains
                       merge(x%receive_types(which), x%send_types(which), x%alike), peer, slot)
     end if
   end subroutine start_strided
+
+  !> Planes of a tile, a multiple of `grain`, from which on its runs are long; very many where they
+  !! never are.
+  pure integer function least_planes(bytes, grain, extents, along, strides)
+    integer, intent(in) :: bytes, grain, extents(:), along
+    integer, intent(in), optional :: strides(:)
+    integer(int64) :: one
+
+    one = run(1) * bytes
+    least_planes = huge(least_planes)
+    if (one <= 0) return
+    if (run(2) > run(1)) then
+      least_planes = int(over(over(least_run, one), int(grain, int64))) * grain
+    else if (one >= least_run) then
+      least_planes = 1
+    end if
+
+  contains
+
+    !> Elements of the shortest runs that sender and receiver have in a tile of so many planes.
+    pure integer(int64) function run(planes)
+      integer, intent(in) :: planes
+
+      run = run_length(extents, along, planes)
+      if (present(strides)) run = min(run, run_length(extents, along, planes, strides))
+    end function run
+  end function least_planes
+
+  !> Elements that lie one behind the other in a part of a block (see `make_strided`).
+  pure integer(int64) function run_length(extents, along, planes, strides)
+    integer, intent(in) :: extents(:), along, planes
+    integer, intent(in), optional :: strides(:)
+    integer(int64) :: apart
+    integer :: dimension, count
+
+    run_length = 1
+    apart = 1
+    do dimension = 1, size(extents)
+      if (present(strides)) apart = strides(dimension)
+      count = merge(planes, extents(dimension), dimension == along)
+      if (count /= 1 .and. apart /= run_length) return
+      run_length = run_length * count
+      apart = apart * extents(dimension)
+    end do
+  end function run_length
 
   !> Frees what a completed exchange holds, the data types included.
   subroutine free_types(x)

@@ -107,7 +107,8 @@ def header(tile: int, depth: int) -> str:
     text = merge_header(
         None, [HeaderEntry("exchange", "MPI_Alltoall", "exchange.f90:9", "z", 0, 1)]
     )
-    return text.replace("exchange = 0", f"exchange = {tile}", 1).replace("= 1 ", f"= {depth} ", 1)
+    text = text.replace("k_exchange = 0", f"k_exchange = {tile}")
+    return text.replace("d_exchange = 1", f"d_exchange = {depth}")
 
 
 @pytest.mark.parametrize(
