@@ -202,7 +202,7 @@ def test_edits_inside_of_the_branch_need_no_condition(tmp_path: Path) -> None:
     added = [line for line in after.splitlines() if line.startswith("#")]
     given = [line for line in text.splitlines() if line.startswith("#")]
     assert len(added) == len(given) + 2
-    assert after.count("#if defined(HAVE_MPI)\n  include 'asphalt_params.inc'\n") == 1
+    assert after.count("#if defined(HAVE_MPI)\n  type(asphalt_exchange_t) :: asphalt_x\n") == 1
     assert after.count("dble(i + z)/p") == 1
 
 

@@ -2,12 +2,12 @@
 
 A parallel loop (``!$omp parallel do``) of the producer stays one in each tile, with its directive:
 
-    do asphalt_tile = 0, asphalt_tiles - 1
+    do while (asphalt_next_tile(asphalt_x, asphalt_lo, asphalt_hi))
       !$omp parallel do private(i)
       do k = asphalt_lo, asphalt_hi
         ...
       end do
-      wait for tile - D, send tile
+      call asphalt_send_tile(asphalt_x, s)
     end do
 
 All threads are through with a tile where its loop ends, and MPI calls stand outside of it.

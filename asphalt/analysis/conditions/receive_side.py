@@ -50,15 +50,10 @@ def check(producer: Producer, layout: Layout) -> Landing | Refused:
 
     Before the call, the program reads old values in its receive buffer; what it writes there is
     overwritten by the call, or kept where the call writes nothing.  So pieces land in a clone of
-    what the call would write if a statement up to the call accesses the buffer, or if the first
-    element of a piece cannot be written with the buffer's subscripts.
+    what the call would write if a statement up to the call accesses the buffer.
     """
     exchange = producer.exchange
     name = layout.receive.buffer
-    if layout.clone_reason is not None:
-        return Landing(
-            layout.clone_reason, Holds(f"{name} is received into a clone: {layout.clone_reason}")
-        )
     for access in producer.footprint.of(exchange.names.storage(name)):
         if access.mode is Mode.INQUIRE:
             continue

@@ -30,7 +30,6 @@ from asphalt.analysis.tiling.layout import (
     Misfit,
     equal,
 )
-from asphalt.analysis.tiling.receive_address import receive_address
 from asphalt.analysis.tiling.tiled_dimension import tiled_dimension
 from asphalt.ir.expr import Expr, names_in
 
@@ -129,11 +128,6 @@ def _layout_in(producer: Producer, view: View, receive: Buffer) -> Layout | Misf
     across = _crossed(producer, view) if strided else None
     if across is not None:
         return Misfit("strided", across, producer.packing.tiled.head)
-    landing = _landing(exchange, receive, layout, count, shape.stated and not strided)
-    apart = f"pieces do not line up with the dimensions of {receive.spelled}"
-    if landing is None and strided:
-        return Misfit("strided", apart, exchange.leaf)
-    target, more = landing or (Address(receive.name, receive.origin or (), 0, _ZERO, 0, _ZERO), ())
     stated = [(layout.unit, layout.plane)]
     written = _written_here(producer, arguments.send_count)
     if written is not None:
@@ -143,10 +137,9 @@ def _layout_in(producer: Producer, view: View, receive: Buffer) -> Layout | Misf
         layout = replace(layout, send=_flat_address(layout, view.flat), flat=view.flat)
     return replace(
         layout,
-        receive=target,
-        guards=(*guards, *layout.guards, *more, *gap_guards(exchange, send, receive)),
+        receive=receive_address(receive),
+        guards=(*guards, *layout.guards, *gap_guards(exchange, send, receive)),
         stated=tuple(stated),
-        clone_reason=apart if landing is None else None,
         count=count,
     )
 
@@ -176,23 +169,9 @@ def gap_guards(exchange: Exchange, *buffers: Buffer) -> tuple[Contiguous, ...]:
     )
 
 
-def _landing(
-    exchange: Exchange, receive: Buffer, layout: Layout, count: Poly, stated: bool
-) -> tuple[Address, tuple[Guard, ...]] | None:
-    """Where pieces land, in the first view of the receive buffer that they fit; None: in none.
-
-    ``stated``: the source states the shape of the send buffer.
-    """
-    for view in views(exchange, receive, exchange.leaf):
-        found = receive_address(receive, view.shape, layout, count)
-        if found is None:
-            continue
-        address, guards = found
-        if guards and stated and view.shape.stated:
-            continue  # what the source states differs: that it is equal is not likely
-        begins = tuple(guard for pair in view.equal for guard in equal(*pair))
-        return replace(address, tail=view.tail, room=view.room), (*begins, *guards)
-    return None
+def receive_address(receive: Buffer) -> Address:
+    """The address of the receive buffer: the runtime finds the pieces in it."""
+    return Address(receive.name, receive.origin or (), 0, _ZERO, 0, _ZERO)
 
 
 def _written_here(producer: Producer, argument: str | None) -> Expr | None:

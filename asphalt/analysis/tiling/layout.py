@@ -86,8 +86,8 @@ class Layout:
     ``uneven``: the counts and displacements, if blocks differ in length (then ``block`` and the
     addresses in the buffers have no meaning).
     ``window``: the planes that a tile sends, if they are not those of its iterations.
-    ``clone_reason``: why pieces cannot land in the receive buffer; of ``receive``, only ``buffer``
-    has a meaning then.  ``strides``: of a tile's part of a block, if it is not one contiguous run.
+    Of ``receive``, ``buffer`` and ``fixed`` alone have a meaning: blocks follow one another from
+    there on.  ``strides``: of a tile's part of a block, if it is not one contiguous run.
     ``count``: elements that the call sends to each rank, if blocks are equally long.  ``packed``:
     what an iteration adds, if that depends on the rank of the block.  ``flat``: the shape
     of the send buffer, if ``dimension`` is one of a flat view of it (``exchange.flat_views``).
@@ -104,7 +104,6 @@ class Layout:
     guards: tuple[Guard | Divides | Contiguous, ...]
     stated: tuple[tuple[Poly, Expr], ...] = ()
     window: PlaneWindow | None = None
-    clone_reason: str | None = None
     uneven: Uneven | None = None
     strides: Strides | None = None
     count: Poly = field(default_factory=Poly)

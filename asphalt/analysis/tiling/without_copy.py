@@ -12,12 +12,15 @@ from dataclasses import replace
 from asphalt.analysis.exchange.buffers import buffer_of
 from asphalt.analysis.exchange.packing_copy import PackingCopy
 from asphalt.analysis.exchange.producer import Producer
-from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.analysis.symbolic.polynomials import Poly, product
-from asphalt.analysis.tiling.geometry import argument, gap_guards, send_writes
+from asphalt.analysis.tiling.geometry import (
+    argument,
+    gap_guards,
+    receive_address,
+    send_writes,
+)
 from asphalt.analysis.tiling.layout import Address, Guard, Layout, Misfit, equal
-from asphalt.analysis.tiling.receive_address import receive_address
 from asphalt.analysis.tiling.strides import Strides
 from asphalt.analysis.tiling.tiled_dimension import loop_ends, tiled_dimension
 
@@ -37,8 +40,6 @@ def layout_without_copy(producer: Producer, copy: PackingCopy) -> Layout | Misfi
     assert count is not None
     assert other is not None
     assert ends is not None
-    if receive.origin is not None:
-        return Misfit("strided", f"{receive.spelled} begins inside of an array", exchange.leaf)
     if len(producer.packing.loops) > 1:
         reason = f"the loop over {producer.packing.variable} is not the outermost one of its nest"
         return Misfit("strided", reason, leaf)
@@ -99,16 +100,10 @@ def layout_without_copy(producer: Producer, copy: PackingCopy) -> Layout | Misfi
         guards,
         strides=strides,
     )
-    landing = shape_of(receive.name, exchange.scope, exchange.values, exchange.leaf)
-    address = None if landing is None else receive_address(receive, landing, layout, count)
-    if address is None:
-        reason = f"pieces do not line up with the dimensions of {receive.spelled}"
-        return Misfit("strided", reason, exchange.leaf)
-    target, more = address
     return replace(
         layout,
-        receive=target,
-        guards=(*guards, *more, *gap_guards(exchange, copy.view.buffer, receive)),
+        receive=receive_address(receive),
+        guards=(*guards, *gap_guards(exchange, copy.view.buffer, receive)),
         count=count,
     )
 

@@ -158,11 +158,10 @@ class Beginning(ABC):
         """The run-time guards as one logical expression; None: there are none."""
         parts = [compare(name, "==", num(value)) for name, value in self.plan.sizes]
         parts += [self._guard(guard) for guard in self.layout.guards] + self.extra_guards()
-        for address in (self.layout.send, self.layout.receive):
-            if address.room is not None:
-                blocks = mul(self.ranks(), self.size(address.block_factor))
-                fits = compare(blocks, "<=", self.size(address.room))
-                parts += [fits] if fits not in parts else []
+        room = self.layout.send.room
+        if room is not None:
+            blocks = mul(self.ranks(), self.size(self.layout.send.block_factor))
+            parts.append(compare(blocks, "<=", self.size(room)))
         total: Expr | None = None
         for part in parts:
             total = part if total is None else both(total, part)

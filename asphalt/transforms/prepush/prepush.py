@@ -130,6 +130,8 @@ class _Emission:
             marks.append(
                 f"holds while no other message has the tag {TAG} and no receive takes any tag"
             )
+        if self.plan.clone is not None:
+            marks.append(f"received into a clone: {self.plan.clone}")
         if self.plan.sizes:
             marks.append("with other sizes than these, the call is made as it was")
         return marks

@@ -78,17 +78,17 @@ def changed(text: str, folder: Path) -> str | None:
     """The procedure after the transformation along the computation, the copy left out."""
     changes = project(folder, text, settings=SETTINGS).transform()
     after = changes[0].after.decode() if changes else ""
-    return after if ".not. asphalt_tiled" in after else None
+    return after if ".not. asphalt_s%tiled" in after else None
 
 
 def test_the_copy_is_only_executed_where_nothing_is_tiled(tmp_path: Path) -> None:
     after = changed(unit(), tmp_path)
     assert after is not None
     lines = [line.strip() for line in after.splitlines()]
-    where = lines.index("if (.not. asphalt_tiled) then")
+    where = lines.index("if (.not. asphalt_s%tiled) then")
     assert lines[where - 1] == "! tiles were sent from w"
     assert lines[where + 1 : where + 6] == [*COPY.split("\n")[:4], ASSIGN]
-    assert "call asphalt_isend(w(" in after
+    assert "call asphalt_send_tile(asphalt_s, w)" in after
     assert after.count("s(") > 0
 
 
@@ -177,13 +177,18 @@ def test_what_is_sent_is_what_the_copy_would_have_packed(block: str, subscripts:
         for rank in range(np):
             for first in range(nz):
                 planes = min(2, nz - first)
-                dims = list(zip(sizes, apart, strict=True))
+                *inner, blocks = apart
+                dims = list(zip(sizes, inner, strict=True))
                 along = found.strides.along
                 dims[along] = (planes, apart[along])
                 start = [number(fixed, at) for fixed in send.fixed]
                 start[send.tile_dimension] += first * number(send.tile_factor, at)
                 start[send.block_dimension] += rank * number(send.block_factor, at)
                 offset = sum((x - 1) * y for x, y in zip(start, strides, strict=True))
+                begin = sum(
+                    (number(x, at) - 1) * y for x, y in zip(send.fixed, strides, strict=True)
+                )
+                assert offset == begin + rank * blocks + first * apart[along]
                 step = prod(sizes[:along])
                 wanted = [
                     packed[rank, element]

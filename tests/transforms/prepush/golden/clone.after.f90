@@ -11,6 +11,7 @@ subroutine in_place(nx, ny, nz, np, comm, x, s)
   include 'asphalt_params.inc'
 
   ! asphalt: MPI_Alltoall of site 'in_place' prepushed along z
+  ! received into a clone: x is read before the call
   call asphalt_begin(asphalt_x, comm, s, x, nx*ny*nz, MPI_DOUBLE_COMPLEX, &
                      bytes=storage_size(s)/8, unit=nx*ny, first=1, last=nz, k=asphalt_k_in_place, &
                      d=asphalt_d_in_place, clone=.true., site='in_place')
