@@ -194,7 +194,7 @@ contains
     !DIR$ ignore_tkr send
     integer(asphalt_byte), dimension(*), intent(in), target :: send
 
-    call asphalt_sync(send)
+    call fence(c_loc(send))
     if (x%tile == 1) call x%hear(.true.)
     if (x%tiled) call x%send_pieces()
   end subroutine asphalt_send_tile
@@ -221,7 +221,7 @@ contains
       end if
       if (present(ierror)) ierror = x%error
     end if
-    call asphalt_sync(send)
+    call fence(c_loc(send))
     call asphalt_sync(receive)
     if (allocated(x%requests)) deallocate(x%requests)
     x%tiled = .false.
@@ -491,6 +491,15 @@ contains
     call c_f_pointer(transfer(transfer(start, 0_c_intptr_t) + int(offset, c_intptr_t), c_null_ptr), &
                      byte)
   end subroutine find
+
+  !> `asphalt_sync` of what begins at an address, for buffers that are not to be changed.
+  subroutine fence(start)
+    type(c_ptr), intent(in) :: start
+    integer(asphalt_byte), pointer :: byte
+
+    call c_f_pointer(start, byte)
+    call asphalt_sync(byte)
+  end subroutine fence
 
   !> Completes `count` requests behind slot `slot`.
   subroutine wait_for(x, slot, count)

@@ -6,87 +6,34 @@ module transposes
 contains
 
   subroutine transpose_blocks(n, nz, np, comm, s, r, zlast)
-    use asphalt_core, only: asphalt_irecv, asphalt_isend, asphalt_no_request, asphalt_sync, &
-                            asphalt_waitall
-    use asphalt_exchange, only: asphalt_enter, asphalt_progress
+    use asphalt_exchange, only: asphalt_begin, asphalt_exchange_t, asphalt_finished, &
+                                asphalt_next_tile, asphalt_progress, asphalt_send_tile
     integer, intent(in) :: n, nz, np, comm
     real(8), intent(out) :: s(n, nz, np)
     real(8), intent(out) :: r(n, nz, np)
     integer, intent(out) :: zlast
     integer :: i, z, p, ierr, me
-    integer :: asphalt_first, asphalt_last, asphalt_trips, asphalt_lo, asphalt_hi, asphalt_tile
-    integer :: asphalt_tiles, asphalt_ahead, asphalt_posted, asphalt_slot, asphalt_turn
-    integer :: asphalt_i, asphalt_peer, asphalt_oldest
-    integer :: asphalt_comm, asphalt_me, asphalt_np, asphalt_k, asphalt_d, asphalt_err
-    integer, allocatable :: asphalt_req(:)
-    logical :: asphalt_tiled
+    type(asphalt_exchange_t) :: asphalt_x
+    integer :: asphalt_hi, asphalt_lo
 
     call MPI_Comm_rank(comm, me, ierr)
-    asphalt_first = 1
-    asphalt_last = nz
-    asphalt_trips = max(0, asphalt_last - asphalt_first + 1)
-    call asphalt_enter(comm, MPI_DOUBLE_PRECISION, storage_size(s)/8, n, asphalt_trips, 1, &
-                       asphalt_k_transpose, asphalt_d_transpose, .true., .false., asphalt_comm, &
-                       asphalt_me, asphalt_np, asphalt_k, asphalt_d, asphalt_err)
-    asphalt_tiled = asphalt_k > 0
-    if (asphalt_tiled) then
-      asphalt_tiles = (asphalt_trips + asphalt_k - 1) / asphalt_k
-    else
-      asphalt_k = max(1, asphalt_trips)
-      asphalt_tiles = 1
-    end if
-    allocate(asphalt_req(3*asphalt_np*asphalt_d), source=asphalt_no_request)
-    z = asphalt_first
-    asphalt_posted = 0
-    asphalt_turn = 0
-    do asphalt_tile = 0, asphalt_tiles - 1
-      asphalt_lo = asphalt_first + asphalt_tile*asphalt_k
-      asphalt_hi = min(asphalt_lo + asphalt_k - 1, asphalt_last)
-      if (asphalt_tiled) then
-        do asphalt_ahead = asphalt_posted, min(asphalt_tile + asphalt_d, asphalt_tiles) - 1
-          asphalt_slot = asphalt_np*(asphalt_d + mod(asphalt_ahead, 2*asphalt_d))
-          do asphalt_i = 1, asphalt_np
-            asphalt_peer = modulo(asphalt_me - asphalt_i, asphalt_np)
-            call asphalt_irecv(r(1, asphalt_first + asphalt_ahead*asphalt_k, asphalt_peer + 1), &
-                           n*min(asphalt_k, asphalt_trips - asphalt_ahead*asphalt_k), &
-                           MPI_DOUBLE_PRECISION, asphalt_peer, 1, asphalt_comm, &
-                           asphalt_req(asphalt_slot + asphalt_i), asphalt_err)
-          end do
-        end do
-        asphalt_posted = min(asphalt_tile + asphalt_d, asphalt_tiles)
-      end if
+    call asphalt_begin(asphalt_x, comm, s, r, n*nz, MPI_DOUBLE_PRECISION, bytes=storage_size(s)/8, &
+                       unit=n, first=1, last=nz, k=asphalt_k_transpose, d=asphalt_d_transpose, &
+                       site='transpose')
+    do while (asphalt_next_tile(asphalt_x, asphalt_lo, asphalt_hi))
       do z = asphalt_lo, asphalt_hi
-        if (asphalt_tiled) call asphalt_progress(asphalt_req, asphalt_turn, asphalt_k, asphalt_err)
+        call asphalt_progress(asphalt_x)
         do p = 1, np
           do i = 1, n
             s(i,z,p) = sin(dble(i*z)) + p*(me + 1)
           end do
         end do
       end do
-      if (asphalt_tiled) then
-        asphalt_slot = asphalt_np*mod(asphalt_tile, asphalt_d)
-        call asphalt_waitall(asphalt_np, asphalt_req(asphalt_slot + 1), asphalt_err)
-        if (asphalt_tile >= asphalt_d) then
-          asphalt_oldest = asphalt_np*(asphalt_d + mod(asphalt_tile - asphalt_d, 2*asphalt_d))
-          call asphalt_waitall(asphalt_np, asphalt_req(asphalt_oldest + 1), asphalt_err)
-        end if
-        do asphalt_i = 1, asphalt_np
-          asphalt_peer = modulo(asphalt_me + asphalt_i, asphalt_np)
-          call asphalt_isend(s(1, asphalt_lo, asphalt_peer + 1), n*(asphalt_hi - asphalt_lo + 1), &
-                         MPI_DOUBLE_PRECISION, asphalt_peer, 1, asphalt_comm, &
-                         asphalt_req(asphalt_slot + asphalt_i), asphalt_err)
-        end do
-      end if
+      call asphalt_send_tile(asphalt_x, s)
     end do
-    if (asphalt_tiled) then
-      call asphalt_waitall(size(asphalt_req), asphalt_req, asphalt_err)
-      call asphalt_sync(s)
-      call asphalt_sync(r)
-      ierr = asphalt_err
-    else
+    z = asphalt_lo
+    if (.not. asphalt_finished(asphalt_x, s, r, ierr)) &
       call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, comm, ierr)
-    end if
-    deallocate(asphalt_req)
     zlast = z
   end subroutine transpose_blocks
 end module transposes

@@ -2,12 +2,12 @@
 ! same on all ranks of a communicator, and nobody may wait for somebody who does not ask.
 module checks
   use mpi
-  use asphalt_exchange, only: asphalt_enter
-  use asphalt_uneven, only: asphalt_answers, asphalt_enter_uneven, asphalt_hear
+  use asphalt_exchange, only: asphalt_begin, asphalt_exchange_t, asphalt_finished, &
+                              asphalt_next_tile, asphalt_send_tile
+  use asphalt_uneven, only: asphalt_begin_uneven, asphalt_uneven_t
   implicit none
   integer :: failures = 0
-  integer :: own, me, np, k, piece, d, error
-  type(asphalt_answers) :: answers
+  integer :: own, me, np, k, d, error
 contains
   subroutine check(holds, what)
     logical, intent(in) :: holds
@@ -17,34 +17,58 @@ contains
     print '(3a,7i12)', 'FAIL ', what, ': own me np k d error', own, me, np, k, d, error
   end subroutine check
 
-  !> A block of `trips` times 64 KiB for each rank.
+  !> Begins with a block of `trips` times 64 KiB for each rank.
   subroutine even(site, comm, trips, legal, certain)
     character(*), intent(in) :: site
     integer, intent(in) :: comm, trips
     logical, intent(in) :: legal, certain
-    call asphalt_enter(comm, MPI_DOUBLE_PRECISION, 8, 8192, trips, 1, 0, 2, legal, certain, own, &
-                       me, np, k, d, error, count=8192*trips, site=site)
+    type(asphalt_exchange_t) :: x
+    double precision :: s(1), r(1)
+    call asphalt_begin(x, comm, s, r, 8192*trips, MPI_DOUBLE_PRECISION, bytes=8, unit=8192, &
+                       first=1, last=trips, k=0, d=2, tiled=legal, uniform=certain, site=site)
+    own = x%comm
+    me = x%me
+    np = x%np
+    k = x%k
+    d = x%d
+    error = x%error
+    call check(asphalt_finished(x, s, r, error) .eqv. k > 0, 'what was begun')
   end subroutine even
 
-  !> The same, but the ranks do not know that they have equally long blocks.
+  !> The same, but the ranks do not know that they have equally long blocks: `trips` of each rank,
+  !! which sends `trips` times 64 KiB to each other one.
   subroutine uneven(site, comm, trips, legal)
     character(*), intent(in) :: site
-    integer, intent(in) :: comm, trips
+    integer, intent(in) :: comm, trips(0:)
     logical, intent(in) :: legal
-    integer, allocatable :: counts(:), displs(:), requests(:)
-    double precision :: r(1)
-    integer :: ranks, p
-    logical :: tiled
-    call MPI_Comm_size(comm, ranks, error)
-    counts = [(8192*trips, p=1,ranks)]
-    displs = [(8192*trips*(p - 1), p=1,ranks)]
-    call asphalt_enter_uneven(comm, MPI_DOUBLE_PRECISION, 8, 8192, trips, 1, 0, 2, legal, counts, &
-                              displs, counts, .false., 8192*trips, own, me, np, k, piece, answers, &
-                              d, error, site=site)
-    tiled = k > 0
-    allocate(requests(0))
-    if (tiled) call asphalt_hear(answers, .false., r, 0*counts, displs, requests, tiled, error)
-    call check(tiled .eqv. k > 0, 'all is known on entry')
+    integer, allocatable :: counts(:), displs(:), arrive(:), landing(:)
+    double precision, allocatable :: s(:), r(:)
+    integer :: p, mine, lo, hi
+    logical :: begun
+    type(asphalt_uneven_t) :: x
+    call MPI_Comm_rank(comm, me, error)
+    mine = 8192*trips(me)
+    counts = [(mine, p=1,size(trips))]
+    displs = [(mine*(p - 1), p=1,size(trips))]
+    arrive = 8192*trips
+    landing = [(sum(arrive(:p-1)), p=1,size(trips))]
+    allocate(s(mine*size(trips)), r(sum(arrive)))
+    s = me
+    r = -1
+    call asphalt_begin_uneven(x, comm, s, counts, displs, r, arrive, landing, &
+                              MPI_DOUBLE_PRECISION, bytes=8, unit=8192, first=1, last=trips(me), &
+                              k=0, d=2, tiled=legal, spread=mine, site=site)
+    own = x%comm
+    np = x%np
+    k = merge(x%k, 0, x%tiled)
+    d = x%d
+    error = x%error
+    begun = x%tiled
+    do while (asphalt_next_tile(x, lo, hi))
+      call asphalt_send_tile(x, s)
+    end do
+    call check(asphalt_finished(x, s, r, error) .eqv. begun, 'all is known on entry')
+    call check(all(r == [((merge(p, -1, begun), lo=1,arrive(p+1)), p=0,np-1)]), 'what came')
   end subroutine uneven
 
   !> Whether all ranks of a communicator came to the same choice.
@@ -158,25 +182,25 @@ contains
   end subroutine resting_long_names
 
   subroutine resting_uneven()
-    integer :: comm, entry
+    integer :: comm, entry, p
     call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)
     do entry = 1, 47
-      call uneven('one', comm, 16*mod(entry + rank, 2), .true.)
+      call uneven('one', comm, [(16*mod(entry + p, 2), p=0,ranks-1)], .true.)
       call check(k == 0, 'not asked yet')
     end do
-    call uneven('one', comm, 1 + rank/2, .true.)
+    call uneven('one', comm, [(1 + p/2, p=0,ranks-1)], .true.)
     call check(k == 0 .and. own == comm, 'short blocks')
     do entry = 1, 63
-      call uneven('one', comm, 16*mod(entry + rank, 2), .true.)
+      call uneven('one', comm, [(16*mod(entry + p, 2), p=0,ranks-1)], .true.)
       call check(k == 0, 'resting')
     end do
-    call uneven('one', comm, merge(16, 1, rank == 0), .true.)
-    call check(k == 4 .and. piece == 4*8192 .and. own /= comm, 'pieces are alike: one rank has long blocks')
+    call uneven('one', comm, [(merge(16, 1, p == 0), p=0,ranks-1)], .true.)
+    call check(k == 4 .and. own /= comm, 'pieces are alike: one rank has long blocks')
     do entry = 1, 47
-      call uneven('two', comm, 16*mod(entry + rank, 2), .true.)
+      call uneven('two', comm, [(16*mod(entry + p, 2), p=0,ranks-1)], .true.)
       call check(k == 0, 'another site waits for itself')
     end do
-    call uneven('two', comm, 16, .true.)
+    call uneven('two', comm, [(16, p=0,ranks-1)], .true.)
     call check(k == 4, 'and is tiled')
     call MPI_Comm_free(comm, ierr)
   end subroutine resting_uneven
@@ -202,11 +226,12 @@ contains
   subroutine enter_site(comm, site, turn, group)
     integer, intent(in) :: comm, turn, group
     character(*), intent(in) :: site
+    integer, allocatable :: members(:), trips(:)
     logical :: legal
-    integer :: trips
     legal = mod(turn*(rank + 3), 17) > 0
-    trips = 4 + 12*mod(turn/3 + group, 2)
-    if (mod(turn, 29) == 0) trips = trips + rank
+    members = members_of(comm)
+    trips = 4 + 12*mod(turn/3 + group, 2) + 0*members
+    if (mod(turn, 29) == 0) trips = trips + members
     if (site == 'c') then
       call uneven(site, comm, trips, legal)
     else
@@ -214,4 +239,18 @@ contains
     end if
     call check(agreed(comm), 'one choice')
   end subroutine enter_site
+
+  !> Which ranks of all those of `comm` are, in its order: no rank waits for another.
+  function members_of(comm) result(members)
+    integer, intent(in) :: comm
+    integer, allocatable :: members(:)
+    integer :: count, group, all, p
+    call MPI_Comm_size(comm, count, ierr)
+    call MPI_Comm_group(comm, group, ierr)
+    call MPI_Comm_group(MPI_COMM_WORLD, all, ierr)
+    allocate(members(count))
+    call MPI_Group_translate_ranks(group, count, [(p, p=0,count-1)], all, members, ierr)
+    call MPI_Group_free(group, ierr)
+    call MPI_Group_free(all, ierr)
+  end function members_of
 end program main

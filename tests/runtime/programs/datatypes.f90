@@ -3,7 +3,7 @@
 program datatypes
   use mpi
   use asphalt_core, only: asphalt_irecv, asphalt_isend, asphalt_waitall
-  use asphalt_datatypes, only: asphalt_free, asphalt_strided
+  use asphalt_datatypes, only: free_type, make_strided
   implicit none
   integer, parameter :: n = 3, m = 6, l = 4
   integer :: me, from, to, i, j, k, error, requests(2)
@@ -14,8 +14,8 @@ program datatypes
   call MPI_Comm_rank(MPI_COMM_WORLD, me, error)
   sent = reshape([(dble(i), i = 1, size(sent))], shape(sent))
   received = -1
-  call asphalt_strided(MPI_DOUBLE_PRECISION, [n, m, l], 2, 2, from, error)
-  call asphalt_strided(MPI_DOUBLE_PRECISION, [n, m, l], 2, 2, to, error, strides=[2, 2*n, 2*n*m])
+  call make_strided(MPI_DOUBLE_PRECISION, [n, m, l], 2, 2, from, error)
+  call make_strided(MPI_DOUBLE_PRECISION, [n, m, l], 2, 2, to, error, strides=[2, 2*n, 2*n*m])
   call asphalt_irecv(received(1,3,1), 1, to, me, 1, MPI_COMM_WORLD, requests(1), error)
   call asphalt_isend(sent(1,3,1), 1, from, me, 1, MPI_COMM_WORLD, requests(2), error)
   call asphalt_waitall(2, requests, error)
@@ -31,10 +31,10 @@ program datatypes
       end do
     end do
   end do
-  call asphalt_free(from, error)
-  call asphalt_free(to, error)
+  call free_type(from, error)
+  call free_type(to, error)
   from = MPI_DATATYPE_NULL
-  call asphalt_free(from, error)  ! there may be none
+  call free_type(from, error)  ! there may be none
   right = right .and. error == MPI_SUCCESS
   if (me == 0 .and. right) print '(a)', 'PASS'
   call MPI_Finalize(error)

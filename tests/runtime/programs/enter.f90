@@ -1,10 +1,11 @@
-! Calls asphalt_enter in every way and prints PASS, or what went wrong.
+! Begins exchanges of equal blocks in every way and prints PASS, or what went wrong.
 module checks
   use mpi
-  use asphalt_exchange, only: asphalt_enter
+  use asphalt_exchange, only: asphalt_begin, asphalt_exchange_t, asphalt_finished
   implicit none
   integer :: failures = 0
   integer :: own, me, np, k, d, error
+  logical :: tiled
 contains
   subroutine check(holds, what)
     logical, intent(in) :: holds
@@ -14,12 +15,51 @@ contains
     print '(3a,7i12)', 'FAIL ', what, ': own me np k d error', own, me, np, k, d, error
   end subroutine check
 
+  !> Begins an exchange of blocks of `count` elements, and completes it without any tile.
+  subroutine begin(comm, datatype, bytes, count, unit, last, wanted_k, legal, certain, slab, &
+                   grain, ready, before, extents, along, strides, alone)
+    integer, intent(in) :: comm, datatype, bytes, count, unit, last, wanted_k
+    logical, intent(in) :: legal, certain
+    logical, intent(in), optional :: slab, alone
+    integer, intent(in), optional :: grain, ready, before, extents(:), along, strides(:)
+    type(asphalt_exchange_t) :: x
+    integer :: ierror, s(1), r(1)
+
+    call asphalt_begin(x, comm, s, r, count, datatype, bytes=bytes, unit=unit, first=1, last=last, &
+                       k=wanted_k, d=2, slab=slab, ready=ready, before=before, extents=extents, &
+                       along=along, strides=strides, grain=grain, tiled=legal, uniform=certain, &
+                       alone=alone)
+    own = x%comm
+    me = x%me
+    np = x%np
+    k = x%k
+    d = x%d
+    error = x%error
+    tiled = x%tiled
+    call check(tiled .eqv. k > 0, 'tiled')
+    call check(allocated(x%requests) .eqv. tiled, 'requests where it is tiled')
+    ierror = -77
+    call check(asphalt_finished(x, s, r, ierror) .eqv. tiled, 'finished')
+    call check(ierror == merge(error, -77, tiled), 'the error code of one that is not tiled')
+    call check(.not. (x%tiled .or. allocated(x%requests)), 'nothing is left')
+  end subroutine begin
+
+  !> `trips` iterations that fill the blocks, `elements` each.
   subroutine enter(comm, elements, trips, wanted_k, legal, certain)
     integer, intent(in) :: comm, elements, trips, wanted_k
     logical, intent(in) :: legal, certain
-    call asphalt_enter(comm, MPI_DOUBLE_PRECISION, 8, elements, trips, 1, wanted_k, 2, legal, &
-                       certain, own, me, np, k, d, error)
+    call begin(comm, MPI_DOUBLE_PRECISION, 8, elements*trips, elements, trips, wanted_k, legal, &
+               certain)
   end subroutine enter
+
+  !> Blocks of `planes` planes, which the iterations fill one after the other.
+  subroutine slabs(elements, planes)
+    integer, intent(in) :: elements, planes
+    integer :: ranks, ierr
+    call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierr)
+    call begin(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 8, elements*planes, elements, ranks*planes, &
+               0, .true., .true., slab=.true.)
+  end subroutine slabs
 end module checks
 
 program main
@@ -31,6 +71,7 @@ program main
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierr)
   call equal_and_unequal()
+  call loops()
   call chosen()
   call datatypes()
   call communicators()
@@ -52,8 +93,8 @@ contains
       call enter(MPI_COMM_WORLD, 10, 7, 3, .true., certain)
       call check(k == 3 .and. d == 2 .and. error == MPI_SUCCESS, 'wanted k')
       call check(me == rank .and. np == ranks .and. own /= MPI_COMM_WORLD, 'rank and size')
-      call asphalt_enter(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 8, 10, 7, 1, 3, 2, .true., certain, &
-                         own, me, np, k, d, error, alone=.true.)
+      call begin(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 8, 70, 10, 7, 3, .true., certain, &
+                 alone=.true.)
       call check(k == 3 .and. d == 2 .and. own == MPI_COMM_WORLD, 'alone')
       call enter(MPI_COMM_WORLD, 10, 7, 100, .true., certain)
       call check(k == 7 .and. d == 1, 'k beyond the trip count')
@@ -77,6 +118,57 @@ contains
     call check(k == 3, 'agreed again')
   end subroutine equal_and_unequal
 
+  !> Loops that do not fill the blocks are not tiled, whatever the emitted code says of them.
+  subroutine loops()
+    call plain(71, 10, 7)
+    call check(k == 0, 'blocks that are no whole planes')
+    call plain(70, 10, 6)
+    call check(k == 0, 'planes that no iteration fills')
+    call plain(70, 10, 8)
+    call check(k == 0, 'iterations without a plane')
+    call plain(0, 10, 0)
+    call check(k == 0, 'nothing to send')
+    call plain(-70, 10, -7)
+    call check(k == 0, 'a negative count')
+    call plain(70, 10, -5)
+    call check(k == 0, 'bounds the other way round')
+    call plain(70, -10, -7)
+    call check(k == 0, 'negative planes')
+    call plain(70, 10, 5, ready=1)
+    call check(k == 3 .and. d == 2, 'with planes that are final before')
+    call plain(70, 10, 0, ready=1)
+    call check(k == 0, 'all planes final before')
+    call plain(70, 10, 7*ranks, slab=.true.)
+    call check(k == 3 .and. d == 2, 'slabs')
+    call plain(70, 10, 7*ranks - 1, slab=.true.)
+    call check(k == 0, 'slabs with a plane that no iteration fills')
+    call plain(70, 10, 7*ranks - 1, slab=.true., before=1)
+    call check(k == 3, 'which is final before')
+    call plain(70, 10, 7*ranks, slab=.true., before=1)
+    call check(k == 0, 'an iteration behind the last plane')
+    call plain(70, 10, 7*ranks - 1, slab=.true., before=-1)
+    call check(k == 0, 'an iteration before the first plane')
+    call plain(70, 10, 7, extents=[5, 7], along=2)
+    call check(k == 0, 'extents of another block')
+    if (ranks == 1) return
+    call begin(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 8, 70, 10, 5, 3, .true., .false., ready=rank)
+    call check(k == 0, 'other planes are final before on a rank')
+    call begin(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 8, 70, 10, 7*ranks - merge(1, 0, rank == 0), &
+               3, .true., .false., slab=.true.)
+    call check(k == 0, 'slabs with a plane that no iteration fills on one rank')
+    call begin(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 8, 70, 10, 7*ranks - 1 - rank, 3, .true., &
+               .false., slab=.true., before=rank)
+    call check(k == 3, 'loops that differ, over the same slabs')
+  end subroutine loops
+
+  subroutine plain(count, unit, last, slab, ready, before, extents, along)
+    integer, intent(in) :: count, unit, last
+    logical, intent(in), optional :: slab
+    integer, intent(in), optional :: ready, before, extents(:), along
+    call begin(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 8, count, unit, last, 3, .true., .true., &
+               slab=slab, ready=ready, before=before, extents=extents, along=along)
+  end subroutine plain
+
   subroutine chosen()
     call enter(MPI_COMM_WORLD, 100, 4, 0, .true., .false.)
     call check(k == 0, 'tiny')
@@ -88,26 +180,25 @@ contains
     call check(k == merge(0, 4, ranks == 1), 'the last tile is long enough, too')
     call enter(MPI_COMM_WORLD, 4096, 3, 0, .true., .true.)
     call check(k == 0, 'no two tiles of 64 KiB')
+    call enter(MPI_COMM_WORLD, 8191, 2, 0, .true., .true.)
+    call check(k == 0, 'blocks of less than 128 KiB')
     call enter(MPI_COMM_WORLD, 8192, 1000, 0, .true., .true.)
     call check(k == merge(0, 16, ranks == 1), 'not more than 64 tiles')
     call enter(MPI_COMM_WORLD, 8192, 1, 0, .true., .true.)
     call check(k == 0, 'one tile hides nothing')
-    call asphalt_enter(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 8, 8192, 1, 1, 0, 2, .true., .true., &
-                       own, me, np, k, d, error, slab=.true.)
+    call slabs(8192, 1)
     call check(k == merge(0, 1, ranks == 1), 'one tile for each rank')
     call check(d == merge(1, min(8, ranks), ranks == 1), 'more of them in flight')
-    call asphalt_enter(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 8, 8191, 1, 1, 0, 2, .true., .true., &
-                       own, me, np, k, d, error, slab=.true.)
+    call slabs(8191, 1)
     call check(k == 0, 'slabs of less than 64 KiB')
-    call asphalt_enter(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 8, 8192, 16, 1, 0, 2, .true., &
-                       .true., own, me, np, k, d, error, slab=.true.)
+    call slabs(8192, 16)
     call check(k == merge(0, 4, ranks == 1), 'long slabs are cut')
-    call asphalt_enter(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 8, 1, 100000, 16, 0, 2, .true., &
-                       .true., own, me, np, k, d, error)
+    call begin(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 8, 100000, 1, 100000, 0, .true., .true., &
+               grain=16)
     call check(mod(k, 16) == 0 .and. (k > 0 .eqv. ranks > 1), 'grain')
     call enter(MPI_COMM_WORLD, 1, huge(1), 0, .true., .true.)
     call check(k > 0 .eqv. ranks > 1, 'the largest trip count')
-    call enter(MPI_COMM_WORLD, huge(1), 2, 0, .true., .true.)
+    call enter(MPI_COMM_WORLD, shiftr(huge(1), 1), 2, 0, .true., .true.)
     call check(k == merge(0, 1, ranks == 1), 'the largest message')
   end subroutine chosen
 
@@ -116,15 +207,14 @@ contains
     integer, intent(in) :: extents(:), along, wanted
     logical, intent(in) :: certain
     integer, intent(in), optional :: strides(:)
-    call asphalt_enter(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 8, product(extents)/extents(along), &
-                       extents(along), 1, wanted, 2, .true., certain, own, me, np, k, d, error, &
-                       extents=extents, along=along, strides=strides)
+    call begin(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 8, product(extents), &
+               product(extents)/extents(along), extents(along), wanted, .true., certain, &
+               extents=extents, along=along, strides=strides)
   end subroutine runs
 
   subroutine datatypes()
     integer :: pair, padded
-    call asphalt_enter(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 4, 10, 7, 1, 3, 2, .true., .true., &
-                       own, me, np, k, d, error)
+    call begin(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 4, 70, 10, 7, 3, .true., .true.)
     call check(k == 0, 'storage of another size')
     ! a tile of several runs
     call runs([64, 64, 64], 2, 0, .true.)
@@ -135,9 +225,9 @@ contains
     call check(k == 0, 'no tile has long runs')
     call runs([16, 8192], 1, 5, .true.)
     call check(k == 5, 'but one that the header wants')
-    call runs([64, 64, 64], 2, 0, .true., [1, 4096, 64])
+    call runs([64, 64, 64], 2, 0, .true., [1, 4096, 64, 64**3])
     call check(k == merge(0, 4, ranks == 1), 'runs of 512 bytes in another order')
-    call runs([64, 64, 64], 2, 0, .true., [64, 1, 4096])
+    call runs([64, 64, 64], 2, 0, .true., [64, 1, 4096, 64**3])
     call check(k == 0, 'elements far apart where they come from')
     if (ranks > 1) then
       call runs([merge(4, 2, rank == 0), 7, merge(2, 4, rank == 0)], 2, 3, .false.)
@@ -145,14 +235,12 @@ contains
     end if
     call MPI_Type_contiguous(2, MPI_DOUBLE_PRECISION, pair, ierr)
     call MPI_Type_commit(pair, ierr)
-    call asphalt_enter(MPI_COMM_WORLD, pair, 16, 10, 7, 1, 3, 2, .true., .true., &
-                       own, me, np, k, d, error)
+    call begin(MPI_COMM_WORLD, pair, 16, 70, 10, 7, 3, .true., .true.)
     call check(k == 3, 'a dense derived type')
     call MPI_Type_create_resized(MPI_DOUBLE_PRECISION, 0_MPI_ADDRESS_KIND, 16_MPI_ADDRESS_KIND, &
                                  padded, ierr)
     call MPI_Type_commit(padded, ierr)
-    call asphalt_enter(MPI_COMM_WORLD, padded, 8, 10, 7, 1, 3, 2, .true., .true., &
-                       own, me, np, k, d, error)
+    call begin(MPI_COMM_WORLD, padded, 8, 70, 10, 7, 3, .true., .true.)
     call check(k == 0, 'a type with holes')
     call MPI_Type_free(pair, ierr)
     call MPI_Type_free(padded, ierr)
@@ -250,8 +338,7 @@ contains
     call MPI_Comm_free(copy, ierr)
     call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierr)
     call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN, ierr)
-    call asphalt_enter(MPI_COMM_WORLD, MPI_DATATYPE_NULL, 8, 10, 7, 1, 3, 2, .true., .false., &
-                       own, me, np, k, d, error)
+    call begin(MPI_COMM_WORLD, MPI_DATATYPE_NULL, 8, 70, 10, 7, 3, .true., .false.)
     call check(k == 0 .and. error /= MPI_SUCCESS, 'the first error is returned')
   end subroutine errors
 end program main

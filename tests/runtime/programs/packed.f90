@@ -2,14 +2,13 @@
 ! about, and the pieces of one that travels.
 program packed
   use mpi
-  use asphalt_core, only: asphalt_waitall
-  use asphalt_packed, only: asphalt_enter_packed
-  use asphalt_pieces, only: asphalt_irecv_at, asphalt_isend_at, asphalt_posts_of
+  use asphalt_exchange, only: asphalt_finished, asphalt_next_tile, asphalt_progress, &
+                              asphalt_send_tile
+  use asphalt_packed, only: asphalt_begin_packed, asphalt_packed_t, asphalt_place
   implicit none
   integer, parameter :: trips = 7
-  integer :: me, np, own, rank, ranks, k, d, p, from, error, failures, total, slot, i
-  integer, allocatable :: units(:), counts(:), displs(:), arrive(:), there(:), cuts(:)
-  integer, allocatable :: requests(:)
+  integer :: me, np, k, p, i, error, failures, total
+  integer, allocatable :: units(:), counts(:), displs(:), arrive(:), there(:)
   real(8), allocatable :: sent(:), received(:)
 
   call MPI_Init(error)
@@ -23,40 +22,25 @@ program packed
   displs = [(sum(counts(:p-1)), p = 0, np - 1)]
   there = displs
   allocate (sent(sum(counts)), received(sum(counts)))
-  sent = [(dble(1000*me + i), i = 1, size(sent))]
-  received = -1
 
-  call enter('right', counts, arrive, .true.)
-  call expect(k == 3 .and. all(cuts == 3*units) .and. own /= MPI_COMM_WORLD)
-  allocate (requests(2*asphalt_posts_of(arrive, np, cuts)))
-  slot = 0
-  do p = 0, np - 1
-    do from = 0, arrive(p) - 1, cuts(p)
-      slot = slot + 1
-      call asphalt_irecv_at(received, there(p) + from, min(cuts(p), arrive(p) - from), &
-                            MPI_DOUBLE_PRECISION, p, 0, own, requests(slot), error)
-      slot = slot + 1
-      call asphalt_isend_at(sent, displs(p) + from, min(cuts(p), counts(p) - from), &
-                            MPI_DOUBLE_PRECISION, p, 0, own, requests(slot), error)
-    end do
-  end do
-  call expect(slot == size(requests))
-  call asphalt_waitall(slot, requests, error)
-  do p = 0, np - 1
-    from = sum([(1 + p + i, i = 0, me - 1)])*trips
-    call expect(all(nint(received(there(p)+1:there(p)+arrive(p))) &
-                    == [(1000*p + from + i, i = 1, arrive(p))]))
-  end do
-  call enter('right', counts, arrive, .true.)  ! nobody knows anything else
-  call expect(k == 3 .and. all(cuts == 3*units))
+  call exchange('right', counts, arrive, .true.)
+  call expect(k == 3)
+  call exchange('right', counts, arrive, .true.)  ! nobody knows anything else
+  call expect(k == 3)
+  counts(np-1) = counts(np-1) - units(np-1)
+  if (me == np - 1) arrive = arrive - units
+  call exchange('right', counts, arrive, .true.)  ! somebody does
+  call expect(k == 3)
+  counts = units*trips
+  arrive = counts
 
   ! one rank has a guard that does not hold, or expects another length: then nobody tiles
-  call enter('guard', counts, arrive, me > 0)
-  call expect(k == 0 .and. all(cuts == 0))
-  call enter('guard', counts, arrive, .true.)
+  call exchange('guard', counts, arrive, me > 0)
+  call expect(k == 0)
+  call exchange('guard', counts, arrive, .true.)
   call expect(k == 0)
   if (me == 0) arrive(np-1) = arrive(np-1) - 1
-  call enter('length', counts, arrive, .true.)
+  call exchange('length', counts, arrive, .true.)
   call expect(k == 0)
 
   call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
@@ -65,20 +49,64 @@ program packed
 
 contains
 
-  subroutine enter(site, scounts, rcounts, legal)
+  subroutine exchange(site, scounts, rcounts, legal)
     character(*), intent(in) :: site
     integer, intent(in) :: scounts(0:), rcounts(0:)
     logical, intent(in) :: legal
+    integer :: lo, hi, done, tiles, place, from, length
+    logical :: whole
+    type(asphalt_packed_t) :: x
 
-    call asphalt_enter_packed(MPI_COMM_WORLD, MPI_DOUBLE_PRECISION, 8, units, trips, 1, 3, 2, legal, &
-                              scounts, displs, rcounts, there, 0, .true., own, rank, ranks, k, &
-                              cuts, d, error, site)
-    call expect(rank == me .and. ranks == np .and. error == MPI_SUCCESS)
-  end subroutine enter
+    received = -1
+    sent = -2
+    call asphalt_begin_packed(x, MPI_COMM_WORLD, sent, scounts, displs, received, rcounts, there, &
+                              MPI_DOUBLE_PRECISION, bytes=8, units=units, first=11, &
+                              last=10 + trips, k=3, d=2, tiled=legal, site=site)
+    k = x%k
+    call expect(x%me == me .and. x%np == np .and. x%error == MPI_SUCCESS)
+    call expect((k > 0 .eqv. x%tiled) .and. (k > 0 .eqv. x%comm /= MPI_COMM_WORLD))
+    if (k > 0) call expect(size(x%requests) == 2*np + count_pieces(rcounts, units))
+    done = 0
+    tiles = 0
+    do while (asphalt_next_tile(x, lo, hi))
+      call asphalt_progress(x)
+      call expect(lo == 11 + done)
+      do p = 0, np - 1
+        place = displs(p) + units(p)*(lo - 11)
+        if (x%tiled) call expect(asphalt_place(x, p, lo) == place)
+        sent(place+1:place+units(p)*(hi-lo+1)) = &
+          [(dble(1000*me + i), i = place + 1, place + units(p)*(hi - lo + 1))]
+      end do
+      done = done + hi - lo + 1
+      tiles = tiles + 1
+      call asphalt_send_tile(x, sent)
+    end do
+    call expect(done == trips .and. lo == 11 + trips)
+    call expect(tiles == merge(3, 1, k > 0))
+    whole = asphalt_finished(x, sent, received, error)
+    call expect(whole .eqv. k > 0)
+    if (.not. whole) call expect(all(nint(received) == -1))
+    if (.not. whole) return
+    do p = 0, np - 1
+      from = sum([(1 + p + i, i = 0, me - 1)])*trips
+      length = rcounts(p)
+      call expect(all(nint(received(there(p)+1:there(p)+length)) &
+                      == [(1000*p + from + i, i = 1, length)]))
+      call expect(all(nint(received(there(p)+length+1:there(p)+arrive(p))) == -1))
+    end do
+  end subroutine exchange
+
+  !> The messages of three iterations each in which blocks arrive.
+  integer function count_pieces(counts, units)
+    integer, intent(in) :: counts(:), units(:)
+
+    count_pieces = sum((counts + 3*units - 1)/(3*units))
+  end function count_pieces
 
   subroutine expect(holds)
     logical, intent(in) :: holds
 
     if (.not. holds) failures = failures + 1
+    if (.not. holds) print '(a)', 'FAIL'
   end subroutine expect
 end program packed
