@@ -39,8 +39,8 @@ module asphalt_exchange
   public :: asphalt_exchange_t, asphalt_begin, asphalt_next_tile, asphalt_progress, &
             asphalt_send_tile, asphalt_finished, asphalt_ranks, asphalt_rank
   ! for the other modules of the runtime
-  public :: open_exchange, tell_tiled, asked, keep_buffers, planes_before, receive_piece, send_piece, &
-            set_loop, wait_for
+  public :: open_exchange, tell_tiled, asked, keep_buffers, planes_before, receive_piece, &
+            send_piece, set_loop, wait_for
 
   !> Chances for MPI in one tile: more of them cost more than they bring.
   integer, parameter :: chances_a_tile = 8
@@ -107,8 +107,8 @@ contains
   !! planes of the buffer in front of that of the first iteration, if slabs have more of them than
   !! the loop has iterations.
   !!
-  !! `least_k`: below which a chosen K would not pay; `facts`: further sizes that must be equal on all
-  !! ranks.  Both are for the modules of the runtime.
+  !! `least_k`: below which a chosen K would not pay; `facts`: further sizes that must be equal on
+  !! all ranks.  Both are for the modules of the runtime.
   !!
   !! `k`, `d`: from the header; `k` = 0: choose.  A chosen `k` is a multiple of `grain`.
   !! `tiled`: the guards of this rank hold; else no address is kept, here or in any later call.
@@ -117,9 +117,9 @@ contains
   !! agreed not to tile.  `alone`: nothing else of the program can meet the messages on `comm`
   !! itself; by default they need a private duplicate.  `clone`: the receive buffer is in use until
   !! the call, so that messages are received elsewhere, and copied at the end.
-  subroutine asphalt_begin(x, comm, send, receive, count, datatype, bytes, unit, first, last, k, d, &
-                           step, slab, backwards, ready, before, grain, tiled, uniform, alone, &
-                           clone, site, least_k, facts)
+  subroutine asphalt_begin(x, comm, send, receive, count, datatype, bytes, unit, first, last, k, &
+                           d, step, slab, backwards, ready, before, grain, tiled, uniform, &
+                           alone, clone, site, least_k, facts)
     class(asphalt_exchange_t), intent(out) :: x
     integer, intent(in) :: comm, count, datatype, bytes, unit, first, last, k, d
     !GCC$ attributes no_arg_check :: send, receive
@@ -165,8 +165,8 @@ contains
   end subroutine asphalt_begin
 
   !> The first and the last iteration of the next tile: the loop over the tile runs from `lo` to
-  !! `hi`, by the step of the loop.  False behind the last tile; then `lo` is the value that the loop
-  !! variable has behind a loop over all iterations.
+  !! `hi`, by the step of the loop.  False behind the last tile; then `lo` is the value that the
+  !! loop variable has behind a loop over all iterations.
   logical function asphalt_next_tile(x, lo, hi)
     class(asphalt_exchange_t), intent(inout) :: x
     integer, intent(out) :: lo, hi
@@ -260,23 +260,28 @@ contains
     x%receive = c_loc(receive)
   end subroutine keep_buffers
 
-  !> Whether the loop fills the blocks: whole planes, and each of them once.
+  !> Whether the loop fills the blocks: whole planes, and each of them once.  Slabs may have planes
+  !! that are final before, even all of them; `enter` knows for how many ranks they are.
   pure logical function fits(x)
     type(asphalt_exchange_t), intent(in) :: x
 
     fits = .false.
     if (x%unit <= 0 .or. x%count <= 0) return
-    if (mod(x%count, x%unit) /= 0 .or. x%trips <= 0) return
-    fits = x%slab .or. x%windowed .or. x%trips == x%planes
+    if (mod(x%count, x%unit) /= 0) return
+    if (x%slab .and. x%windowed) then
+      fits = .true.
+    else
+      fits = x%trips > 0 .and. (x%slab .or. x%windowed .or. x%trips == x%planes)
+    end if
   end function fits
 
   !> Decides whether to tile, and how: sets `x%k`, 0 where not, `x%d`, and the communicator.
   !!
-  !! `legal`: the guards of this rank hold; `count`: MPI wants `count` of the data type to be equally
-  !! many bytes on all ranks (MPI-3.1 section 5.8), so that this alone may decide, without asking,
-  !! that there is too little to gain.
-  subroutine enter(x, comm, wanted_k, wanted_d, count, legal, certain, apart, grain, site, least_k, &
-                   facts)
+  !! `legal`: the guards of this rank hold; `count`: MPI wants `count` of the data type to be
+  !! equally many bytes on all ranks (MPI-3.1 section 5.8), so that this alone may decide, without
+  !! asking, that there is too little to gain.
+  subroutine enter(x, comm, wanted_k, wanted_d, count, legal, certain, apart, grain, site, &
+                   least_k, facts)
     type(asphalt_exchange_t), intent(inout) :: x
     integer, intent(in) :: comm, wanted_k, wanted_d, count
     logical, intent(in) :: legal, certain, apart
@@ -315,7 +320,7 @@ contains
     call is_dense(x%datatype, x%bytes, dense, x%error)
     covers = .true.
     if (x%slab) covers = x%before >= 0 .and. merge( &
-      int(x%before, int64) + x%trips <= int(x%np, int64) * x%planes, &
+      int(x%before, int64) + max(0, x%trips) <= int(x%np, int64) * x%planes, &
       x%trips == int(x%np, int64) * x%planes, x%windowed)
     stream = x%trips
     if (x%slab) stream = x%planes
@@ -417,7 +422,7 @@ contains
   !> Sends the tile that was computed, once the tile `d` before is through: it takes its slots.
   subroutine send_equal(x)
     class(asphalt_exchange_t), intent(inout) :: x
-    integer :: tile, from, planes, width, slot, turn
+    integer :: tile, from, planes, width, slot, turn, peer
 
     tile = x%tile - 1
     width = merge(1, x%np, x%slab)
@@ -427,7 +432,8 @@ contains
     call planes_of(x, tile, from, planes)
     if (planes <= 0) return
     if (x%slab) then
-      call x%start(modulo(x%me + 1 + tile / x%each, x%np), from, planes, slot + 1, .true.)
+      peer = modulo(x%me + 1 + tile / x%each, x%np)
+      call x%start(peer, from, planes, slot + 1, .true.)
     else
       do turn = 1, x%np
         call x%start(modulo(x%me + turn, x%np), from, planes, slot + turn, .true.)
@@ -488,8 +494,7 @@ contains
     integer(int64), intent(in) :: offset
     integer(asphalt_byte), pointer, intent(out) :: byte
 
-    call c_f_pointer(transfer(transfer(start, 0_c_intptr_t) + int(offset, c_intptr_t), c_null_ptr), &
-                     byte)
+    call c_f_pointer(transfer(transfer(start, 0_c_intptr_t) + int(offset, c_intptr_t), start), byte)
   end subroutine find
 
   !> `asphalt_sync` of what begins at an address, for buffers that are not to be changed.

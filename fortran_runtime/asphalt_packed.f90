@@ -46,8 +46,8 @@ contains
   !! sends the messages itself, a receive may be longer than its message, or be for one of another
   !! time.  Where no rank knows anything else than when they last agreed, that is all they tell.
   !!
-  !! `comm`, `datatype`, `bytes`, `first`, `last`, `k`, `d`, `grain`, `tiled`, `alone` and `site`: as
-  !! for `asphalt_begin`; both buffers with their counts and displacements: as for
+  !! `comm`, `datatype`, `bytes`, `first`, `last`, `k`, `d`, `grain`, `tiled`, `alone` and `site`:
+  !! as for `asphalt_begin`; both buffers with their counts and displacements: as for
   !! `asphalt_begin_uneven`.  The lists are only looked at if `tiled`.  `units`: elements that one
   !! iteration of this rank adds to the block for each rank.  `spread`: if present and not 0, the
   !! blocks begin at multiples of so many elements; else they lie one behind the other, each filled
@@ -85,9 +85,9 @@ contains
     if (present(tiled)) legal = tiled
     own = .true.
     if (present(alone)) own = .not. alone
-    call enter_packed(x, comm, datatype, bytes, units, x%trips, multiple, k, d, legal, send_counts, &
-                      send_displacements, receive_counts, receive_displacements, apart, own, cuts, &
-                      site)
+    call enter_packed(x, comm, datatype, bytes, units, x%trips, multiple, k, d, legal, &
+                      send_counts, send_displacements, receive_counts, receive_displacements, &
+                      apart, own, cuts, site)
     x%tiled = x%k > 0
     x%cut = x%tiled
     if (.not. x%tiled) return
@@ -148,8 +148,8 @@ contains
   !! iterations of this rank, or 1; `x%d`; and the communicator, one of its own if `apart`.
   !!
   !! `cuts`: the elements of the pieces that come from each rank, at least 1 if `x%k` is.
-  subroutine enter_packed(x, comm, datatype, bytes, units, trips, grain, wanted_k, wanted_d, legal, &
-                          scounts, sdispls, rcounts, rdispls, spread, apart, cuts, site)
+  subroutine enter_packed(x, comm, datatype, bytes, units, trips, grain, wanted_k, wanted_d, &
+                          legal, scounts, sdispls, rcounts, rdispls, spread, apart, cuts, site)
     type(asphalt_packed_t), intent(inout) :: x
     integer, intent(in) :: comm, datatype, bytes, trips, grain, wanted_k, wanted_d, spread
     logical, intent(in) :: legal, apart
@@ -185,8 +185,9 @@ contains
       end if
     end if
     if (.not. allocated(memory%told)) then
-      call agree_on_blocks(comm, x%np, x%me, datatype, bytes, units, trips, grain, wanted_k, legal, &
-                           scounts, sdispls, rcounts, rdispls, spread, memory%k, cuts, x%error)
+      call agree_on_blocks(comm, x%np, x%me, datatype, bytes, units, trips, grain, wanted_k, &
+                           legal, scounts, sdispls, rcounts, rdispls, spread, memory%k, cuts, &
+                           x%error)
       fits = memory%k > 0
     end if
     if (fits .and. apart) call private_duplicate(comm, x%comm, wanted_k <= 0, fits, x%error)

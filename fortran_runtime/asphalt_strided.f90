@@ -46,9 +46,9 @@ contains
   !! blocks, of the array `send`, if it is not the send buffer of the call but what is packed into
   !! it; `offset`: its elements in front of the first one that is sent.  All others: as for
   !! `asphalt_begin`.
-  subroutine asphalt_begin_strided(x, comm, send, receive, count, datatype, bytes, unit, first, last, &
-                                   k, d, extents, along, step, backwards, strides, offset, grain, &
-                                   tiled, uniform, alone, clone, site)
+  subroutine asphalt_begin_strided(x, comm, send, receive, count, datatype, bytes, unit, first, &
+                                   last, k, d, extents, along, step, backwards, strides, offset, &
+                                   grain, tiled, uniform, alone, clone, site)
     type(asphalt_strided_t), intent(out) :: x
     integer, intent(in) :: comm, count, datatype, bytes, unit, first, last, k, d, extents(:), along
     !GCC$ attributes no_arg_check :: send, receive
@@ -91,17 +91,18 @@ contains
     class(asphalt_strided_t), intent(inout) :: x
     integer, intent(in) :: peer, from, planes, slot
     logical, intent(in) :: sending
-    integer(int64) :: inside
+    integer(int64) :: inside, offset
     integer :: which
 
     inside = planes_before(x, from, planes)
     which = merge(1, 2, planes == x%k)
     if (.not. sending) then
-      call receive_piece(x, int(peer, int64) * x%count + inside * x%plane_apart, 1, &
-                         x%receive_types(which), peer, slot)
+      offset = int(peer, int64) * x%count + inside * x%plane_apart
+      call receive_piece(x, offset, 1, x%receive_types(which), peer, slot)
     else
-      call send_piece(x, x%send_begins + peer * x%send_block_apart + inside * x%send_plane_apart, 1, &
-                      merge(x%receive_types(which), x%send_types(which), x%alike), peer, slot)
+      offset = x%send_begins + peer * x%send_block_apart + inside * x%send_plane_apart
+      call send_piece(x, offset, 1, merge(x%receive_types(which), x%send_types(which), x%alike), &
+                      peer, slot)
     end if
   end subroutine start_strided
 

@@ -69,12 +69,12 @@ contains
   !!
   !! What a rank sends to another is cut into pieces of as many elements as the sender computes in
   !! `k` iterations, the last one shorter.  Both know how long it is (`send_counts` of the one,
-  !! `receive_counts` of the other), and each rank tells here all others how long its pieces are, and
-  !! whether it can tile at all.  Where the header says `k`, the ranks compute their first tile
+  !! `receive_counts` of the other), and each rank tells here all others how long its pieces are,
+  !! and whether it can tile at all.  Where the header says `k`, the ranks compute their first tile
   !! before they hear of each other.
   !!
-  !! `comm`, `datatype`, `bytes`, `first`, `last`, `k`, `d`, `grain`, `tiled`, `alone` and `site`: as
-  !! for `asphalt_begin`; both buffers with their counts and displacements: of the call.  `unit`:
+  !! `comm`, `datatype`, `bytes`, `first`, `last`, `k`, `d`, `grain`, `tiled`, `alone` and `site`:
+  !! as for `asphalt_begin`; both buffers with their counts and displacements: of the call.  `unit`:
   !! elements that one iteration of this rank adds to a block.  `slab`: the iterations fill the
   !! blocks one after the other; else they fill all of them at once, and the blocks begin at
   !! multiples of `spread` elements.

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from asphalt.analysis.schedule.exchange import window
 from asphalt.config.runtime import runtime_modules
 from asphalt.output.modules import used_modules
 from support.mpi_run import (
@@ -102,39 +101,6 @@ def test_blocks_of_types(mpi: Mpi, tmp_path: Path) -> None:
     for ranks in (1, 2, 3, 4):
         outcome = run(mpi, program, ranks)
         assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), (ranks, outcome)
-
-
-WINDOWS = """\
-program windows
-  use asphalt_exchange, only: asphalt_window
-  implicit none
-  integer :: tile, tiles, k, ready, block, from, planes
-  do tiles = 1, 4
-    do tile = 0, tiles - 1
-      do k = 1, 4
-        do ready = -5, 7
-          do block = 0, 6
-            call asphalt_window(tile, tiles, k, ready, block, from, planes)
-            print '(7(i0,1x))', tile, tiles, k, ready, block, from, planes
-          end do
-        end do
-      end do
-    end do
-  end do
-end program windows
-"""
-
-
-@pytest.mark.parametrize("mpi", installed()[:1], ids=str)
-def test_windows_are_those_of_the_schedule(mpi: Mpi, tmp_path: Path) -> None:
-    (tmp_path / "windows.f90").write_text(WINDOWS)
-    program = build(mpi, [*RUNTIME, tmp_path / "windows.f90"], tmp_path, ["-O1", "-fcheck=all"])
-    lines = run(mpi, program, 1).stdout.splitlines()
-    assert len(lines) == 10 * 4 * 13 * 7
-    for line in lines:
-        *given, start, planes = map(int, line.split())
-        found = window(*given)
-        assert (start, planes) == (found.start, len(found)), given
 
 
 # the MPI of the quick suite, where it is installed; the others are wide

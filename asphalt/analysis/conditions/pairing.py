@@ -72,7 +72,7 @@ def check(producer: Producer, layout: Layout) -> Answer:
         fault = check_uneven(layout.pattern)
     window = layout.window
     if fault is None and window is not None:
-        fault = check_reach(layout.pattern, window.late, window.prologue, _RANKS, _PLANES)
+        fault = check_reach(layout.pattern, window.late, _RANKS, _PLANES)
     if fault is not None:
         return Refused(PROTOCOL, str(fault), producer.exchange.span)
     evidence = "the schedule pairs up for 1 to 5 ranks and all small sizes"

@@ -352,20 +352,18 @@ def check_sizes(shape: TileShape, sizes: Sizes) -> ProtocolError | None:
 
 @cache
 def check_reach(
-    shape: TileShape, late: int, prologue: bool, ranks: int = 5, planes: int = 4
+    shape: TileShape, late: int, ranks: int = 5, planes: int = 4
 ) -> ProtocolError | None:
     """The first fault of a shape's schedule where iterations do not complete their own planes.
 
     1 to ``ranks`` ranks; 0 to ``planes`` planes; from one plane less than none to two before and
-    behind the loop (without ``prologue``: no more before than are ``late``); every K and D up to 3.
+    behind the loop; every K and D up to 3.
     """
     for count in range(1, ranks + 1):
         for trips in range(planes + 1):
             for before in range(-1, 3):
-                if not prologue and before > late and shape is TileShape.EVERY_BLOCK:
-                    continue
                 for behind in range(-1, 3):
-                    reach = Reach(before, late, behind, prologue)
+                    reach = Reach(before, late, behind)
                     for tile in range(trips + 3):
                         for depth in (1, 2, 3) if tile and trips else (1,):
                             sizes = Sizes(count, trips, 1, tile, depth, reach)

@@ -95,13 +95,11 @@ class Reach:
     ``before``, ``behind``: planes before that of the first iteration and behind that of the last,
     in the order of the loop (every block: of a block; slab: of the whole buffer).  Negative: that
     many iterations have no plane.  ``late``: an iteration may still write this many planes back.
-    ``prologue``: a tile without iterations sends what is final before the loop.
     """
 
     before: int
     late: int
     behind: int
-    prologue: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +250,7 @@ def _tiles(sizes: Sizes) -> tuple[_Tile, ...]:
     reach = sizes.reach
     trips = iterations(TileShape.EVERY_BLOCK, sizes)
     ready = reach.before - reach.late
-    empty = 1 if reach.prologue else 0
+    empty = 1 if ready > 0 else 0  # a tile without iterations sends what is final before the loop
     tiles = empty + -(-trips // sizes.tile)
     found = []
     for tile in range(tiles):
@@ -267,7 +265,7 @@ def window(tile: int, tiles: int, k: int, ready: int, block: int) -> range:
     """The planes of a block that a tile sends, where they are not those of its iterations.
 
     Before tile t, ``ready`` + t ``k`` planes of the ``block`` are final; the last tile sends the
-    rest.  (``asphalt_window`` of the run-time library.)
+    rest.
     """
     start = min(max(ready + tile * k, 0), block) if tile > 0 else 0
     stop = min(max(ready + (tile + 1) * k, 0), block) if tile < tiles - 1 else block

@@ -29,11 +29,6 @@ class PlaneWindow:
         """Planes that are final before the nest; negative: iterations that complete none."""
         return self.before - Poly.constant(self.late)
 
-    @property
-    def prologue(self) -> bool:
-        """Whether a tile without iterations sends what is final before the nest."""
-        return self.ready.value is None or self.ready.value > 0
-
 
 @dataclass(frozen=True, slots=True)
 class Gaps:

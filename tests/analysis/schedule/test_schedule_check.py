@@ -66,24 +66,22 @@ def test_what_is_emitted_is_right_for_all_small_sizes(shape: TileShape) -> None:
     assert check_shape(shape) is None
 
 
-@pytest.mark.parametrize("prologue", [True, False])
 @pytest.mark.parametrize("late", range(4))
-def test_late_planes_and_planes_from_before_are_right(late: int, prologue: bool) -> None:
-    assert check_reach(TileShape.EVERY_BLOCK, late, prologue, ranks=3) is None
+def test_late_planes_and_planes_from_before_are_right(late: int) -> None:
+    assert check_reach(TileShape.EVERY_BLOCK, late, ranks=3) is None
 
 
 @pytest.mark.wide
-@pytest.mark.parametrize("prologue", [True, False])
 @pytest.mark.parametrize("late", range(5))
-def test_late_planes_are_right_for_five_ranks(late: int, prologue: bool) -> None:
-    assert check_reach(TileShape.EVERY_BLOCK, late, prologue, ranks=5, planes=5) is None
+def test_late_planes_are_right_for_five_ranks(late: int) -> None:
+    assert check_reach(TileShape.EVERY_BLOCK, late, ranks=5, planes=5) is None
 
 
 def test_slabs_of_which_the_loop_leaves_out_some_are_right() -> None:
-    assert check_reach(TileShape.SLAB, 0, True, ranks=4, planes=3) is None
+    assert check_reach(TileShape.SLAB, 0, ranks=4, planes=3) is None
 
 
-REACHES = st.builds(Reach, st.integers(-3, 4), st.integers(0, 4), st.integers(-3, 4), st.just(True))
+REACHES = st.builds(Reach, st.integers(-3, 4), st.integers(0, 4), st.integers(-3, 4))
 
 
 @given(

@@ -2,6 +2,7 @@
 module checks
   use mpi
   use asphalt_exchange, only: asphalt_begin, asphalt_exchange_t, asphalt_finished
+  use asphalt_strided, only: asphalt_begin_strided, asphalt_strided_t
   implicit none
   integer :: failures = 0
   integer :: own, me, np, k, d, error
@@ -23,12 +24,27 @@ contains
     logical, intent(in), optional :: slab, alone
     integer, intent(in), optional :: grain, ready, before, extents(:), along, strides(:)
     type(asphalt_exchange_t) :: x
+    type(asphalt_strided_t) :: y
+    integer :: s(1), r(1)
+
+    if (present(extents)) then
+      call asphalt_begin_strided(y, comm, s, r, count, datatype, bytes=bytes, unit=unit, first=1, &
+                                 last=last, k=wanted_k, d=2, extents=extents, along=along, &
+                                 strides=strides, grain=grain, tiled=legal, uniform=certain, &
+                                 alone=alone)
+      call finish(y)
+    else
+      call asphalt_begin(x, comm, s, r, count, datatype, bytes=bytes, unit=unit, first=1, &
+                         last=last, k=wanted_k, d=2, slab=slab, ready=ready, before=before, &
+                         grain=grain, tiled=legal, uniform=certain, alone=alone)
+      call finish(x)
+    end if
+  end subroutine begin
+
+  subroutine finish(x)
+    class(asphalt_exchange_t), intent(inout) :: x
     integer :: ierror, s(1), r(1)
 
-    call asphalt_begin(x, comm, s, r, count, datatype, bytes=bytes, unit=unit, first=1, last=last, &
-                       k=wanted_k, d=2, slab=slab, ready=ready, before=before, extents=extents, &
-                       along=along, strides=strides, grain=grain, tiled=legal, uniform=certain, &
-                       alone=alone)
     own = x%comm
     me = x%me
     np = x%np
@@ -42,7 +58,7 @@ contains
     call check(asphalt_finished(x, s, r, ierror) .eqv. tiled, 'finished')
     call check(ierror == merge(error, -77, tiled), 'the error code of one that is not tiled')
     call check(.not. (x%tiled .or. allocated(x%requests)), 'nothing is left')
-  end subroutine begin
+  end subroutine finish
 
   !> `trips` iterations that fill the blocks, `elements` each.
   subroutine enter(comm, elements, trips, wanted_k, legal, certain)
@@ -148,6 +164,10 @@ contains
     call check(k == 0, 'an iteration behind the last plane')
     call plain(70, 10, 7*ranks - 1, slab=.true., before=-1)
     call check(k == 0, 'an iteration before the first plane')
+    call plain(70, 10, -5, slab=.true., before=1)
+    call check(k == 3, 'slabs that are final before')
+    call plain(70, 10, -5, slab=.true., before=7*ranks + 1)
+    call check(k == 0, 'more planes before than there are')
     call plain(70, 10, 7, extents=[5, 7], along=2)
     call check(k == 0, 'extents of another block')
     if (ranks == 1) return
