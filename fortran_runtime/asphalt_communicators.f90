@@ -194,7 +194,7 @@ contains
   end subroutine private_duplicate
 
   !> The private duplicate of `comm`, and a tag for the messages of one operation on it: no other
-  !! one has it that may be under way at the same time, and `asphalt_enter` has none of these.
+  !! one has it that may be under way at the same time, and an exchange in tiles has none of these.
   !!
   !! All ranks of `comm` call it together, with the same `block`: bytes of a block, 0 where they are
   !! not known to be equal.  Not `usable`: too little has come by yet to be worth a duplicate.

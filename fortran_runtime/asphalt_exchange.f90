@@ -45,12 +45,15 @@ module asphalt_exchange
   !> Chances for MPI in one tile: more of them cost more than they bring.
   integer, parameter :: chances_a_tile = 8
 
-  !> An exchange that is going on.  Components but `tiled` are for the modules of the runtime.
+  !> An exchange that is going on.  Components but `tiled`, `lo` and `hi` are for
+  !! the modules of the runtime.
   type :: asphalt_exchange_t
     !> Whether it is made in tiles.  Where not, one tile has all iterations.
     logical :: tiled = .false.
     !> Whether the iterations are handed out in tiles.
     logical :: cut = .false.
+    !> The first and the last iteration of the tile: the loop over it runs from `lo` to `hi`.
+    integer :: lo = 1, hi = 0
     !> The communicator of the messages, rank and size; what is sent, and bytes of an element.
     integer :: comm = MPI_COMM_NULL, me = 0, np = 1
     integer :: datatype = MPI_DATATYPE_NULL, bytes = 0
@@ -164,22 +167,19 @@ contains
     end if
   end subroutine asphalt_begin
 
-  !> The first and the last iteration of the next tile: the loop over the tile runs from `lo` to
-  !! `hi`, by the step of the loop.  False behind the last tile; then `lo` is the value that the
-  !! loop variable has behind a loop over all iterations.
-  logical function asphalt_next_tile(x, lo, hi)
+  !> Sets `x%lo` and `x%hi`, the first and the last iteration of the next tile: the loop over the
+  !! tile runs from one to the other, by the step of the loop.  False behind the last tile; then
+  !! `x%lo` is the value that the loop variable has behind a loop over all iterations.
+  logical function asphalt_next_tile(x)
     class(asphalt_exchange_t), intent(inout) :: x
-    integer, intent(out) :: lo, hi
 
     asphalt_next_tile = x%tile < x%tiles
+    x%lo = x%first
+    x%hi = x%last
     if (.not. asphalt_next_tile) then
-      lo = x%first + max(0, x%trips) * x%step
-      hi = x%last
+      x%lo = x%first + max(0, x%trips) * x%step
     else if (x%cut) then
-      call x%next(lo, hi)
-    else
-      lo = x%first
-      hi = x%last
+      call x%next()
     end if
     x%tile = x%tile + 1
   end function asphalt_next_tile
@@ -355,9 +355,8 @@ contains
   !> The iterations of the next tile of equal blocks, once the receives of `d` tiles are posted.
   !!
   !! Of slabs, rank r begins with the block of rank r+1, so that not all send to one rank.
-  subroutine next_of_equal(x, lo, hi)
+  subroutine next_of_equal(x)
     class(asphalt_exchange_t), intent(inout) :: x
-    integer, intent(out) :: lo, hi
     integer :: from, planes, target
 
     do while (x%posted < min(x%tile + x%d, x%tiles))
@@ -367,14 +366,14 @@ contains
     if (x%slab) then
       call planes_of(x, x%tile, from, planes)
       target = modulo(x%me + 1 + x%tile / x%each, x%np)
-      lo = x%first - x%before + target * x%planes + from
-      hi = min(lo + planes - 1, x%last)
-      lo = max(lo, x%first)
+      x%lo = x%first - x%before + target * x%planes + from
+      x%hi = min(x%lo + planes - 1, x%last)
+      x%lo = max(x%lo, x%first)
     else
       from = max(0, x%tile - x%prologue) * x%k
-      lo = x%first + from * x%step
-      hi = x%first + (min(from + x%k, x%trips) - 1) * x%step
-      if (x%tile < x%prologue) hi = lo - x%step
+      x%lo = x%first + from * x%step
+      x%hi = x%first + (min(from + x%k, x%trips) - 1) * x%step
+      if (x%tile < x%prologue) x%hi = x%lo - x%step
     end if
   end subroutine next_of_equal
 

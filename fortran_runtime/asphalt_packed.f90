@@ -111,12 +111,11 @@ contains
   end subroutine asphalt_begin_packed
 
   !> The iterations of the next tile.
-  subroutine next_of_packed(x, lo, hi)
+  subroutine next_of_packed(x)
     class(asphalt_packed_t), intent(inout) :: x
-    integer, intent(out) :: lo, hi
 
-    lo = x%first + x%tile * x%k
-    hi = min(lo + x%k - 1, x%last)
+    x%lo = x%first + x%tile * x%k
+    x%hi = min(x%lo + x%k - 1, x%last)
   end subroutine next_of_packed
 
   !> Sends the pieces of the tile that was computed.
@@ -305,7 +304,7 @@ contains
   end subroutine tell_each
 
   !> Whether the blocks that a rank sends are where its iterations put them
-  !! (`asphalt_enter_packed`).
+  !! (`asphalt_begin_packed`).
   pure logical function packed_fit(np, units, trips, counts, displs, spread) result(fit)
     integer, intent(in) :: np, units(0:*), trips, counts(0:*), displs(0:*), spread
     integer(int64) :: filled, block

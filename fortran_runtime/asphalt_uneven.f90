@@ -138,22 +138,21 @@ contains
   !> The iterations of the next tile: slabs go on with the next piece of a block, and what computes
   !! it; else a tile is a piece of every block that is long enough, and the last one computes the
   !! rest.
-  subroutine next_of_uneven(x, lo, hi)
+  subroutine next_of_uneven(x)
     class(asphalt_uneven_t), intent(inout) :: x
-    integer, intent(out) :: lo, hi
     integer :: begin, end
 
     if (x%slab) then
       call next_piece(x%send_counts, x%np, x%piece, x%peer, x%from, x%length)
       begin = x%send_displacements(x%peer+1) + x%from
-      lo = x%first + iterations_for(begin, x%unit)
-      hi = x%first + iterations_for(begin + x%length, x%unit) - 1
+      x%lo = x%first + iterations_for(begin, x%unit)
+      x%hi = x%first + iterations_for(begin + x%length, x%unit) - 1
     else
       end = max(x%first, x%last + 1)
       x%from = x%tile * x%piece
-      lo = min(x%first + iterations_for(x%from, x%unit), end)
-      hi = min(x%first + iterations_for(x%from + x%piece, x%unit), end) - 1
-      if (x%tile == x%tiles - 1) hi = x%last
+      x%lo = min(x%first + iterations_for(x%from, x%unit), end)
+      x%hi = min(x%first + iterations_for(x%from + x%piece, x%unit), end) - 1
+      if (x%tile == x%tiles - 1) x%hi = x%last
     end if
   end subroutine next_of_uneven
 

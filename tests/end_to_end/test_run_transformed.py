@@ -108,7 +108,7 @@ def _telling(content: bytes) -> bytes:
     for line in content.decode().splitlines():
         if found := re.search(r"asphalt: \w+ of site '(\w+)'", line, re.IGNORECASE):
             site = found[1].lower()
-        if tiles := re.match(r"( +)do while \(asphalt_next_tile\((\w+),", line, re.IGNORECASE):
+        if tiles := re.match(r"( +)do while \(asphalt_next_tile\((\w+)\)", line, re.IGNORECASE):
             prints = (f"if ({tiles[2]}%tiled) then", f"write (0,*) ' tiled {site}'", "end if")
             lines += [tiles[1] + text for text in prints]
         lines.append(line)

@@ -2,9 +2,9 @@
 
 A parallel loop (``!$omp parallel do``) of the producer stays one in each tile, with its directive:
 
-    do while (asphalt_next_tile(asphalt_x, asphalt_lo, asphalt_hi))
+    do while (asphalt_next_tile(asphalt_x))
       !$omp parallel do private(i)
-      do k = asphalt_lo, asphalt_hi
+      do k = asphalt_x%lo, asphalt_x%hi
         ...
       end do
       call asphalt_send_tile(asphalt_x, s)

@@ -32,7 +32,6 @@ from asphalt.transforms.rewriting.make import (
     var,
 )
 
-LO, HI = var("asphalt_lo"), var("asphalt_hi")
 TRUE = Lit("logical", ".true.")
 
 
@@ -73,6 +72,16 @@ class Beginning(ABC):
         return ()
 
     # -- what is shared ----------------------------------------------------------------------
+
+    @property
+    def lo(self) -> Expr:
+        """The first iteration of a tile; behind the tiles, the value of the loop variable."""
+        return Component(self.variable, "lo", "lo")
+
+    @property
+    def hi(self) -> Expr:
+        """The last iteration of a tile."""
+        return Component(self.variable, "hi", "hi")
 
     @property
     def tiled(self) -> Expr:

@@ -9,7 +9,7 @@ from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.ir.expr import Component, Expr, Lit, Ref
 from asphalt.ir.stmt import Assign, DoHead, Guarded
 from asphalt.ir.tree import Leaf, Node
-from asphalt.transforms.prepush.beginning import LO, TRUE, Beginning, keywords
+from asphalt.transforms.prepush.beginning import TRUE, Beginning, keywords
 from asphalt.transforms.rewriting.make import (
     Maker,
     add,
@@ -88,7 +88,7 @@ class EqualBlocks(Beginning):
             self.written(e)
             for e in (counter.variable, counter.unit, simplified(sub(head.var, counter.first)))
         )
-        before = self.written(simplified(sub(LO, self.plan.producer.first)))
+        before = self.written(simplified(sub(self.lo, self.plan.producer.first)))
         if not counter.set_inside:
             before = add(mul(rank, self.trips()), before)
         total = mul(unit, before)

@@ -12,7 +12,7 @@ from asphalt.analysis.tiling.plan import Plan
 from asphalt.ir.expr import Component, Expr, Op, Ref, Section, names_in, walk
 from asphalt.ir.stmt import Allocation, Assign, DoHead, Guarded
 from asphalt.ir.tree import Leaf, Node
-from asphalt.transforms.prepush.beginning import LO, keywords
+from asphalt.transforms.prepush.beginning import keywords
 from asphalt.transforms.prepush.uneven_blocks import UnevenBlocks
 from asphalt.transforms.rewriting.make import (
     Maker,
@@ -154,7 +154,7 @@ class PackedBlocks(UnevenBlocks):
         assert isinstance(head, DoHead)
         assert head.var is not None
         rank = self.written(simplified(sub(head.var, counter.first)))
-        place: Expr = fn("asphalt_place", self.variable, rank, LO)
+        place: Expr = fn("asphalt_place", self.variable, rank, self.lo)
         begins = counter.begins.value
         total = place if not begins else add(place, num(begins))
         return (make.leaf(Guarded(self.tiled, Assign(self.written(counter.variable), total))),)

@@ -10,8 +10,8 @@ Before::
 After::
 
     call asphalt_begin(asphalt_x, comm, s, r, n*nz, MPI_REAL, ..., first=1, last=nz, k=..., d=...)
-    do while (asphalt_next_tile(asphalt_x, asphalt_lo, asphalt_hi))
-      do z = asphalt_lo, asphalt_hi                    ! the same loop, over one tile
+    do while (asphalt_next_tile(asphalt_x))
+      do z = asphalt_x%lo, asphalt_x%hi                   ! the same loop, over one tile
         call asphalt_progress(asphalt_x)
         s(:,z,:) = ...
       end do
@@ -41,7 +41,7 @@ from asphalt.ir.expr import Expr, Op, Ref
 from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import Allocation, Call, DoHead, Plain
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
-from asphalt.transforms.prepush.beginning import HI, LO, Beginning
+from asphalt.transforms.prepush.beginning import Beginning
 from asphalt.transforms.prepush.equal_blocks import EqualBlocks
 from asphalt.transforms.prepush.packed_blocks import PackedBlocks
 from asphalt.transforms.prepush.strided_blocks import StridedBlocks
@@ -141,7 +141,7 @@ class _Emission:
         sends = make.call(
             "asphalt_send_tile", self.exchange.variable, self.exchange.array(self.plan.layout.send)
         )
-        tiles = fn("asphalt_next_tile", self.exchange.variable, LO, HI)
+        tiles = fn("asphalt_next_tile", self.exchange.variable)
         head = self.make.leaf(DoHead("while", condition=tiles))
         return Do(head, (*nests, sends), self.make.leaf(Plain("end do")))
 
@@ -157,14 +157,14 @@ class _Emission:
             assert isinstance(head.var, Ref)
             storage = producer.exchange.names.storage(head.var.name)
             if may_be_read_after(producer.exchange, storage, producer.packing.position):
-                restored[head.var.name] = self.make.assign(head.var, LO)
+                restored[head.var.name] = self.make.assign(head.var, self.exchange.lo)
         return tuple(restored.values())
 
     def _nest(self, phase: ProducerPhase) -> Node:
         """The user's nest with its tiled loop cut to the tile, one level further in."""
         head = phase.tiled.head
         assert isinstance(head.what, DoHead)
-        cut = rewrite(head, replace(head.what, first=LO, last=HI))
+        cut = rewrite(head, replace(head.what, first=self.exchange.lo, last=self.exchange.hi))
         cut = replace(cut, lead=(*head.lead, *comments_inside(head, self.make.free, self.make.eol)))
         body = phase.tiled.body
         if self._has_chances(phase):

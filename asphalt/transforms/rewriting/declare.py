@@ -64,9 +64,11 @@ def declare(unit: Unit, sites: tuple[str, ...], form: Form, eol: str) -> Unit:
             Decl("type", TypeSpec("type", name=kind), (), None, (_entity(name),))
             for name, kind in typed.items()
         ),
-        Decl("type", TypeSpec("integer"), (), None, tuple(_entity(name) for name in scalars)),
         Include(HEADER),
     ]
+    if scalars:
+        numbers = tuple(_entity(name) for name in scalars)
+        declarations.insert(-1, Decl("type", TypeSpec("integer"), (), None, numbers))
     if arrays:
         declarations.insert(-1, Decl("type", TypeSpec("integer"), ("allocatable",), None, arrays))
     return _insert(unit, uses, tuple(map(make.leaf, declarations)))

@@ -145,10 +145,10 @@ def test_a_position_is_set_where_a_tile_begins(tmp_path: Path) -> None:
     (tmp_path / "first").mkdir()
     (tmp_path / "second").mkdir()
     text = transformed(tmp_path / "first", _text(OF_RANKS))
-    assert "if (asphalt_x%tiled) at = at + max(0, n)*(asphalt_lo - 1)\n" in text
+    assert "if (asphalt_x%tiled) at = at + max(0, n)*(asphalt_x%lo - 1)\n" in text
     text = transformed(tmp_path / "second", _text(RUNNING))
     words = " ".join(text.replace("&", "").split())
-    assert "if (asphalt_x%tiled) at = max(0, n)*((p - 1)*nz + (asphalt_lo - 1))" in words
+    assert "if (asphalt_x%tiled) at = max(0, n)*((p - 1)*nz + (asphalt_x%lo - 1))" in words
 
 
 def test_what_a_block_does_not_hold_is_asked_at_run_time(tmp_path: Path) -> None:

@@ -16,14 +16,13 @@ contains
     real(8) :: r(n, nz, np)
     integer :: i, z, p, me
     type(asphalt_exchange_t) :: asphalt_x
-    integer :: asphalt_hi, asphalt_lo
 
     call MPI_Comm_rank(comm, me)
     call asphalt_begin(asphalt_x, comm%MPI_VAL, s, r, n*nz, MPI_DOUBLE_PRECISION%MPI_VAL, &
                        bytes=storage_size(s)/8, unit=n, first=1, last=nz, k=asphalt_k_transpose, &
                        d=asphalt_d_transpose, site='transpose')
-    do while (asphalt_next_tile(asphalt_x, asphalt_lo, asphalt_hi))
-      do z = asphalt_lo, asphalt_hi
+    do while (asphalt_next_tile(asphalt_x))
+      do z = asphalt_x%lo, asphalt_x%hi
         call asphalt_progress(asphalt_x)
         do p = 1, np
           do i = 1, n

@@ -16,7 +16,6 @@ C     buffers, labelled loops; the unit has sends of its own.
       INTEGER I, Z, P, NP, ME, IERR, IDX, TOKEN(2), REQ, SENT
       INTEGER STATUS(MPI_STATUS_SIZE)
       TYPE(ASPHALT_EXCHANGE_T) :: ASPHALT_X
-      INTEGER :: ASPHALT_HI, ASPHALT_LO
 C
       CALL MPI_COMM_RANK(COMM, ME, IERR)
       CALL MPI_COMM_SIZE(COMM, NP, IERR)
@@ -30,8 +29,8 @@ C     a send of the program's own with another type
       CALL ASPHALT_BEGIN(ASPHALT_X, COMM, S, R, N*NZ,
      &MPI_DOUBLE_PRECISION, BYTES=STORAGE_SIZE(S)/8, UNIT=N, FIRST=1,
      &LAST=NZ, K=K, D=D, SITE='transpose')
-      DO WHILE (ASPHALT_NEXT_TILE(ASPHALT_X, ASPHALT_LO, ASPHALT_HI))
-      DO 30 Z = ASPHALT_LO, ASPHALT_HI
+      DO WHILE (asphalt_next_tile(asphalt_x))
+      DO 30 Z = asphalt_x%lo, asphalt_x%hi
       CALL ASPHALT_PROGRESS(ASPHALT_X)
       DO 20 P = 1, NP
       DO 10 I = 1, N

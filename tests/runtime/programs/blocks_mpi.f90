@@ -14,14 +14,13 @@ contains
     integer, intent(out) :: zlast
     integer :: i, z, p, ierr, me
     type(asphalt_exchange_t) :: asphalt_x
-    integer :: asphalt_hi, asphalt_lo
 
     call MPI_Comm_rank(comm, me, ierr)
     call asphalt_begin(asphalt_x, comm, s, r, n*nz, MPI_DOUBLE_PRECISION, bytes=storage_size(s)/8, &
                        unit=n, first=1, last=nz, k=asphalt_k_transpose, d=asphalt_d_transpose, &
                        site='transpose')
-    do while (asphalt_next_tile(asphalt_x, asphalt_lo, asphalt_hi))
-      do z = asphalt_lo, asphalt_hi
+    do while (asphalt_next_tile(asphalt_x))
+      do z = asphalt_x%lo, asphalt_x%hi
         call asphalt_progress(asphalt_x)
         do p = 1, np
           do i = 1, n
@@ -31,7 +30,7 @@ contains
       end do
       call asphalt_send_tile(asphalt_x, s)
     end do
-    z = asphalt_lo
+    z = asphalt_x%lo
     if (.not. asphalt_finished(asphalt_x, s, r, ierr)) &
       call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, comm, ierr)
     zlast = z

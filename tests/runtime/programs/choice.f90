@@ -64,9 +64,12 @@ contains
     d = x%d
     error = x%error
     begun = x%tiled
-    do while (asphalt_next_tile(x, lo, hi))
+    do while (asphalt_next_tile(x))
+      lo = x%lo
+      hi = x%hi
       call asphalt_send_tile(x, s)
     end do
+    lo = x%lo
     call check(asphalt_finished(x, s, r, error) .eqv. begun, 'all is known on entry')
     call check(all(r == [((merge(p, -1, begun), lo=1,arrive(p+1)), p=0,np-1)]), 'what came')
   end subroutine uneven

@@ -68,7 +68,9 @@ contains
     if (k > 0) call expect(size(x%requests) == 2*np + count_pieces(rcounts, units))
     done = 0
     tiles = 0
-    do while (asphalt_next_tile(x, lo, hi))
+    do while (asphalt_next_tile(x))
+      lo = x%lo
+      hi = x%hi
       call asphalt_progress(x)
       call expect(lo == 11 + done)
       do p = 0, np - 1
@@ -81,6 +83,7 @@ contains
       tiles = tiles + 1
       call asphalt_send_tile(x, sent)
     end do
+    lo = x%lo
     call expect(done == trips .and. lo == 11 + trips)
     call expect(tiles == merge(3, 1, k > 0))
     whole = asphalt_finished(x, sent, received, error)

@@ -188,13 +188,16 @@ contains
     integer, intent(in) :: chances
     integer :: lo, hi, chance
     logical :: tiled
-    do while (asphalt_next_tile(x, lo, hi))
+    do while (asphalt_next_tile(x))
+      lo = x%lo
+      hi = x%hi
       call record('C', int([lo, hi, x%step], c_intptr_t))
       do chance = 1, chances
         call asphalt_progress(x)
       end do
       call asphalt_send_tile(x, s)
     end do
+    lo = x%lo
     call record('L', int([lo], c_intptr_t))
     call record('B', [address(c_loc(s)), merge(address(x%receive), address(c_loc(r)), x%tiled)])
     tiled = asphalt_finished(x, s, r, ierr)

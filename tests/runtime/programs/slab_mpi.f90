@@ -10,14 +10,13 @@ subroutine exchange_slabs(n, nz, np, k, d, comm, s, r, zlast)
   integer, intent(out) :: zlast
   integer :: i, z, ierr, me
   type(asphalt_exchange_t) :: asphalt_x
-  integer :: asphalt_hi, asphalt_lo
 
   call MPI_Comm_rank(comm, me, ierr)
   call asphalt_begin(asphalt_x, comm, s, r, n*(nz/np), MPI_DOUBLE_PRECISION, &
                      bytes=storage_size(s)/8, unit=n, first=1, last=nz, k=k, d=d, slab=.true., &
                      site='planes')
-  do while (asphalt_next_tile(asphalt_x, asphalt_lo, asphalt_hi))
-    do z = asphalt_lo, asphalt_hi
+  do while (asphalt_next_tile(asphalt_x))
+    do z = asphalt_x%lo, asphalt_x%hi
       call asphalt_progress(asphalt_x)
       do i = 1, n
         s(i,z) = sin(dble(i*z)) + 10*me
@@ -25,7 +24,7 @@ subroutine exchange_slabs(n, nz, np, k, d, comm, s, r, zlast)
     end do
     call asphalt_send_tile(asphalt_x, s)
   end do
-  z = asphalt_lo
+  z = asphalt_x%lo
   if (.not. asphalt_finished(asphalt_x, s, r, ierr)) &
     call MPI_Alltoall(s, n*(nz/np), MPI_DOUBLE_PRECISION, r, n*(nz/np), MPI_DOUBLE_PRECISION, &
                       comm, ierr)

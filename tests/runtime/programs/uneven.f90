@@ -53,12 +53,15 @@ contains
     done = 0
     tiles = 0
     piece = 0
-    do while (asphalt_next_tile(x, lo, hi))
+    do while (asphalt_next_tile(x))
+      lo = x%lo
+      hi = x%hi
       if (tiles == 0) piece = elements*(hi - lo + 1)
       done = done + max(0, hi - lo + 1)
       tiles = tiles + 1
       call asphalt_send_tile(x, s)
     end do
+    lo = x%lo
     call check(done == max(0, trips), 'all iterations')
     call check(lo == max(1, trips + 1), 'the value of the loop variable')
     call check(x%error == MPI_SUCCESS, 'no error')
@@ -188,7 +191,9 @@ contains
                               last=12*ranks/(rank + 1), k=1, d=2, slab=.true.)
     call check(x%k == 1 .and. x%d == 2, 'its own')
     sends = 2
-    do while (asphalt_next_tile(x, lo, hi))
+    do while (asphalt_next_tile(x))
+      lo = x%lo
+      hi = x%hi
       call check(lo == hi, 'one iteration')
       do while (meanwhile .and. size(x%requests) == sends)  ! ends when all have told
         call asphalt_progress(x)
@@ -197,6 +202,7 @@ contains
       call check(x%tiled, 'pieces of several lengths')
       call check(size(x%requests) == sends + sum([(12/(p + 1), p=0,ranks-1)]), 'as many as come')
     end do
+    lo = x%lo
     call check(asphalt_finished(x, s, r, error), 'they are tiled')
     call check(all(r == [((100*p + 12*rank + from, from=0,11), p=0,ranks-1)]), 'what came')
   end subroutine each_its_own

@@ -6,15 +6,14 @@ SUBROUTINE TRANSPOSE(N, NZ, NP, S, R)
   INTEGER N, NZ, NP, I, Z, P, IERR
   DOUBLE PRECISION S(N,NZ,NP), R(N,NZ,NP), X
   TYPE(asphalt_exchange_t) :: ASPHALT_X
-  INTEGER :: ASPHALT_HI, ASPHALT_LO
   INCLUDE 'asphalt_params.inc'
   X = 0
   ! asphalt: MPI_Alltoall of site 'transpose' prepushed along Z
   CALL ASPHALT_BEGIN(ASPHALT_X, MPI_COMM_WORLD, S, R, N*NZ, MPI_DOUBLE_PRECISION, &
                      bytes=STORAGE_SIZE(S)/8, unit=N, first=NZ, last=1, k=ASPHALT_K_TRANSPOSE, &
                      d=ASPHALT_D_TRANSPOSE, step=-1, site='transpose')
-  DO WHILE (ASPHALT_NEXT_TILE(ASPHALT_X, ASPHALT_LO, ASPHALT_HI))
-    DO Z = ASPHALT_LO, ASPHALT_HI, -1
+  DO WHILE (ASPHALT_NEXT_TILE(ASPHALT_X))
+    DO Z = ASPHALT_X%lo, ASPHALT_X%hi, -1
       CALL ASPHALT_PROGRESS(ASPHALT_X)
       X = X + Z
       DO P = 1, NP

@@ -7,7 +7,6 @@ subroutine in_place(nx, ny, nz, np, comm, x, s)
   complex(8), intent(inout) :: x(nx*np, ny, nz), s(nx, ny, nz, np)
   integer :: z, p, ierr
   type(asphalt_exchange_t) :: asphalt_x
-  integer :: asphalt_hi, asphalt_lo
   include 'asphalt_params.inc'
 
   ! asphalt: MPI_Alltoall of site 'in_place' prepushed along z
@@ -15,8 +14,8 @@ subroutine in_place(nx, ny, nz, np, comm, x, s)
   call asphalt_begin(asphalt_x, comm, s, x, nx*ny*nz, MPI_DOUBLE_COMPLEX, &
                      bytes=storage_size(s)/8, unit=nx*ny, first=1, last=nz, k=asphalt_k_in_place, &
                      d=asphalt_d_in_place, clone=.true., site='in_place')
-  do while (asphalt_next_tile(asphalt_x, asphalt_lo, asphalt_hi))
-    do z = asphalt_lo, asphalt_hi
+  do while (asphalt_next_tile(asphalt_x))
+    do z = asphalt_x%lo, asphalt_x%hi
       call asphalt_progress(asphalt_x)
       do p = 1, np
         s(:,:,z,p) = 2*x((p-1)*nx+1:p*nx,:,z)

@@ -7,7 +7,6 @@ subroutine transpose(n, nz, np, me, comm, s, r)
   real(8), intent(inout) :: s(n, nz, np), r(n, nz, np)
   integer :: i, z, p, ierr
   type(asphalt_exchange_t) :: asphalt_x
-  integer :: asphalt_hi, asphalt_lo
   include 'asphalt_params.inc'
 
   ! one plane after the other
@@ -15,8 +14,8 @@ subroutine transpose(n, nz, np, me, comm, s, r)
   call asphalt_begin(asphalt_x, comm, s, r, n*nz, MPI_DOUBLE_PRECISION, bytes=storage_size(s)/8, &
                      unit=n, first=1, last=nz, k=asphalt_k_transpose, d=asphalt_d_transpose, &
                      site='transpose')
-  do while (asphalt_next_tile(asphalt_x, asphalt_lo, asphalt_hi))
-    do z = asphalt_lo, asphalt_hi
+  do while (asphalt_next_tile(asphalt_x))
+    do z = asphalt_x%lo, asphalt_x%hi
       call asphalt_progress(asphalt_x)
       do p = 1, np
         do i = 1, n

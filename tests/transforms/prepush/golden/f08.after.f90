@@ -8,14 +8,13 @@ subroutine transpose(np, comm)
   integer, parameter :: n = 4, nz = 8
   integer :: s(0:n-1, nz, np), r(0:n-1, nz, np), z
   type(asphalt_exchange_t) :: asphalt_x
-  integer :: asphalt_hi, asphalt_lo
   include 'asphalt_params.inc'
   ! asphalt: MPI_Alltoall of site 'transpose' prepushed along z
   call asphalt_begin(asphalt_x, comm%MPI_VAL, s, r, n*nz, MPI_INTEGER%MPI_VAL, &
                      bytes=storage_size(s)/8, unit=n, first=0, last=nz - 1, &
                      k=asphalt_k_transpose, d=asphalt_d_transpose, grain=16, uniform=.true.)
-  do while (asphalt_next_tile(asphalt_x, asphalt_lo, asphalt_hi))
-    planes: do z = asphalt_lo, asphalt_hi
+  do while (asphalt_next_tile(asphalt_x))
+    planes: do z = asphalt_x%lo, asphalt_x%hi
       s(:,z+1,:) = z
     end do planes
     call asphalt_send_tile(asphalt_x, s)

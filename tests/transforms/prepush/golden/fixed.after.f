@@ -10,7 +10,6 @@ C     ONE PLANE AFTER THE OTHER
       COMMON /BUF/ S, R
       INTEGER I, IZ, IP, IERR
       TYPE(asphalt_exchange_t) :: ASPHALT_X
-      INTEGER :: ASPHALT_HI, ASPHALT_LO
       INCLUDE 'asphalt_params.inc'
 ! asphalt: MPI_Alltoall of site 'transp' prepushed along IZ
       CALL ASPHALT_BEGIN(ASPHALT_X, MPI_COMM_WORLD, S, R, MAXN*10,
@@ -18,8 +17,8 @@ C     ONE PLANE AFTER THE OTHER
      &                   unit=MAXN, first=1, last=10,
      &                   k=ASPHALT_K_TRANSP, d=ASPHALT_D_TRANSP,
      &                   uniform=.TRUE.)
-      DO WHILE (ASPHALT_NEXT_TILE(ASPHALT_X, ASPHALT_LO, ASPHALT_HI))
-      DO 10 IZ = ASPHALT_LO, ASPHALT_HI
+      DO WHILE (ASPHALT_NEXT_TILE(ASPHALT_X))
+      DO 10 IZ = ASPHALT_X%lo, ASPHALT_X%hi
          CALL ASPHALT_PROGRESS(ASPHALT_X)
          DO 10 IP = 1, NP
             DO 10 I = 1, MAXN

@@ -7,7 +7,6 @@ subroutine late(n, nz, np, comm, s, r)
   real(8), intent(inout) :: s(n, nz, np), r(n, nz, np)
   integer :: p, z, ierr
   type(asphalt_exchange_t) :: asphalt_x
-  integer :: asphalt_hi, asphalt_lo
   include 'asphalt_params.inc'
 
   s(:,1:2,:) = 0
@@ -16,8 +15,8 @@ subroutine late(n, nz, np, comm, s, r)
   call asphalt_begin(asphalt_x, comm, s, r, n*nz, MPI_DOUBLE_PRECISION, bytes=storage_size(s)/8, &
                      unit=n, first=3, last=nz, k=asphalt_k_late, d=asphalt_d_late, ready=1, &
                      site='late')
-  do while (asphalt_next_tile(asphalt_x, asphalt_lo, asphalt_hi))
-    do z = asphalt_lo, asphalt_hi
+  do while (asphalt_next_tile(asphalt_x))
+    do z = asphalt_x%lo, asphalt_x%hi
       call asphalt_progress(asphalt_x)
       do p = 1, np
         s(:,z,p) = dble(z + p)

@@ -8,22 +8,21 @@ subroutine transpose(n, nz, np, comm, w, u)
   real :: s(n, nz, np), r(n, nz, np)
   integer :: i, j, z, p, ierr
   type(asphalt_exchange_t) :: asphalt_x
-  integer :: asphalt_hi, asphalt_lo
   include 'asphalt_params.inc'
   ! compute
   ! asphalt: MPI_Alltoall of site 'transpose' prepushed along z
   call asphalt_begin(asphalt_x, comm, s, r, n*nz, MPI_REAL, bytes=storage_size(s)/8, unit=n, &
                      first=1, last=nz, k=asphalt_k_transpose, d=asphalt_d_transpose, &
                      site='transpose')
-  do while (asphalt_next_tile(asphalt_x, asphalt_lo, asphalt_hi))
-    do z = asphalt_lo, asphalt_hi
+  do while (asphalt_next_tile(asphalt_x))
+    do z = asphalt_x%lo, asphalt_x%hi
       call asphalt_progress(asphalt_x)
       do j = 1, n*np
         w(j,z) = 0.5*w(j,z) + z
       end do
     end do
     ! pack
-    do z = asphalt_lo, asphalt_hi
+    do z = asphalt_x%lo, asphalt_x%hi
       call asphalt_progress(asphalt_x)
       do p = 1, np
         do i = 1, n

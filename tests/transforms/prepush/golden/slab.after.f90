@@ -8,19 +8,18 @@ subroutine planes(n, nz, np, comm, s, r, last)
    integer, intent(out) :: last
    integer :: k, ierr
    type(asphalt_exchange_t) :: asphalt_x
-   integer :: asphalt_hi, asphalt_lo
    include 'asphalt_params.inc'
    ! asphalt: MPI_Alltoall of site 'planes' prepushed along k
    call asphalt_begin(asphalt_x, comm, s, r, n*(nz/np), MPI_DOUBLE_PRECISION, &
                       bytes=storage_size(s)/8, unit=n, first=1, last=nz, k=asphalt_k_planes, &
                       d=asphalt_d_planes, grain=16, slab=.true., site='planes')
-   do while (asphalt_next_tile(asphalt_x, asphalt_lo, asphalt_hi))
-      do k = asphalt_lo, asphalt_hi
+   do while (asphalt_next_tile(asphalt_x))
+      do k = asphalt_x%lo, asphalt_x%hi
          s(:,k) = sqrt(dble(k))
       enddo
       call asphalt_send_tile(asphalt_x, s)
    end do
-   k = asphalt_lo
+   k = asphalt_x%lo
    if (.not. asphalt_finished(asphalt_x, s, r, ierr)) &
       call MPI_Alltoall(s, n*(nz/np), MPI_DOUBLE_PRECISION, r, n*(nz/np), MPI_DOUBLE_PRECISION, &
          comm, ierr)

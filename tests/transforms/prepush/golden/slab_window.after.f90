@@ -7,7 +7,6 @@ subroutine inner_planes(n, nb, np, comm, s, r)
   real(8), intent(inout) :: s(n, nb*np), r(n, nb*np)
   integer :: k, ierr
   type(asphalt_exchange_t) :: asphalt_x
-  integer :: asphalt_hi, asphalt_lo
   include 'asphalt_params.inc'
 
   s(:,1) = 0
@@ -15,8 +14,8 @@ subroutine inner_planes(n, nb, np, comm, s, r)
   call asphalt_begin(asphalt_x, comm, s, r, n*nb, MPI_DOUBLE_PRECISION, bytes=storage_size(s)/8, &
                      unit=n, first=2, last=nb*np - 1, k=asphalt_k_inner_planes, &
                      d=asphalt_d_inner_planes, grain=16, slab=.true., before=1, site='inner_planes')
-  do while (asphalt_next_tile(asphalt_x, asphalt_lo, asphalt_hi))
-    do k = asphalt_lo, asphalt_hi
+  do while (asphalt_next_tile(asphalt_x))
+    do k = asphalt_x%lo, asphalt_x%hi
       s(:,k) = sqrt(dble(k))
     end do
     call asphalt_send_tile(asphalt_x, s)

@@ -7,7 +7,6 @@ subroutine transpose(n, nz, np, me, comm, s, r)
   real(8), intent(inout) :: s(nz, n, np), r(nz, n, np)
   integer :: i, z, p, ierr
   type(asphalt_strided_t) :: asphalt_s
-  integer :: asphalt_hi, asphalt_lo
   include 'asphalt_params.inc'
 
   ! the planes lie across the blocks
@@ -16,8 +15,8 @@ subroutine transpose(n, nz, np, me, comm, s, r)
                              bytes=storage_size(s)/8, unit=n, first=1, last=nz, &
                              k=asphalt_k_transpose, d=asphalt_d_transpose, extents=[nz, n], &
                              along=1, site='transpose')
-  do while (asphalt_next_tile(asphalt_s, asphalt_lo, asphalt_hi))
-    do z = asphalt_lo, asphalt_hi
+  do while (asphalt_next_tile(asphalt_s))
+    do z = asphalt_s%lo, asphalt_s%hi
       call asphalt_progress(asphalt_s)
       do p = 1, np
         do i = 1, n

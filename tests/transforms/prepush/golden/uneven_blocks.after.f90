@@ -10,7 +10,6 @@ subroutine transpose(n, nz, np, me, comm, counts, displs, s, r)
   real(8), intent(inout) :: s(n,nz,np), r(n,nz,np)
   integer :: i, z, p
   type(asphalt_uneven_t) :: asphalt_v
-  integer :: asphalt_hi, asphalt_lo
   include 'asphalt_params.inc'
 
   ! asphalt: MPI_Alltoallv of site 'transpose' prepushed along z
@@ -19,8 +18,8 @@ subroutine transpose(n, nz, np, me, comm, counts, displs, s, r)
                             bytes=storage_size(s)/8, unit=n, first=1, last=nz, &
                             k=asphalt_k_transpose, d=asphalt_d_transpose, spread=n*nz, &
                             site='transpose')
-  do while (asphalt_next_tile(asphalt_v, asphalt_lo, asphalt_hi))
-    do z = asphalt_lo, asphalt_hi
+  do while (asphalt_next_tile(asphalt_v))
+    do z = asphalt_v%lo, asphalt_v%hi
       call asphalt_progress(asphalt_v)
       do p = 1, np
         do i = 1, n

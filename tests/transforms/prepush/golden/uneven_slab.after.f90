@@ -10,7 +10,6 @@ subroutine transpose(nx, ny, nz, np, comm, scounts, sdispls, rcounts, rdispls, s
   integer, intent(out) :: ierr
   integer :: i, j, k
   type(asphalt_uneven_t) :: asphalt_v
-  integer :: asphalt_hi, asphalt_lo
   include 'asphalt_params.inc'
 
   ! one plane after the other
@@ -19,8 +18,8 @@ subroutine transpose(nx, ny, nz, np, comm, scounts, sdispls, rcounts, rdispls, s
                             MPI_DOUBLE_PRECISION, bytes=storage_size(s)/8, unit=nx*ny, first=1, &
                             last=nz, k=asphalt_k_transpose, d=asphalt_d_transpose, slab=.true., &
                             site='transpose')
-  do while (asphalt_next_tile(asphalt_v, asphalt_lo, asphalt_hi))
-    do k = asphalt_lo, asphalt_hi
+  do while (asphalt_next_tile(asphalt_v))
+    do k = asphalt_v%lo, asphalt_v%hi
       call asphalt_progress(asphalt_v)
       do j = 1, ny
         do i = 1, nx
