@@ -362,10 +362,13 @@ class Broken(Project):
 
 @pytest.mark.parametrize("mpi", HERE[:1], ids=str)
 def test_a_mistake_in_a_common_block_is_found(source: Path, mpi: Mpi, tmp_path: Path) -> None:
-    """Tiles are sent from the wrong block, and what is received is in COMMON."""
+    """Tiles are sent from the wrong place, and what is received is in COMMON."""
 
     class Shifted(Broken):
-        mistake = (b"ISEND(S(1,ASPHALT_LO,ASPHALT_PEER+1)", b"ISEND(S(1,ASPHALT_LO,1)")
+        mistake = (
+            b"BEGIN(ASPHALT_X, MPI_COMM_WORLD, S,",
+            b"BEGIN(ASPHALT_X, MPI_COMM_WORLD, S(2,1,1),",
+        )
 
     project = Shifted(source, settings=SETTINGS)
     wanted = ComparisonRequest("planes", None, draws=2, flags=("-O0",))
