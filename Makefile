@@ -106,6 +106,7 @@ corpus: setup
 docs: setup
 	$(BIN)/python -m bench.verdicts
 	$(BIN)/python -m bench.passes
+	$(BIN)/python -m bench.emitted
 	PYTHONPATH=tests $(BIN)/python -m support.safety_page
 
 clean:
