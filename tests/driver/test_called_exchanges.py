@@ -221,7 +221,7 @@ def test_the_call_is_the_site(tmp_path: Path) -> None:
 def test_the_same_is_printed(tile: str, mpi: Mpi, tmp_path: Path) -> None:
     made = applied(tmp_path, text(), "--tile", tile)
     content = (made / "cubes.f90").read_text()
-    assert "call asphalt_isend(s(" in content
+    assert "call asphalt_send_tile(" in content
     assert "call turn(a" not in content
     given = printed(mpi, tmp_path / "one", tmp_path / "given/cubes.f90")
     assert printed(mpi, tmp_path / "other", made / "cubes.f90") == given
@@ -229,8 +229,8 @@ def test_the_same_is_printed(tile: str, mpi: Mpi, tmp_path: Path) -> None:
 
 def test_new_variables_are_named_after_their_procedures(tmp_path: Path) -> None:
     content = (applied(tmp_path, text()) / "cubes.f90").read_text()
-    assert "do k_fill = asphalt_lo, asphalt_hi" in content
-    assert "do k_smooth = asphalt_lo, asphalt_hi" in content
+    assert "do k_fill = asphalt_x%lo, asphalt_x%hi" in content
+    assert "do k_smooth = asphalt_x%lo, asphalt_x%hi" in content
 
 
 def test_the_same_again_changes_nothing(tmp_path: Path) -> None:

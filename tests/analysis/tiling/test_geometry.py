@@ -100,9 +100,7 @@ def test_pieces_are_where_the_call_has_them(send: str, receive: str, nest: str) 
         ("(2,nz,m*np)", "(2,nz,m*np)", "do z = 1, nz\n  s(:,z,:) = z\nend do\n"),
     ],
 )
-def test_runs_of_a_tile_are_where_the_call_has_them(
-    send: str, receive: str, nest: str
-) -> None:
+def test_runs_of_a_tile_are_where_the_call_has_them(send: str, receive: str, nest: str) -> None:
     inner = 2 if send.startswith("(2") else 1
     outer = "m" if inner == 2 else "n"
     found = of(send, receive, nest, CALL.replace("n*nz", f"{inner}*nz*{outer}"))
