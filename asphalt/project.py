@@ -138,6 +138,10 @@ class Project:
             if name not in MPI_MODULES and not is_intrinsic_module(name)
         )
 
+    def unread_module(self, name: str) -> str | None:
+        """Where and why a file cannot be read that defines a module; None: there is no such."""
+        return self._tree.unread_module(name)
+
     def uses_of(self, module: str) -> tuple[tuple[str, int], ...]:
         """File and line of every USE of a module (its name folded), sorted."""
         return tuple(

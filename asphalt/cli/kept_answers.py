@@ -45,7 +45,8 @@ class Answer:
 
     ``names``: of all Fortran files.  ``warnings``: what was said when the files had been read; of
     ``problems``, some are found later.  ``remarks``: what keeps exchanges from being seen.
-    ``missing``: the missing modules of each file with a site.  ``fails``: whether --check fails by
+    ``missing``: the missing modules of each file with a site; ``unread``: why files cannot be read
+    that define some of these.  ``fails``: whether --check fails by
     a site that --all has not added.
     """
 
@@ -56,6 +57,7 @@ class Answer:
     problems: tuple[ProblemReport, ...]
     remarks: tuple[ProblemReport, ...]
     missing: dict[str, tuple[str, ...]]
+    unread: dict[str, str]
     has_messages: bool
     internal_errors: tuple[ProblemReport, ...]
     fails: bool
@@ -68,6 +70,10 @@ class Answer:
     def missing_modules(self, file: str) -> tuple[str, ...]:
         """The modules that a file with a site uses and no file of the tree has."""
         return self.missing[file]
+
+    def unread_module(self, name: str) -> str | None:
+        """Where and why a file cannot be read that defines a missing module."""
+        return self.unread.get(name)
 
     def content(self, file: str) -> bytes | None:
         """The bytes of a file of the tree; None for another one."""
@@ -82,6 +88,8 @@ def answer_of(
 ) -> Answer:
     """The answer that reports on ``sites``; ``warnings``: what was said when the files had been
     read."""
+    missing = {file: project.missing_modules(file) for file in sorted({s.file for s in sites})}
+    names = {name for own in missing.values() for name in own}
     return Answer(
         project.settings,
         tuple(map(str, project.files)),
@@ -89,7 +97,8 @@ def answer_of(
         tuple(warnings),
         project.problems,
         project.remarks,
-        {file: project.missing_modules(file) for file in sorted({site.file for site in sites})},
+        missing,
+        {name: why for name in sorted(names) if (why := project.unread_module(name))},
         not sites and project.has_messages,
         project.internal_errors,
         fails,

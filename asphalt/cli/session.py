@@ -25,7 +25,14 @@ from asphalt.report.github import annotation_lines
 from asphalt.report.json import report_text
 from asphalt.report.merged_reports import merged_reports
 from asphalt.report.sarif import sarif_text
-from asphalt.report.text import common_reasons, missing_modules, problem_line, site_lines, summary
+from asphalt.report.text import (
+    common_reasons,
+    missing_modules,
+    problem_line,
+    site_lines,
+    summary,
+    unread_modules,
+)
 
 OPTIMISING = "optimising transfers"
 Units = Collection[tuple[str, str]] | None
@@ -64,6 +71,9 @@ class Reported(Protocol):
 
     def missing_modules(self, file: str) -> tuple[str, ...]:
         """The modules that a file with a site uses and that are not there."""
+
+    def unread_module(self, name: str) -> str | None:
+        """Where and why a file cannot be read that defines a module."""
 
     def content(self, file: str) -> bytes | None:
         """The bytes of a file; None for a file that is not of the project."""
@@ -267,7 +277,11 @@ def _how_to_list_messages(project: Reported) -> str:
 def _note_missing(project: Reported, sites: Sequence[SiteReport]) -> None:
     """Note that refusals may be due to modules whose source is not among the files."""
     files = sorted({site.file for site in sites if site.verdict == "refused"})
-    names = missing_modules(sites, {name for one in files for name in project.missing_modules(one)})
+    missing = {name for one in files for name in project.missing_modules(one)}
+    unread = {name: why for name in sorted(missing) if (why := project.unread_module(name))}
+    for line in unread_modules(sites, unread):
+        note(line)
+    names = missing_modules(sites, missing - unread.keys(), unread)
     if names is not None:
         note(f"these modules are not among the files, which may cause refusals: {names}")
 

@@ -74,6 +74,9 @@ class Program(Protocol):
         """The files that define a module or an external procedure (``kind``: "module",
         "external"), one for each definition."""
 
+    def unread_module(self, name: str) -> str | None:
+        """Where and why a file cannot be read that defines a module; None: there is no such."""
+
     def macros(self, path: str) -> frozenset[str]:
         """The names that the preprocessor may replace in a file, in whatever configuration."""
 

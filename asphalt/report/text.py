@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.text import Text
 
@@ -79,12 +79,13 @@ def common_reasons(sites: Sequence[SiteReport]) -> list[str]:
     ]
 
 
-def missing_modules(sites: Sequence[SiteReport], modules: Iterable[str]) -> str | None:
+def missing_modules(
+    sites: Sequence[SiteReport], modules: Iterable[str], others: Iterable[str] = ()
+) -> str | None:
     """Modules that are missing, those first that refuse most of the ``sites``, with their number;
-    None: none is."""
-    refused = (s.cause.module for s in sites if s.verdict == "refused" and s.cause is not None)
-    counts = Counter(name for name in refused if name is not None)
-    missing = sorted({*modules, *counts}, key=lambda name: (-counts[name], name))
+    None: none is.  ``others``: those that are told of elsewhere."""
+    counts = _refused_by_modules(sites)
+    missing = sorted({*modules, *counts} - {*others}, key=lambda name: (-counts[name], name))
     if not missing:
         return None
     more = len(missing) - _MOST_MODULES
@@ -93,6 +94,23 @@ def missing_modules(sites: Sequence[SiteReport], modules: Iterable[str]) -> str 
 
 
 _MOST_MODULES = 5  # that are named
+
+
+def unread_modules(sites: Sequence[SiteReport], unread: Mapping[str, str]) -> list[str]:
+    """A line for each module whose file cannot be read, with the reason and the number of sites
+    that this refuses.  ``unread``: the reasons, by the names of the modules."""
+    counts = _refused_by_modules(sites)
+    return [
+        f"the file of module {name} cannot be read{_refusing(counts[name])}, which may cause "
+        f"refusals: {why}"
+        for name, why in unread.items()
+    ]
+
+
+def _refused_by_modules(sites: Sequence[SiteReport]) -> Counter[str]:
+    """How many sites each missing module refuses."""
+    refused = (s.cause.module for s in sites if s.verdict == "refused" and s.cause is not None)
+    return Counter(name for name in refused if name is not None)
 
 
 def _refusing(number: int) -> str:

@@ -133,6 +133,43 @@ def test_a_missing_module_is_told_with_the_sites_that_it_refuses(
     ]
 
 
+_BROKEN = """\
+{head}
+  implicit none
+contains
+  subroutine tidy(x)
+    real(8) :: x
+end module messages
+"""
+
+
+def test_a_module_whose_file_cannot_be_read_is_told_with_the_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its file has no call of MPI, so that nothing else tells of it."""
+    _passing(tmp_path, "messages", ["continue"] * 5)
+    broken = tmp_path / "broken.f90"
+    broken.write_text(_BROKEN.format(head="Module Messages  ! of all"))
+    why = f"{broken}:6: END MODULE inside the SUBROUTINE tidy of line 4"
+    _, out, err = scan(capsys, "--passes", "transfers", str(tmp_path))
+    assert out.count(f"the file of module messages cannot be read: {why}") == 5
+    assert err.splitlines()[1:] == [
+        "asphalt: the file of module messages cannot be read (refuses 5 sites), which may cause "
+        f"refusals: {why}"
+    ]
+
+
+@pytest.mark.parametrize("head", ["module messages2", "! module messages", "use messages"])
+def test_a_module_that_a_broken_file_does_not_define_is_missing(
+    head: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _passing(tmp_path, "messages", ["continue"] * 5)
+    (tmp_path / "broken.f90").write_text(_BROKEN.format(head=head))
+    _, out, err = scan(capsys, "--passes", "transfers", str(tmp_path))
+    assert out.count("module messages is not among the given files") == 5
+    assert "these modules are not among the files, which may cause refusals: messages" in err
+
+
 def test_json_fits_the_schema(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = scan(capsys, "src", "--format", "json")
     report = json.loads(out)

@@ -95,3 +95,16 @@ def test_random_edits(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
         expected = scan(capsys, *OPTIONS, "--all", "--no-cache")
         assert scan(capsys, *OPTIONS, "--all") == expected, edit
         assert scan(capsys, *OPTIONS, "--all") == expected, f"{edit}, and again"
+
+
+def test_a_module_whose_file_cannot_be_read_is_told_again(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside the sites that it refuses."""
+    calls = here / "src/calls.f90"
+    calls.write_text(calls.read_text().replace("  use mpi\n", "  use broken\n"))
+    (here / "src/broken.f90").write_text("module broken\n  if (x) then\nend module broken\n")
+    first = scan(capsys, *OPTIONS)
+    assert "the file of module broken cannot be read (refuses 1 site)" in first[2]
+    refuse_to_read(monkeypatch)
+    assert scan(capsys, *OPTIONS) == first

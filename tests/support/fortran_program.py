@@ -57,6 +57,9 @@ class FortranProgram:
             len(f.chain) == 1 and f.unit.kind in kinds and f.unit.name == name for f in self.all
         )
 
+    def unread_module(self, name: str) -> str | None:
+        return None
+
     def macros(self, path: str) -> frozenset[str]:
         return frozenset()
 

@@ -33,6 +33,9 @@ class IrProgram:
         found = [u for u in self.units if u.kind in ("subroutine", "function") and u.name == name]
         return Located("a.f90", Form.FREE, (found[0],)) if found else None
 
+    def unread_module(self, name: str) -> str | None:
+        return None
+
     def macros(self, path: str) -> frozenset[str]:
         return frozenset()
 

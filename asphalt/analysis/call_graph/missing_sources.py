@@ -9,7 +9,7 @@ from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.intrinsic_modules import MPI_MODULES, is_intrinsic_module
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.names.resolve import gives
-from asphalt.analysis.names.scopes import Origin, Scope
+from asphalt.analysis.names.scopes import Origin, Scope, Scopes
 from asphalt.analysis.verdicts.verdict import Cause
 from asphalt.ir.expr import Op, names_in, walk
 from asphalt.ir.tree import Leaf
@@ -67,7 +67,7 @@ def unknown_module(name: str, scope: Scope) -> MissingSource | None:
                 continue
             files = scope.program.defined_in("module", use.module)
             if gives(use, name) and not _is_built_in(use.module):
-                why = _missing(f"module {use.module}", files)
+                why = why_missing(use.module, files, scope)
                 return MissingSource(why, Cause(why, None if files else use.module))
         here = here.host
     return None
@@ -90,6 +90,21 @@ def ambiguous_modules(scope: Scope) -> Iterator[tuple[str, str]]:
 
 def _is_built_in(module: str) -> bool:
     return module in MPI_MODULES | RUNTIME_MODULES or is_intrinsic_module(module)
+
+
+def why_missing(module: str, files: tuple[str, ...], scope: Scope) -> str:
+    """Why a module is not known, as a clause; ``files``: those that define it."""
+    known = scope.scopes.once(_unread_modules)
+    if not files and module not in known:
+        known[module] = scope.program.unread_module(module)
+    unread = None if files else known[module]
+    if unread is not None:
+        return f"the file of module {module} cannot be read: {unread}"
+    return _missing(f"module {module}", files)
+
+
+def _unread_modules(scopes: Scopes) -> dict[str, str | None]:
+    return {}  # as they are asked for
 
 
 def _missing(what: str, files: tuple[str, ...]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asphalt.analysis.call_graph.missing_sources import unknown_module
 from asphalt.analysis.conditions import open_coded
 from asphalt.analysis.exchange.buffers import buffer_of
 from asphalt.analysis.exchange.missing_inputs import first_missing, undeclared_constant
@@ -113,16 +114,19 @@ _FAMILIES = ("alltoall", "alltoallv")
 _FUNCTIONS_USED = ("int", "kind", "max", "merge", "mod", "storage_size")
 
 
-def _unknown_binding(exchange: Exchange) -> str:
+def _unknown_binding(exchange: Exchange) -> Refused:
     """Where the name of the called procedure may come from."""
-    name = exchange.call.procedure.spelled
+    name, cause = exchange.call.procedure.spelled, None
+    why = f"{name} comes from a module or an include file that is not given"
+    missing = unknown_module(name.lower(), exchange.scope)
+    if missing is not None:
+        why, cause = f"{name} may come from a module: {missing.why}", missing.cause
     for unit in exchange.located.chain:
         if unit.kind == "submodule":
-            return (
-                f"asphalt does not look into the parent of the submodule {unit.name}, from which "
-                f"{name} may come; write `use mpi` or `use mpi_f08` in the submodule"
-            )
-    return f"{name} comes from a module or an include file that is not given"
+            why = f"asphalt does not look into the parent of the submodule {unit.name}, from which "
+            why += f"{name} may come; write `use mpi` or `use mpi_f08` in the submodule"
+            cause = None
+    return Refused(BINDING, why, exchange.span, cause=cause)
 
 
 def check(exchange: Exchange) -> Answer:
@@ -143,7 +147,7 @@ def check(exchange: Exchange) -> Answer:
         )
         return Refused(OPERATION, message, exchange.span)
     if call.binding == "unknown":
-        return Refused(BINDING, _unknown_binding(exchange), exchange.span)
+        return _unknown_binding(exchange)
     undeclared = undeclared_constant(call, exchange.scope) if exchange.wrapper is None else None
     if undeclared is not None:
         return Refused(BINDING, undeclared.why, exchange.span, marks=marked(undeclared.mark))

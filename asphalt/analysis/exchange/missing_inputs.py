@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from asphalt.analysis.call_graph.missing_sources import unknown_module
+from asphalt.analysis.call_graph.missing_sources import unknown_module, why_missing
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.intrinsic_modules import MPI_MODULES, is_intrinsic_module
@@ -93,7 +93,7 @@ def missing_modules(scope: Scope) -> Iterator[MissingModule]:
             if scope.program.defined_in("module", use.module):
                 continue
             names = frozenset(item.local for item in use.items) if use.only else None
-            why = f"module {use.module} is not among the given files"
+            why = why_missing(use.module, (), scope)
             yield MissingModule(use.module, names, Mark(leaf.span, "offending", why))
 
 

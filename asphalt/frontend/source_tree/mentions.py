@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.frontend.source_tree.reading import Reader
+from asphalt.ir.program import Located
 from asphalt.ir.records import record
+from asphalt.ir.source import Form
+from asphalt.ir.stmt import Opaque, Plain
+from asphalt.ir.tree import Leaf, Unit
 
 _NO_UNIT = -1
 _OF_MPI = "mpi_"
@@ -191,3 +195,10 @@ def _among(places: _Places, paths: frozenset[str]) -> _Places:
     """The places that are in some files."""
     units, unread = places
     return [unit for unit in units if unit[0] in paths], [path for path in unread if path in paths]
+
+
+def unread_unit(path: str, name: str, form: Form) -> Located:
+    """A file that holds ``name`` in statements of no unit, or in C, as one unit."""
+    what = Opaque("", "the file could not be read", frozenset({name}))
+    unit = Unit("subroutine", "", None, (), (Leaf(what),), None, (), Leaf(Plain("end")))
+    return Located(path, form, (unit,))

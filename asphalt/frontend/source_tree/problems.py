@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from asphalt.config.errors import InputError
@@ -28,6 +29,16 @@ class InputProblem:
 def problem_of(error: InputError) -> InputProblem:
     """The problem of an error after which the rest of the tree is still read."""
     return InputProblem(error.file, error.line, error.message)
+
+
+def unread_module(
+    name: str, problems: Iterable[InputProblem], text: Callable[[str], str]
+) -> InputProblem | None:
+    """The problem of the one file that cannot be read and seems to define a module; None: there is
+    none, or there are several.  ``text``: of a file, in lower case."""
+    head = re.compile(rf"^[ \t]*module[ \t]+{re.escape(name)}[ \t]*(!.*)?\r?$", re.MULTILINE)
+    found = {p.file: p for p in problems if not p.note and head.search(text(p.file))}
+    return next(iter(found.values())) if len(found) == 1 else None
 
 
 def merged(problems: Iterable[InputProblem]) -> tuple[InputProblem, ...]:

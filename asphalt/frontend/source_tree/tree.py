@@ -20,11 +20,11 @@ from asphalt.frontend.source_tree.file_entry import FileEntry
 from asphalt.frontend.source_tree.foreign import ForeignFiles
 from asphalt.frontend.source_tree.inclusions import Inclusions
 from asphalt.frontend.source_tree.index import FileIndex
-from asphalt.frontend.source_tree.mentions import KeptMentions, Mentions, Position
+from asphalt.frontend.source_tree.mentions import KeptMentions, Mentions, Position, unread_unit
 from asphalt.frontend.source_tree.mpi_calls import IncludedCall, MpiCalls, with_removed
 from asphalt.frontend.source_tree.outline import Outline
 from asphalt.frontend.source_tree.preprocessed import Preprocessed
-from asphalt.frontend.source_tree.problems import InputProblem, in_place, merged
+from asphalt.frontend.source_tree.problems import InputProblem, in_place, merged, unread_module
 from asphalt.frontend.source_tree.reading import Reader
 from asphalt.frontend.source_tree.scan import find_sources
 from asphalt.frontend.source_tree.snapshot import looked_for
@@ -37,8 +37,7 @@ from asphalt.frontend.source_tree.versions import (
 )
 from asphalt.ir.program import Located, MpiMention
 from asphalt.ir.source import Form
-from asphalt.ir.stmt import Opaque, Plain
-from asphalt.ir.tree import File, Leaf, Node, Unit, chains_in
+from asphalt.ir.tree import File, Node, Unit, chains_in
 
 _PROCEDURES = frozenset({"subroutine", "function"})
 
@@ -260,6 +259,12 @@ class Tree:
         used = {name for unit in self.outline(path).units for name in unit.uses}
         return tuple(sorted(n for n in used if ("module", n) not in self._definitions()))
 
+    def unread_module(self, name: str) -> str | None:
+        """Where and why a file cannot be read that defines a module; None: there is no such."""
+        outlines = (self._reader.outline(path) for path in self._reader.entries)
+        found = unread_module(name, (p for one in outlines for p in one.problems), self.text)
+        return None if found is None else str(found)
+
     def external(self, name: str) -> Located | None:
         """The external procedure of that name; None where there is none or more than one."""
         return self._unique("external", name)
@@ -312,7 +317,9 @@ class Tree:
         self._reader.read_parts([place.path for place in sorted(places)])
         included = (place.path for place in sorted(places) if self._is_included(name, place))
         paths = dict.fromkeys((*unread, *included, *self._foreign.mentioning(name)))
-        unread_units = (self._unread(path, name) for path in paths)
+        entries = self._reader.entries
+        forms = {path: entries[path].form for path in paths if path in entries}
+        unread_units = (unread_unit(path, name, forms.get(path, Form.FREE)) for path in paths)
         return (*map(self._located, sorted(places)), *unread_units)
 
     def _is_included(self, name: str, place: Position) -> bool:
@@ -441,10 +448,3 @@ class Tree:
         reader = self._reader
         part = reader.inclusions.part_of(path, reader.contents[path], chain[-1])
         return Located(path, reader.entries[path].form, chain, part)
-
-    def _unread(self, path: str, name: str) -> Located:
-        """A file that holds ``name`` in statements of no unit, or in C, as one unit."""
-        what = Opaque("", "the file could not be read", frozenset({name}))
-        unit = Unit("subroutine", "", None, (), (Leaf(what),), None, (), Leaf(Plain("end")))
-        entry = self._reader.entries.get(path)
-        return Located(path, entry.form if entry else Form.FREE, (unit,))
