@@ -42,7 +42,7 @@ CHECKED = {
     "packed.f90": SMPI,
     "segments.f90": SMPI,
     "uneven.f90": SMPI,
-    "choice.f90": MPICH,
+    "choice.f90": OPENMPI,
     "turns.f90": MPICH,
     "places_of_types.f90": SMPI,
     "nobody.f90": MPICH,

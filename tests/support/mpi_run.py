@@ -6,19 +6,19 @@ Compilers and MPI are never mocked: an MPI that is not installed makes the test 
 
 from __future__ import annotations
 
-import atexit
+import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 
-from asphalt.config.runtime import needed, runtime_modules
+from asphalt.config.runtime import RuntimeModule, needed, runtime_modules
 from asphalt.output.write import used_runtime
 from asphalt.running import process, simgrid
 from asphalt.running.mpi import MPICH, MPIS, OPENMPI, SMPI, Mpi
 from asphalt.running.simgrid import Cluster
+from support import build_store
 
 __all__ = ["MPICH", "OPENMPI", "SMPI", "Mpi"]
 RUNTIME_F08 = tuple(
@@ -58,15 +58,21 @@ def installed(*wanted: Mpi) -> list[Mpi]:
 def compile_source(mpi: Mpi, source: Path, folder: Path, flags: Sequence[str] = ()) -> Outcome:
     """Compile one file to ``folder/STEM.o``, modules included; the caller looks at the outcome.
 
-    The source is copied to ``folder`` first: SMPI's wrappers write beside it.  Those of the runtime
-    are compiled once with the same flags, and copied.
+    The source is copied to ``folder`` first: SMPI's wrappers write beside it.  Modules of the
+    runtime are compiled once with the same flags, and copied.
     """
-    if source.resolve() in RUNTIME:
-        made, outcomes = _runtime(mpi, tuple(flag for flag in flags if not flag.startswith("-I")))
-        for file in made.glob(f"{source.stem}.*"):
-            shutil.copy(file, folder)
-        return outcomes[source.name]
-    return _compiled(mpi, source, folder, flags)
+    module = runtime_modules().get(source.stem)
+    if module is None or source.read_bytes() != module.source.read_bytes():
+        return _compiled(mpi, source, folder, flags)
+    made, outcome = _runtime(mpi, _without_places(flags), module)
+    for file in made.glob(f"{source.stem}.*"):
+        shutil.copyfile(file, folder / file.name)
+    return outcome
+
+
+def _without_places(flags: Sequence[str]) -> tuple[str, ...]:
+    """The flags but for folders of modules: those of the runtime stand in the folder itself."""
+    return tuple(flag for flag in flags if not flag.startswith(("-I", "-J")))
 
 
 def compile_runtime(mpi: Mpi, folder: Path, flags: Sequence[str] = ()) -> Outcome:
@@ -84,11 +90,17 @@ def runtime_texts(*users: str | bytes) -> dict[str, str]:
 
 
 @cache
-def _runtime(mpi: Mpi, flags: tuple[str, ...]) -> tuple[Path, dict[str, Outcome]]:
-    """A folder with the compiled runtime, and what the compiler said about each source."""
-    folder = Path(mkdtemp(prefix="asphalt-runtime-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder, {source.name: _compiled(mpi, source, folder, flags) for source in RUNTIME}
+def _runtime(mpi: Mpi, flags: tuple[str, ...], module: RuntimeModule) -> tuple[Path, Outcome]:
+    """A folder with a compiled module of the runtime, and what the compiler said about it."""
+    place = build_store.place_of(mpi.name, module.name, *flags)
+    if not place.exists():
+        folder = build_store.fresh()
+        for used in needed([module.name])[:-1]:
+            shutil.copy(_runtime(mpi, flags, used)[0] / f"{used.name}.mod", folder)
+        outcome = _compiled(mpi, module.source, folder, flags)
+        (folder / "outcome.json").write_text(json.dumps(asdict(outcome)))
+        build_store.keep(place, folder)
+    return place, Outcome(**json.loads((place / "outcome.json").read_text()))
 
 
 def _compiled(mpi: Mpi, source: Path, folder: Path, flags: Sequence[str]) -> Outcome:
