@@ -73,7 +73,7 @@ lint-types: setup
 ALONE = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL
 
 suite: setup
-	$(ALONE) $(BIN)/python -m pytest -n 2 $(TESTS)
+	$(ALONE) $(BIN)/python -m pytest -n 3 $(TESTS)
 
 test: setup
 	@MAKE='$(MAKE)' bash .ci/checks lint suite

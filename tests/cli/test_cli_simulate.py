@@ -10,6 +10,7 @@ import pytest
 
 from asphalt.cli.main import main
 from asphalt.machine.platforms import NETWORKS
+from asphalt.running import process
 from support.cli_programs import MAIN, TRANSPOSES
 from support.mpi_run import SMPI, installed
 
@@ -244,7 +245,7 @@ def test_bad_input(
             "  call MPI_Recv(i, 1, MPI_INTEGER, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)\n",
             "it ends in a deadlock: ranks 0, 1 wait in MPI_RECV, called by the main program\n",
         ),
-        ("  do\n    i = i + 1\n  end do\n", "did not end within 10 s of this machine's time"),
+        ("  do\n    call sleep(60)\n  end do\n", "did not end within 10 s of this machine's time"),
         ("  stop 3\n", "without calling MPI_Finalize"),
     ],
     ids=["unknown", "deadlock", "hang", "status"],
@@ -258,6 +259,7 @@ def test_runs_that_fail(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("p.f90").write_text(FINE.format("  i = 0\n" + text))
+    monkeypatch.setattr(process, "_GRACE", 0.5)
     # the limit is for the build, too, which takes seconds on a busy machine
     assert simulate("p.f90", "--np", "2", "--timeout", "10" if "10 s" in message else "60") == 1
     shown = capsys.readouterr().err

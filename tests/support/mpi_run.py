@@ -162,22 +162,21 @@ def run(
     return _finished([*command, *arguments], program.parent, timeout, threads)
 
 
-def same_lines(
-    mpi: Mpi, folder: Path, before: str, after: bytes | None, ranks: int = 3
-) -> list[str]:
+def same_lines(mpi: Mpi, folder: Path, before: str, after: bytes | None, *ranks: int) -> list[str]:
     """The sorted lines that a program in free form prints, original and transformed, with the
-    runtime; they must be the same."""
-    printed = []
+    runtime, on each number of ranks (default: 3); they must be the same."""
+    printed: list[list[list[str]]] = []
     for kind, content in (("before", before.encode()), ("after", after or b"")):
         place = folder / kind
         place.mkdir()
         (place / "main.f90").write_bytes(content)
         program = build(mpi, [*RUNTIME, place / "main.f90"], place, ["-O2", "-w"])
-        outcome = run(mpi, program, ranks)
-        assert outcome.code == 0, outcome.stderr
-        printed.append(sorted(outcome.stdout.splitlines()))
+        outcomes = [run(mpi, program, number) for number in ranks or (3,)]
+        for outcome in outcomes:
+            assert outcome.code == 0, outcome.stderr
+        printed.append([sorted(outcome.stdout.splitlines()) for outcome in outcomes])
     assert printed[0] == printed[1]
-    return printed[0]
+    return printed[0][-1]
 
 
 def _finished(command: Sequence[str], folder: Path, timeout: float, threads: int = 1) -> Outcome:
