@@ -15,14 +15,15 @@ module asphalt_packed
                                    site_memory
   use asphalt_choice, only: chosen_k, kibibytes, least_uneven_block, over
   use asphalt_exchange, only: asphalt_exchange_t, asphalt_finished, asphalt_next_tile, &
-                              asphalt_progress, asphalt_send_tile, keep_buffers, open_exchange, &
-                              receive_piece, send_piece, set_loop, tell_tiled, wait_for
+                              asphalt_progress, asphalt_rank, asphalt_ranks, asphalt_send_tile, &
+                              keep_buffers, open_exchange, receive_piece, send_piece, set_loop, &
+                              tell_tiled, wait_for
   use asphalt_pieces, only: most_elements, posts_of
   use mpi, only: MPI_INTEGER, MPI_MAX, MPI_SUCCESS
   implicit none
   private
   public :: asphalt_packed_t, asphalt_begin_packed, asphalt_place, asphalt_next_tile, &
-            asphalt_progress, asphalt_send_tile, asphalt_finished
+            asphalt_progress, asphalt_send_tile, asphalt_finished, asphalt_rank, asphalt_ranks
 
   !> Up to so many ranks tell each other all that they know; more of them tell each its own part.
   integer, parameter :: few_ranks = 64

@@ -20,15 +20,16 @@ module asphalt_uneven
   use asphalt_choice, only: chosen_k, first_patience, kibibytes, least_slab_depth, &
                             least_uneven_block, least_uneven_slab, patience
   use asphalt_exchange, only: asked, asphalt_exchange_t, asphalt_finished, asphalt_next_tile, &
-                              asphalt_progress, asphalt_send_tile, keep_buffers, open_exchange, &
-                              receive_piece, send_piece, set_loop, tell_tiled, wait_for
+                              asphalt_progress, asphalt_ranks, asphalt_send_tile, &
+                              keep_buffers, open_exchange, receive_piece, send_piece, set_loop, &
+                              tell_tiled, wait_for
   use asphalt_pieces, only: iterations_for, most_elements, most_pieces, next_piece, pieces_of, &
                             posts_of
   use mpi, only: MPI_INTEGER, MPI_REQUEST_NULL, MPI_STATUS_SIZE, MPI_SUCCESS
   implicit none
   private
   public :: asphalt_uneven_t, asphalt_begin_uneven, asphalt_next_tile, asphalt_progress, &
-            asphalt_send_tile, asphalt_finished
+            asphalt_send_tile, asphalt_finished, asphalt_ranks
 
   !> Numbers that ranks tell each other about blocks of different lengths.
   integer, parameter :: cut_facts = 4

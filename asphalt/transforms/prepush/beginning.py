@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from asphalt.analysis.exchange.buffers import buffer_of
 from asphalt.analysis.names.constants import type_bytes
+from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.layout import Address, Contiguous, Divides, Guard
 from asphalt.analysis.tiling.plan import Plan
@@ -33,6 +34,8 @@ from asphalt.transforms.rewriting.make import (
 )
 
 TRUE = Lit("logical", ".true.")
+_SAME_TYPE = frozenset(("max", "min", "abs", "mod", "modulo"))
+"""Intrinsic functions with a result of the type of their arguments."""
 
 
 class Beginning(ABC):
@@ -201,12 +204,15 @@ class Beginning(ABC):
         match part:
             case Lit(kind="integer", text=text):
                 return "_" not in text
-            case Ref(name=name, args=None):
+            case Ref(name=name, args=args):
                 symbol = self.scope.lookup(name)
                 if symbol is None or symbol.type is None:
-                    return False
+                    intrinsic = symbol is not None and symbol.origin is Origin.INTRINSIC
+                    return name.startswith("asphalt_") or (intrinsic and name in _SAME_TYPE)
+                if args is not None and symbol.dims is None:
+                    return False  # a function
                 return symbol.type.base == "integer" and type_bytes(symbol.type, self.scope) == 4
-            case Lit() | Ref() | Component():
+            case Lit() | Component():
                 return False
         return True
 

@@ -9,7 +9,7 @@ tag and the communicator of its messages, which no other messages can match.
 from __future__ import annotations
 
 from asphalt.analysis.tiling.plan import Plan
-from asphalt.ir.expr import Component, Expr, Op, Ref, Section, names_in, walk
+from asphalt.ir.expr import Arg, Component, Expr, Op, Ref, Section, names_in, walk
 from asphalt.ir.stmt import Allocation, Assign, DoHead, Guarded
 from asphalt.ir.tree import Leaf, Node
 from asphalt.transforms.prepush.beginning import keywords
@@ -18,6 +18,7 @@ from asphalt.transforms.rewriting.make import (
     Maker,
     add,
     array,
+    both,
     compare,
     fn,
     implied_do,
@@ -66,15 +67,49 @@ class PackedBlocks(UnevenBlocks):
 
     def _units(self) -> Expr:
         """What one iteration adds to the block of each rank."""
-        unit = self.written(self.packed.unit)
+        unit = self.integer(self.written(self.packed.unit))
         return array(implied_do(unit, PEER, num(0), self._highest()))
 
     def _highest(self) -> Expr:
         return simplified(sub(self._ranks(), num(1)))
 
-    def prepare(self, make: Maker) -> list[Node]:
+    def blocks(self) -> tuple[Arg, ...]:
+        """Both buffers, each with its counts and displacements: lists, or what they would be."""
+        written = self._written_lists()
+        if written is None:
+            return super().blocks()
+        sent, begin, received, landing = written
+        send, receive = self.array(self.layout.send), self.array(self.layout.receive)
+        return (send, sent, begin, receive, received, landing)
+
+    def _written_lists(self) -> tuple[Expr, Expr, Expr, Expr] | None:
+        """The counts and displacements of an open-coded exchange as array constructors; None: what
+        the program evaluates under a condition may have no value without it."""
         blocks = None if self.coded is None else self.coded.blocks
         if blocks is None:
+            return None
+        found: list[Expr] = []
+        for count, displacement, guards in (
+            (blocks.send_count, blocks.send_displacement, blocks.send_guards),
+            (blocks.receive_count, blocks.receive_displacement, blocks.receive_guards),
+        ):
+            if guards and any(map(_may_fail, (count, displacement, *guards[1:]))):
+                return None
+            value = self.integer(self.written(count))
+            if guards:
+                first, *others = (self.written(guard) for guard in guards)
+                for other in others:
+                    first = both(first, other)
+                value = fn("merge", value, num(0), first)
+            found += [value, self.integer(self.written(displacement))]
+        sent, begin, received, landing = (
+            array(implied_do(value, PEER, num(0), self._highest())) for value in found
+        )
+        return sent, begin, received, landing
+
+    def prepare(self, make: Maker) -> list[Node]:
+        blocks = None if self.coded is None else self.coded.blocks
+        if blocks is None or self._written_lists() is not None:
             return []
         inner, highest = make.inner(), self._highest()
         sent, begin, received, landing = (numbers.of(PEER) for numbers in self.uneven.lists)
@@ -160,7 +195,8 @@ class PackedBlocks(UnevenBlocks):
         return (make.leaf(Guarded(self.tiled, Assign(self.written(counter.variable), total))),)
 
     def made(self) -> tuple[Ref, ...]:
-        lists = () if self.coded is None else (numbers.actual for numbers in self.uneven.lists)
+        filled = self.coded is not None and self._written_lists() is None
+        lists = (numbers.actual for numbers in self.uneven.lists) if filled else ()
         return tuple(actual for actual in lists if isinstance(actual, Ref))
 
 
