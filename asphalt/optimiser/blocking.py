@@ -169,9 +169,10 @@ def _idle(
     code = next((whole.code for whole in nests.values()), NOTHING_BESIDE)
     if more is not None and more.code is PARTS:
         # a nest that needs the whole message, and is no wave, has more to do with it than tiles;
-        # and parts of it would travel beside copies
+        # and parts of it would travel beside copies; a scalar has none
         basic = code not in (NOTHING_BESIDE, ORDER)
-        if basic or window.free is not None or _only_copied(window, tried):
+        scalar = any(True for _ in window.ways) and not any(s.meets for _, s in window.ways)
+        if basic or scalar or window.free is not None or _only_copied(window, tried):
             more = None
     nests = nests if more is None else {}
     told: list[str] = []

@@ -231,10 +231,18 @@ class EmptyWindows:
         position: int,
         forwards: bool,
     ) -> Stop | None:
-        """Why the transfer may not pass a statement."""
+        """Why the transfer may not pass a statement, or a parallel region that a loop is in."""
         other = siblings[position]
+        region = self.order.place.threads.threads.region_of(other)
+        stops = (self._stop_at(moved, mine, one, forwards) for one in region or (other,))
+        return next((stop for stop in stops if stop is not None), None)
+
+    def _stop_at(
+        self, moved: _Moved, mine: tuple[Access, ...], other: Node, forwards: bool
+    ) -> Stop | None:
+        """Why the transfer may not pass a statement, whatever else is in its region."""
         place = self.order.place
-        why = place.fixed(other) if self._has_splits(other) else place.stays(other)
+        why = place.fixed(other) if self._has_splits(other) else place.stays_outside(other)
         why = why or self._calls(moved.split.call, other, forwards)
         theirs = self._accesses(other)
         if theirs is None:

@@ -193,7 +193,14 @@ class OwnWindows:
         )
 
     def _stop(self, node: Node, other: Node, forwards: bool) -> Stop | None:
-        """Why a wait or start may not pass a statement; None: it may."""
+        """Why a wait or start may not pass a statement, or a parallel region that a loop is in;
+        None: it may."""
+        region = self.order.place.threads.threads.region_of(other)
+        stops = (self._stop_at(node, one, forwards) for one in region or (other,))
+        return next((stop for stop in stops if stop is not None), None)
+
+    def _stop_at(self, node: Node, other: Node, forwards: bool) -> Stop | None:
+        """Why a wait or start may not pass a statement, whatever else is in its region."""
         why = self._why_not(node, other, forwards)
         if why is None:
             return None
@@ -208,16 +215,16 @@ class OwnWindows:
     def _why_fixed(self, node: Node, other: Node, forwards: bool) -> str | None:
         """Why two statements keep their order, whatever they access."""
         for one in (other, node):
-            bound = self.order.place.stays(one)
+            bound = self.order.place.stays_outside(one)
             if bound is not None:
                 return self._given(bound if one is other else f"it cannot move: {bound}")
         why = self.order.calls.why_not(*((node, other) if forwards else (other, node)))
         return None if why is None else self._given(why)
 
     def _why_not(self, node: Node, other: Node, forwards: bool) -> str | None:
-        """The reason of ``_stop``."""
+        """The reason of ``_stop_at``."""
         pair = (node, other) if forwards else (other, node)
-        if self.order.why_not(*pair) is None:
+        if self.order.why_not_outside(*pair) is None:
             return None
         if can_check(self.facts) and self.order.sizes_for(*pair) is not None:
             return None
@@ -230,7 +237,7 @@ class OwnWindows:
             return f"it is not known which operations {which} completes"
         found = self.order.conflict(*pair, *((mine, theirs) if forwards else (theirs, mine)))
         if found is None:
-            return self._given(self.order.why_not(*pair) or "")
+            return self._given(self.order.why_not_outside(*pair) or "")
         own, access = found if forwards else found[::-1]
         if any(leaf is access.leaf for leaf, _ in self.messages.calls(other)):
             name = access.object.split("::")[-1]

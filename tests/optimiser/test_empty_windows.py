@@ -288,6 +288,20 @@ def test_a_nest_is_only_split_for_elements(use: str, code: str, told: str, tmp_p
     assert report.message.count("PRINT") == 1
 
 
+def test_the_loop_of_a_region_that_needs_the_message_is_told(tmp_path: Path) -> None:
+    loops = "".join(
+        f"!$omp do\n  do i = 1, n\n    {work}\n  end do\n!$omp end do\n"
+        for work in ("c(i) = c(i) + 1", "b(i) = c(i) + t")
+    )
+    body = f"  call MPI_Recv(t, 1, MPI_REAL8, left, 1, comm, MPI_STATUS_IGNORE, ierr)\n{_REGION}"
+    (report,) = _told(tmp_path, _UNIT.format(body=body.format(loops=loops)))
+    assert report.code == "ASP026"
+    assert report.message == "no computation to overlap: below, line 17 reads t"
+
+
+_REGION = "!$omp parallel\n{loops}!$omp end parallel\n  print *, b"
+
+
 _NORM = """\
 subroutine norm(r, n, total, most)
   use mpi

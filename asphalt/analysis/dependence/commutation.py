@@ -126,6 +126,14 @@ class Independence:
                 return reason
         return self.calls.why_not(first, second) or self._data(first, second)
 
+    def why_not_outside(self, first: Node, second: Node) -> str | None:
+        """``why_not``, where what else is in the parallel region of one of them goes along."""
+        if not any(map(self.place.threads.threads.region_of, (first, second))):
+            return self.why_not(first, second)
+        stays = (self.place.stays_outside(node) for node in (first, second))
+        reason = next((why for why in stays if why is not None), None)
+        return reason or self.calls.why_not(first, second) or self._data(first, second)
+
     @cached_property
     def place(self) -> Placement:
         """The statements that cannot move at all."""

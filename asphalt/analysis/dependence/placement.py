@@ -69,6 +69,14 @@ class Placement:
             self._staying[id(node)] = node, reason
         return self._staying[id(node)][1]
 
+    def stays_outside(self, node: Node) -> str | None:
+        """``stays``; of a loop in a parallel region of several loops: why it keeps its place to
+        what is outside of the region."""
+        if not self.threads.threads.region_of(node):
+            return self.stays(node)
+        why = self._fixed_by(node, whole=True, region=True)
+        return self._unknown_part(node) if why is None else why.why
+
     @cached_property
     def _staying(self) -> dict[int, tuple[Node, str | None]]:
         return {}
@@ -90,8 +98,8 @@ class Placement:
         """The reason of ``fixed``, with the source that is missing, if one is."""
         return self._fixed_by(node, whole=False)
 
-    def _fixed_by(self, node: Node, whole: bool) -> MissingSource | None:
-        why = self._form(node, whole)
+    def _fixed_by(self, node: Node, whole: bool, *, region: bool = False) -> MissingSource | None:
+        why = self._form(node, whole, region)
         if why is not None:
             return MissingSource(why)
         volatile = self._volatile(node)
@@ -128,9 +136,12 @@ class Placement:
         }
         return bool(own) and not own & outer
 
-    def _form(self, node: Node, whole: bool) -> str | None:
-        """Why the form of a statement or construct, or its lines, fix it."""
-        unclear = self.threads.unclear or self.threads.around(node)
+    def _form(self, node: Node, whole: bool, region: bool) -> str | None:
+        """Why the form of a statement or construct, or its lines, fix it; ``region``: the others of
+        its region keep their places to it."""
+        unclear = self.threads.unclear
+        if unclear is None and not (region and self.threads.threads.region_of(node)):
+            unclear = self.threads.around(node)
         if unclear is not None:
             return unclear
         if whole:

@@ -8,7 +8,8 @@
 
 The region of ``!$omp parallel`` that is nothing but a loop behind ``!$omp do`` is the same, with
 the clauses of both directives (OpenMP 5.0 2.13.1).  The loops of a region that is several of them,
-one behind the other, are parallel loops that stay where they are, and that nothing passes.
+one behind the other, are parallel loops that stay where they are; a statement passes all of them
+or none.
 
 A conforming program has no race in such a loop, so that the loop does what it does without OpenMP,
 as one statement: it may be executed elsewhere as a whole, with its directive.  Variables that each
@@ -107,11 +108,18 @@ class Threads:
     """What several threads execute in a unit.
 
     ``loops``: its parallel loops, outer ones first; ``unknown``: the first directive that is not
-    one of such a loop, with the statement behind it.
+    one of such a loop, with the statement behind it; ``regions``: the loops of each region that is
+    several loops, in the order of the source.
     """
 
     loops: tuple[ParallelLoop, ...]
     unknown: Directive | None
+    regions: tuple[tuple[Do, ...], ...] = ()
+
+    def region_of(self, node: Node) -> tuple[Do, ...]:
+        """The loops of the region that a loop is in together with others; (): it is in none."""
+        own = (one for one in self.regions if any(loop is node for loop in one))
+        return next(own, ())
 
     def around(self, node: Node) -> ParallelLoop | None:
         """The parallel loop in which a statement stands, or which it is beside others of a region;
@@ -155,18 +163,19 @@ def _threaded_leaves(unit: Unit) -> frozenset[int]:
 
 
 def _threads_of(unit: Unit) -> Threads:
-    found = _Found([], None)
+    found = _Found([], None, [])
     own = [leaf for node in unit.spec for leaf in leaves(node)]
     found.outside(own)
     found.nodes(unit.body)
     found.outside((*((unit.contains,) if unit.contains is not None else ()), unit.end))
-    return Threads(tuple(found.loops), found.unknown)
+    return Threads(tuple(found.loops), found.unknown, tuple(found.regions))
 
 
 @dataclass(slots=True)
 class _Found:
     loops: list[ParallelLoop]
     unknown: Directive | None
+    regions: list[tuple[Do, ...]]
 
     def outside(self, own: Iterable[Leaf]) -> None:
         """Statements behind which no directive is understood."""
@@ -188,6 +197,7 @@ class _Found:
                     self._inside(one)
                 beside = max(len(members) - 1, 0)
                 if members:
+                    self.regions.append(tuple(one.loop for one in members))
                     continue
                 if any(_directives(node.head)):
                     self._loop(node)

@@ -38,7 +38,7 @@ from asphalt.analysis.mpi.call import MpiCall
 from asphalt.config.assumptions import TIMERS
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import names_in
-from asphalt.ir.tree import Leaf, Node, Unit, leaves
+from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.motion.windows import (
     OverlapWindow,
     in_window,
@@ -269,6 +269,12 @@ class _Window:
             other = self.siblings[here + direction]
             if direction > 0 and is_beside_taken(other):
                 break
+            if region := self.order.place.threads.threads.region_of(other):
+                if not self._passes(origin, region, here, direction):
+                    break
+                here += direction * len(region)
+                reached, needed = here, sizes
+                continue
             pair = (self.siblings[origin], other)
             more = self._sizes_for(*pair[::direction])
             if more is None:
@@ -278,6 +284,17 @@ class _Window:
             if self._is_work(other) and (direction < 0 or not self._ends_another(other)):
                 reached, needed = here, sizes
         return reached, needed
+
+    def _passes(self, origin: int, region: tuple[Do, ...], here: int, direction: int) -> bool:
+        """Whether a call can go past all loops of a parallel region, the first or last of which is
+        the next statement."""
+        moved = self.siblings[origin]
+        begin = here + 1 if direction > 0 else here - len(region)
+        there = self.siblings[max(begin, 0) : begin + len(region)]
+        if not isinstance(moved, Leaf) or [id(n) for n in there] != [id(n) for n in region]:
+            return False
+        pairs = ((moved, loop) if direction > 0 else (loop, moved) for loop in region)
+        return all(self.order.why_not_outside(*pair) is None for pair in pairs)
 
     def _sizes_for(self, first: Node, second: Node) -> frozenset[str] | None:
         if self.order.why_not(first, second) is None:

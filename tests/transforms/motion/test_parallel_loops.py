@@ -111,6 +111,8 @@ _TAKEN = {
     "region in front": (_PLAIN_REGION, _LOOP),
     "region in the window": ("", _REGION),
     "region of two loops in front": (_TWO_LOOPS, _LOOP),
+    "region of two loops in the window": ("", _TWO_LOOPS),
+    "two regions of two loops": (_TWO_LOOPS, f"{_TWO_LOOPS}{_PRIVATE}{_TWO_LOOPS}"),
     "region of two loops in a branch": (f"    if (n > 3) then\n{_TWO_LOOPS}    end if\n", _LOOP),
     "branch in the window": ("", f"    if (n > 3) then\n{_TWO_LOOPS}    end if\n"),
     "regions in the window": ("", f"{_REGION}{_PLAIN_REGION}{_LOOP}"),
@@ -129,6 +131,8 @@ _TAKEN = {
 }  # fmt: skip
 _RUN = (
     "region of two loops in front",
+    "region of two loops in the window",
+    "two regions of two loops",
     "branch in the window",
     "regions in the window",
     "region in a branch",
@@ -158,6 +162,14 @@ _BEHIND_RECEIVE = {
         "", _PLAIN_REGION.replace("sqrt(c(i))", "b(i)")),
     "the directive of the region reads what is received": (
         "", _PLAIN_REGION.replace("parallel\n", "parallel if (b(1) > 0)\n", 1)),
+    "the first loop of a region reads what is received": (
+        "", _TWO_LOOPS.replace("sqrt(c(i))", "b(i)")),
+    "the second loop of a region reads what is received": (
+        "", _TWO_LOOPS.replace("abs(t)", "b(i)")),
+    "the directive of the second loop of a region reads what is received": (
+        "", _TWO_LOOPS.replace("static, m", "static, int(b(1)) + 1")),
+    "a region lists what is received": (
+        "", _TWO_LOOPS.replace("private(t)", "private(t) shared(b)")),
     "the directive of its loop reads what is received": (
         "", _PLAIN_REGION.replace("do\n", "do schedule(static, int(b(1)) + 1)\n", 1)),
 }  # fmt: skip
@@ -179,7 +191,15 @@ _STAYING = {
         f"!$omp parallel\n!$omp do\n{_LOOP}!$omp end do\n    m = 1\n!$omp end parallel\n", _LOOP),
     "a region that begins before the loop": (
         f"!$omp parallel\n    m = 1\n!$omp do\n{_LOOP}!$omp end do\n!$omp end parallel\n", _LOOP),
-    "a region of two loops alone": ("", _TWO_LOOPS),
+    "a region of two loops with a master": (
+        "", _TWO_LOOPS.replace(
+            "\n!$omp do sch", "\n!$omp master\n    print *, n\n!$omp end master\n!$omp do sch")),
+    "a region of two loops with a copy for all": (
+        "", _TWO_LOOPS.replace(
+            "\n!$omp do sch",
+            "\n!$omp single\n    t = 1\n!$omp end single copyprivate(t)\n!$omp do sch")),
+    "a region of two loops with output": (
+        "", _TWO_LOOPS.replace("      t =", "      print *, i\n      t =")),
     "a region of two loops with a statement": (
         _TWO_LOOPS.replace("\n!$omp do sch", "\n    m = 1\n!$omp do sch"), _LOOP),
     "a region of two loops with one for itself": (
@@ -216,7 +236,12 @@ def _transformed(folder: Path, text: str) -> str:
     return text if found.content is None else found.content.decode()
 
 
-_QUICK = ("regions in the window", "two loops in the window", "region in a branch")
+_QUICK = (
+    "region of two loops in the window",
+    "regions in the window",
+    "two loops in the window",
+    "region in a branch",
+)
 """What the quick suite executes."""
 
 
@@ -254,14 +279,15 @@ def test_what_may_differ_in_one_of_them_stays(case: str, tmp_path: Path) -> None
     assert _transformed(tmp_path / "in", text) == text
 
 
-def test_nothing_passes_the_loops_of_one_region(tmp_path: Path) -> None:
-    """Neither a call nor a loop gets in between, or to the other side."""
-    text = _PROGRAM.format(before=_TWO_LOOPS, behind=f"{_LOOP}{_TWO_LOOPS}{_LOOP}")
+def test_nothing_comes_between_the_loops_of_one_region(tmp_path: Path) -> None:
+    """The wait passes the first region, and not the second one, whose second loop needs it."""
+    needs = _TWO_LOOPS.replace("abs(t)", "b(i)")
+    text = _PROGRAM.format(before=_TWO_LOOPS, behind=f"{_TWO_LOOPS}{needs}{_LOOP}")
     found = _transformed(tmp_path / "in", text)
     assert found.count(_TWO_LOOPS) == 2
-    start, wait = found.index("call asphalt_irecv(b"), found.index("call asphalt_wait(")
-    assert found.index(_TWO_LOOPS) < start < found.index(f"{_LOOP}    call asphalt_wait")
-    assert start < wait < found.rindex(_TWO_LOOPS)
+    assert found.count(needs) == 1
+    start, wait = found.index("call asphalt_irecv(b"), found.index("asphalt_wait(asphalt_request_1")
+    assert start < found.rindex(_TWO_LOOPS) < wait < found.index(needs)
     for mpi in installed(OPENMPI):
         _same(mpi, tmp_path, text, found)
 
