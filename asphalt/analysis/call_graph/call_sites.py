@@ -138,15 +138,17 @@ class CallSites:
         symbol = inside.scope.lookup(dummy)
         if symbol is None or symbol.equivalenced or symbol.attrs & {"pointer", "target"}:
             return True
-        if symbol.intent == "in" or "value" in symbol.attrs:
+        if "value" in symbol.attrs:
             return False
         if symbol.intent == "out" and _is_structure(symbol):
             return True  # it gets its initial values
         units = (inside, *self.all_contained(inside))
+        own = [one for unit in units for one in unit.defined.get(dummy, ())]
+        if symbol.intent == "in":  # which compilers do not ask of calls without an interface
+            seen = (one for one in own if one.source is not Source.UNKNOWN)
+            return any(self.changes(one, depth - 1) for one in seen if depth > 1)
         return any("*" in unit.defined for unit in units) or any(
-            self.changes(inner, depth - 1)
-            for unit in units
-            for inner in unit.defined.get(dummy, ())
+            self.changes(inner, depth - 1) for inner in own
         )
 
     def mentions(self, name: str) -> tuple[Located, ...] | None:
