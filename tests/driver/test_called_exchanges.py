@@ -349,3 +349,9 @@ def test_a_procedure_with_two_exchanges_stays(tmp_path: Path) -> None:
     source = text().replace("  call swap(s, r)\n", "  call swap(s, r)\n  call swap(r, s)\n")
     source = source.replace("  call empty(r, y)\n", "  call empty(s, y)\n")
     assert not is_opened(tmp_path, source, "timers")
+
+
+def test_a_procedure_that_reads_the_clock_itself_is_inlined(tmp_path: Path) -> None:
+    source = text(before="  spent(2) = spent(2) - MPI_Wtime()\n")
+    head = "subroutine turn(x, y, s, r)\n  use grid\n"
+    assert is_opened(tmp_path, source.replace(head, f"{head}  use mpi\n"), "timers")

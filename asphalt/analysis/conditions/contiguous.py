@@ -64,10 +64,13 @@ def check(exchange: Exchange, layout: Layout) -> Answer:
     if types[0].name != types[1].name:
         message = f"{types[0].name} is sent and {types[1].name} is received"
         return Refused(DIFFERENT, message, exchange.span)
+    counter = None if layout.packed is None else layout.packed.counter
     for buffer in (layout.send.buffer, layout.receive.buffer):
         symbol = symbol_named(buffer, exchange.scope)
         assert symbol is not None
         size = element_bytes(symbol, exchange.scope)
+        if counter is not None and counter.bytes > 1 and size == counter.bytes:
+            continue  # counts are numbers of bytes
         if size is not None and types[0].bytes is not None and size != types[0].bytes:
             message = (
                 f"an element of {buffer} has {size} bytes, one of {types[0].name.upper()} "

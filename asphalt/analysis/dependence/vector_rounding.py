@@ -7,7 +7,7 @@ have vector versions that differ in the last digit (see ``conditions/same_bits``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 from asphalt.analysis.call_graph.invoked import invoked
@@ -16,7 +16,9 @@ from asphalt.analysis.effects.argument_accesses import bound_arguments
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.effects.summary import dummies_of
 from asphalt.analysis.memory.forward_substitution import constants_in
+from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.memory.regions import Region, loop_variable
+from asphalt.analysis.mpi.call import mpi_function
 from asphalt.analysis.names.constants import is_open
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.symbolic.polynomials import Poly, poly
@@ -282,6 +284,25 @@ def _trip_count(head: DoHead, value: Callable[[Expr], Value]) -> int | None:
     return max(0, (last - first + step) // step)
 
 
+def repeated(nodes: Iterable[Node], scope: Scope, in_loop: bool) -> Iterator[Leaf]:
+    """The lines of statements that are in a loop, or work on arrays, without calls; ``in_loop``:
+    all of them are in one."""
+    for node in nodes:
+        match node:
+            case Leaf(action=action):
+                array = isinstance(action, Assign) and not is_scalar(action.target, scope)
+                if node.call is None and (in_loop or array):
+                    yield node
+            case Do(body=body):
+                yield node.head
+                yield from repeated(body, scope, True)
+            case Branch(arms=arms):
+                for arm in arms:
+                    yield from repeated((arm.head, *arm.body), scope, in_loop)
+            case Block(body=body):
+                yield from repeated(body, scope, in_loop)
+
+
 def evaluated(what: What) -> tuple[Arg, ...]:
     """The expressions of an assignment or a call."""
     match what:
@@ -306,5 +327,5 @@ def inexact_part(part: Arg, scope: Scope) -> str | None:
             if symbol is not None and symbol.origin is Origin.INTRINSIC and name not in _EXACT:
                 return spelled.upper()
             if symbol is None or (symbol.dims is None and symbol.origin is not Origin.INTRINSIC):
-                return spelled
+                return None if mpi_function(part, scope) is not None else spelled
     return None

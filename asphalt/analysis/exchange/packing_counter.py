@@ -37,7 +37,9 @@ from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.messages.loops import substituted
+from asphalt.analysis.mpi.datatypes import predefined_type
 from asphalt.analysis.names.constants import element_bytes
+from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr, poly
 from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in
 from asphalt.ir.stmt import Assign, DoHead
@@ -58,7 +60,8 @@ class PackingCounter:
     value at the begin of a block minus the displacement of it.  ``copies``: the nest only copies
     elements of other arrays.  ``set_inside``: the loop over the ranks sets it, to what it is at the
     begin of a block; else ``begins`` is its value in front of the nest, where there are no
-    displacements.
+    displacements.  ``bytes``: of an element, where counts and displacements are numbers of bytes
+    (MPI_BYTE); else 1.
     """
 
     variable: Ref | None
@@ -69,6 +72,7 @@ class PackingCounter:
     begins: Poly
     copies: bool
     set_inside: bool = False
+    bytes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +114,17 @@ def counter_of(exchange: Exchange, loops: tuple[Do, ...], position: int) -> Pack
     setting = _setting(blocks)
     name = found.variable.name
     equal = exchange.open_coded is None and arguments.send_displacements is None
+    width = 1 if equal else _bytes(exchange, send.name)
     begin: Poly | None
     if setting is None:
         begin = _value_before(exchange, position, name)
     elif equal:
         begin = Poly() if _sets(setting, name) else None
     else:
-        begin = _from_displacement(exchange, setting, name, blocks)
+        begin = _from_displacement(exchange, setting, name, blocks, width)
     if begin is None or may_be_read_after(exchange, name, position):
+        return None
+    if width > 1 and setting is None:
         return None
     first, last = bounds_of(blocks) or (Lit("integer", "0"), Lit("integer", "0"))
     unit = for_peer(found.steps.count, blocks, first)
@@ -125,7 +132,27 @@ def counter_of(exchange: Exchange, loops: tuple[Do, ...], position: int) -> Pack
     if _PEER.name in names_in(unit) if equal else begin != wanted:
         return None
     inside = equal and setting is not None
-    return PackingCounter(found.variable, blocks, first, last, unit, begin, found.copies, inside)
+    return PackingCounter(
+        found.variable, blocks, first, last, unit, begin, found.copies, inside, width
+    )
+
+
+def _bytes(exchange: Exchange, buffer: str) -> int:
+    """The bytes of an element of the send buffer, if counts and displacements are numbers of bytes;
+    else 1."""
+    arguments = exchange.call.procedure.exchange
+    assert arguments is not None
+    if exchange.open_coded is not None:
+        return 1
+    for argument in (arguments.send_type, arguments.receive_type):
+        actual = exchange.call.args.get(argument or "")
+        kind = None if actual is None else predefined_type(actual, exchange.scope)
+        if kind is None or kind.name != "mpi_byte":
+            return 1
+    symbol, tests_all = exchange.scope.lookup(buffer), exchange.scope.lookup("all")
+    if tests_all is not None and tests_all.origin is not Origin.INTRINSIC:
+        return 1
+    return (None if symbol is None else element_bytes(symbol, exchange.scope)) or 1
 
 
 def _sets(setting: Assign, name: str) -> bool:
@@ -138,14 +165,20 @@ def _setting(blocks: Do) -> Assign | None:
     return next((what for what in found if isinstance(what, Assign)), None)
 
 
-def _from_displacement(exchange: Exchange, setting: Assign, name: str, blocks: Do) -> Poly | None:
-    """What a statement adds to the displacement of the block of an iteration to set the counter."""
+def _from_displacement(
+    exchange: Exchange, setting: Assign, name: str, blocks: Do, width: int
+) -> Poly | None:
+    """What a statement adds to the displacement of the block of an iteration to set the counter;
+    ``width``: of an element, where that is a number of bytes, of which the run checks that they are
+    whole elements."""
     uneven = uneven_blocks(exchange)
     if not isinstance(uneven, Uneven) or not _sets(setting, name):
         return None
     begin = displacement(exchange, uneven, blocks)
     if begin is None:
         return None
+    if width > 1:
+        begin = Op("/", (begin, Lit("integer", str(width))))
     constants = exchange.values.constants
     more = constants(setting.value) - constants(begin)
     return more if more.value is not None else None

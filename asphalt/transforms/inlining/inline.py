@@ -26,13 +26,12 @@ from asphalt.analysis.call_graph.call_sites import CallSites, unit_key
 from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.data_flow.accepted_assumptions import is_accepted_at
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.dependence.vector_rounding import inexact
+from asphalt.analysis.dependence.vector_rounding import inexact, repeated
 from asphalt.analysis.exchange.site import StatementPosition, statements
 from asphalt.analysis.inlining.codes import TEXT, RefusedError
 from asphalt.analysis.inlining.plan import Inlining, closes_a_loop, planned
 from asphalt.analysis.inlining.procedure import is_candidate
-from asphalt.analysis.memory.ranks import is_scalar
-from asphalt.analysis.names.scopes import Origin, Scope, Symbol
+from asphalt.analysis.names.scopes import Origin, Symbol
 from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.assumptions import BITS
@@ -44,7 +43,6 @@ from asphalt.ir.program import Located
 from asphalt.ir.source import OF_THE_PREPROCESSOR, Trivia, TriviaKind
 from asphalt.ir.stmt import (
     Allocation,
-    Assign,
     Call,
     Decl,
     Dim,
@@ -55,7 +53,7 @@ from asphalt.ir.stmt import (
     TypeSpec,
     What,
 )
-from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
+from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.rewriting.comments import comments_inside, in_front
 from asphalt.transforms.rewriting.declare import insert_behind
 from asphalt.transforms.rewriting.edit import map_leaves, rewrite_list
@@ -125,25 +123,6 @@ def at_call(
     return plan if isinstance(plan, Refused) else _exact(facts, inlined(facts, plan))
 
 
-def _repeated(nodes: Iterable[Node], scope: Scope, repeated: bool) -> Iterator[Leaf]:
-    """The lines of statements that are in a loop, or work on arrays, without calls; ``repeated``:
-    all of them are in one."""
-    for node in nodes:
-        match node:
-            case Leaf(action=action):
-                array = isinstance(action, Assign) and not is_scalar(action.target, scope)
-                if node.call is None and (repeated or array):
-                    yield node
-            case Do(body=body):
-                yield node.head
-                yield from _repeated(body, scope, True)
-            case Branch(arms=arms):
-                for arm in arms:
-                    yield from _repeated((arm.head, *arm.body), scope, repeated)
-            case Block(body=body):
-                yield from _repeated(body, scope, repeated)
-
-
 def _exact(facts: UnitFacts, found: Inline | Refused) -> Inline | Refused:
     """The step, if what the procedure evaluates has the same last digits in the caller: compilers
     vectorise a loop otherwise where more is known of its bounds."""
@@ -151,8 +130,8 @@ def _exact(facts: UnitFacts, found: Inline | Refused) -> Inline | Refused:
         return found
     callee, call = found.plan.callee, found.plan.call
     scope = facts.effects.scopes.of(callee)
-    repeated = any(isinstance(node, Do) for node in found.plan.place.around)
-    digits = inexact(_repeated(callee.unit.body, scope, repeated), scope, facts.effects)
+    around = any(isinstance(node, Do) for node in found.plan.place.around)
+    digits = inexact(repeated(callee.unit.body, scope, around), scope, facts.effects)
     if digits is None:
         return found
     if is_accepted_at(BITS, call, facts):

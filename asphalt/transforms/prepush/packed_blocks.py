@@ -22,7 +22,9 @@ from asphalt.transforms.rewriting.make import (
     compare,
     fn,
     implied_do,
+    mul,
     num,
+    quotient,
     simplified,
     sub,
     var,
@@ -67,8 +69,20 @@ class PackedBlocks(UnevenBlocks):
 
     def _units(self) -> Expr:
         """What one iteration adds to the block of each rank."""
-        unit = self.integer(self.written(self.packed.unit))
-        return array(implied_do(unit, PEER, num(0), self._highest()))
+        unit = self.written(self.packed.unit)
+        if self._width > 1:
+            unit = mul(num(self._width), unit)
+        return array(implied_do(self.integer(unit), PEER, num(0), self._highest()))
+
+    @property
+    def _width(self) -> int:
+        """The bytes of an element, where the messages are counted in bytes; else 1."""
+        return 1 if self.packed.counter is None else self.packed.counter.bytes
+
+    def elements(self) -> tuple[Arg, ...]:
+        if self._width == 1:
+            return super().elements()
+        return (self.datatype(), *keywords((("bytes", num(1)),)))
 
     def _highest(self) -> Expr:
         return simplified(sub(self._ranks(), num(1)))
@@ -170,6 +184,11 @@ class PackedBlocks(UnevenBlocks):
     def extra_guards(self) -> list[Expr]:
         guards = [compare(self._ranks(), "==", self.ranks())]
         counter = self.packed.counter
+        if self._width > 1:
+            begin = self.written(self.uneven.send_displacements.of(PEER))
+            begins = array(implied_do(begin, PEER, num(0), self._highest()))
+            whole = compare(fn("mod", begins, num(self._width)), "==", num(0))
+            guards.append(fn("all", whole))
         if self.coded is not None and self.coded.blocks is not None:
             own = self.coded.blocks.own
             if own is not None:
@@ -190,6 +209,8 @@ class PackedBlocks(UnevenBlocks):
         assert head.var is not None
         rank = self.written(simplified(sub(head.var, counter.first)))
         place: Expr = fn("asphalt_place", self.variable, rank, self.lo)
+        if self._width > 1:
+            place = quotient(place, num(self._width))
         begins = counter.begins.value
         total = place if not begins else add(place, num(begins))
         return (make.leaf(Guarded(self.tiled, Assign(self.written(counter.variable), total))),)
