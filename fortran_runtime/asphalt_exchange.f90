@@ -542,8 +542,11 @@ contains
     integer, intent(in), optional :: times
     integer :: distance, sends, receives, later, looked_at, request
 
-    if (x%tile == 1) call x%hear(.false.)
     if (.not. x%tiled) return
+    if (x%tile == 1) then
+      call x%hear(.false.)
+      if (.not. x%tiled) return
+    end if
     distance = 1 + (x%k - 1) / chances_a_tile
     if (present(times)) then
       distance = int(min(1 + (int(x%k, int64) * max(1, times) - 1) / chances_a_tile, &
