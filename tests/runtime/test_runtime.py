@@ -139,6 +139,27 @@ def test_shape_of_emitted_code(mpi: Mpi, name: str, tmp_path: Path) -> None:
         assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), outcome
 
 
+OPTIMISED = {("-O2",): OPENMPI, ("-O3",): None, ("-O2", "-flto"): None, ("-O3", "-flto"): OPENMPI}
+"""Flags, and the MPI that the quick suite has with them, if it has them."""
+
+
+@pytest.mark.parametrize(
+    ("flags", "mpi"),
+    [
+        pytest.param(flags, mpi, marks=() if mpi is quick else pytest.mark.wide)
+        for flags, quick in OPTIMISED.items()
+        for mpi in installed()
+    ],
+    ids=lambda given: str(given) if isinstance(given, Mpi) else "".join(given),
+)
+def test_buffers_whose_addresses_are_kept(flags: tuple[str, ...], mpi: Mpi, tmp_path: Path) -> None:
+    """Optimisers leave in place what the program stores to buffers, and what it loads."""
+    program = build(mpi, [*RUNTIME, PROGRAMS / "kept.f90"], tmp_path, flags)
+    for ranks in (1, 2, 3):
+        outcome = run(mpi, program, ranks)
+        assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), (ranks, outcome)
+
+
 @pytest.mark.parametrize("tile", [0, 4, -1])
 @pytest.mark.parametrize("depth", [1, 0])
 def test_wrong_header_is_a_compile_error(tile: int, depth: int, tmp_path: Path) -> None:
