@@ -57,11 +57,6 @@ class Beginning(ABC):
     def begin(self, make: Maker, site: str) -> Leaf:
         """The call."""
 
-    @property
-    @abstractmethod
-    def reordered(self) -> bool:
-        """Whether the tiles may be executed in another order than that of the program."""
-
     def prepare(self, make: Maker) -> list[Node]:
         """Statements in front of the call."""
         return []

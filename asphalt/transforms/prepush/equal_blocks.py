@@ -49,10 +49,6 @@ class EqualBlocks(Beginning):
             *((keywords((("uniform", TRUE),))) if self.plan.certain else (self.name(site),)),
         )
 
-    @property
-    def reordered(self) -> bool:
-        return self.layout.pattern is TileShape.SLAB
-
     def sent(self) -> Ref | Component:
         """What is sent."""
         return self.buffer(self.layout.send)
@@ -69,7 +65,7 @@ class EqualBlocks(Beginning):
         window = self.layout.window
         if window is None:
             return []
-        if self.reordered:
+        if self.layout.pattern is TileShape.SLAB:
             return [("before", self.integer(self.size(window.before)))]
         return [("ready", self.integer(self.size(window.ready)))]
 

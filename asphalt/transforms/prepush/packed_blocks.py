@@ -44,10 +44,6 @@ class PackedBlocks(UnevenBlocks):
         self.packed = self.layout.packed
         self.coded = plan.exchange.open_coded
 
-    @property
-    def reordered(self) -> bool:
-        return False
-
     def begin(self, make: Maker, site: str) -> Leaf:
         blocks = self.uneven
         counted = self.packed.counter is not None

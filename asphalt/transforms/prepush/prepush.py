@@ -146,9 +146,10 @@ class _Emission:
         return Do(head, (*nests, sends), self.make.leaf(Plain("end do")))
 
     def _restored(self) -> tuple[Node, ...]:
-        """The loop variables as the original order leaves them."""
-        if not self.exchange.reordered:
-            return ()
+        """The loop variables as the loops over all iterations leave them, if that may be read.
+
+        Tiles may be executed in another order, and compilers do not know that there is one.
+        """
         restored: dict[str, Node] = {}
         producer = self.plan.producer
         for phase in producer.phases:

@@ -24,13 +24,9 @@ class UnevenBlocks(Beginning):
         assert self.layout.uneven is not None
         self.uneven: Uneven = self.layout.uneven
 
-    @property
-    def reordered(self) -> bool:
-        return self.layout.pattern is TileShape.SLAB
-
     def begin(self, make: Maker, site: str) -> Leaf:
         spread = None if self.uneven.spread is None else self.size(self.uneven.spread)
-        slab = TRUE if self.reordered else None
+        slab = TRUE if self.layout.pattern is TileShape.SLAB else None
         return make.call(
             "asphalt_begin_uneven",
             self.variable,
