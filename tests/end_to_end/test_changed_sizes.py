@@ -221,14 +221,15 @@ def test_a_proof_for_any_sizes_needs_no_assumption(text: str, tmp_path: Path) ->
     assert "== 8" not in emitted
 
 
-def test_a_proof_for_one_size_is_asked_for(tmp_path: Path) -> None:
+def test_what_holds_for_some_sizes_only_is_asked_for(tmp_path: Path) -> None:
     emitted = applied(tmp_path, FIXED, 3, 8)
-    assert "! with other sizes than these, the call is made as it was" in emitted
-    assert "n == 3 .and. nz == 8" in emitted
+    assert "tiled=n*nz == 24," in emitted
+    assert "with other sizes" not in emitted
 
 
 def test_what_an_allocation_depends_on_is_asked_for(tmp_path: Path) -> None:
-    assert "nz == 8" in applied(tmp_path, ALLOCATED, 3, 8)
+    emitted = applied(tmp_path, ALLOCATED, 3, 8)
+    assert "tiled=n*nz == 24 .and. 8 == nz .and. 3 <= n," in emitted
 
 
 @pytest.mark.parametrize("text", [SEEN, SAME], ids=["module", "same include"])
@@ -255,12 +256,17 @@ def test_a_proof_for_values_that_no_setting_gives_does_not_hold(
 
 
 def test_what_variables_and_components_are_made_of_is_asked_for(tmp_path: Path) -> None:
-    assert "nz == 8" in applied(tmp_path, VARIABLE, 3, 8)
-    assert "n == 3 .and. nz == 8" in applied(tmp_path, COMPONENT, 3, 8)
+    (tmp_path / "variable").mkdir()
+    (tmp_path / "component").mkdir()
+    assert "tiled=3*nz == 24," in applied(tmp_path / "variable", VARIABLE, 3, 8)
+    emitted = applied(tmp_path / "component", COMPONENT, 3, 8)
+    assert "tiled=n*nz == 24 .and. 8 == nz .and. 3 <= n," in emitted
 
 
 def test_what_unrolling_would_change_is_proved_for_its_size_only(tmp_path: Path) -> None:
-    assert "n == 300" in applied(tmp_path, SHORT, 300, 8)
+    emitted = applied(tmp_path, SHORT, 300, 8)
+    assert "! with other sizes than these, the call is made as it was" in emitted
+    assert "n == 300" in emitted
 
 
 def compare(text: str, folder: Path) -> None:
@@ -284,7 +290,9 @@ def compare(text: str, folder: Path) -> None:
 
 
 @pytest.mark.skipif(not installed(MPICH), reason="MPICH is not installed")
-@pytest.mark.parametrize("text", [ANY, CLONED, FIXED], ids=["direct", "cloned", "fixed"])
+@pytest.mark.parametrize(
+    "text", [ANY, CLONED, FIXED, ALLOCATED], ids=["direct", "cloned", "fixed", "allocated"]
+)
 def test_other_sizes_need_no_second_run(text: str, tmp_path: Path) -> None:
     compare(text, tmp_path)
 

@@ -311,7 +311,7 @@ class _Everything(frozenset[str]):
 def _first_only(original: Replacement) -> Replacement:
     """Of the elements that a message has, the first one."""
 
-    def covered(first: Any, count: Any, shape: Any) -> Any:
+    def covered(first: Any, count: Any, shape: Any, *, alone: bool) -> Any:
         return tuple(part.expression() for part in first)
 
     return covered
