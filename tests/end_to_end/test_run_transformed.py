@@ -108,7 +108,8 @@ def _telling(content: bytes) -> bytes:
     for line in content.decode().splitlines():
         if found := re.search(r"asphalt: \w+ of site '(\w+)'", line, re.IGNORECASE):
             site = found[1].lower()
-        if tiles := re.match(r"( +)do while \(asphalt_next_tile\((\w+)\)", line, re.IGNORECASE):
+        first = r"( +)(?:do while \(|asphalt_more = )asphalt_next_tile\((\w+)\)"
+        if tiles := re.match(first, line, re.IGNORECASE):
             prints = (f"if ({tiles[2]}%tiled) then", f"write (0,*) ' tiled {site}'", "end if")
             lines += [tiles[1] + text for text in prints]
         lines.append(line)
@@ -176,7 +177,7 @@ class Originals:
 
 @pytest.fixture(scope="module")
 def originals(tmp_path_factory: pytest.TempPathFactory) -> Originals:
-    mpi = installed(MPICH, OPENMPI)[0]
+    mpi = installed(OPENMPI, MPICH)[0]
     build = built(Version(), mpi, tmp_path_factory.mktemp("originals") / "original")
     return Originals(build, {ranks: build.output(ranks)[0] for ranks in (1, 3, 4)})
 

@@ -39,8 +39,8 @@ from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.analysis.tiling.plan import TAG, Plan
 from asphalt.ir.expr import Expr, Op, Ref
 from asphalt.ir.source import Form, Trivia, TriviaKind
-from asphalt.ir.stmt import Allocation, Call, DoHead, Plain
-from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
+from asphalt.ir.stmt import Allocation, Call, DoHead, Guarded, Jump, JumpKind, Plain
+from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, loops_of, rewrite
 from asphalt.transforms.prepush.beginning import Beginning
 from asphalt.transforms.prepush.equal_blocks import EqualBlocks
 from asphalt.transforms.prepush.packed_blocks import PackedBlocks
@@ -48,7 +48,9 @@ from asphalt.transforms.prepush.strided_blocks import StridedBlocks
 from asphalt.transforms.prepush.uneven_blocks import UnevenBlocks
 from asphalt.transforms.rewriting.comments import comments_inside
 from asphalt.transforms.rewriting.edit import map_leaves, rewrite_list, shifted
-from asphalt.transforms.rewriting.make import Maker, fn, size
+from asphalt.transforms.rewriting.make import Maker, fn, size, var
+
+MORE = var("asphalt_more")
 
 
 def prepush(unit: Unit, plan: Plan, site: str, eol: str) -> Unit:
@@ -86,7 +88,7 @@ class _Emission:
         return (
             *siblings[: producer.start],
             *opening,
-            self._tile_loop(tuple(nests)),
+            *self._tile_loop(tuple(nests)),
             *self._restored(),
             *self._between(siblings),
             *self._finish(written),
@@ -136,14 +138,42 @@ class _Emission:
             marks.append("with other sizes than these, the call is made as it was")
         return marks
 
-    def _tile_loop(self, nests: tuple[Node, ...]) -> Do:
+    def _tile_loop(self, nests: tuple[Node, ...]) -> tuple[Node, ...]:
+        """The loop over the tiles.
+
+        Where variables that the nests define may be read behind it, the condition stands at its
+        end, so that compilers know that there is a first tile, and do not warn.
+        """
         make = self.make.inner()
         sends = make.call(
             "asphalt_send_tile", self.exchange.variable, self.exchange.array(self.plan.layout.send)
         )
         tiles = fn("asphalt_next_tile", self.exchange.variable)
-        head = self.make.leaf(DoHead("while", condition=tiles))
-        return Do(head, (*nests, sends), self.make.leaf(Plain("end do")))
+        end = self.make.leaf(Plain("end do"))
+        if not self._lives_on():
+            head = self.make.leaf(DoHead("while", condition=tiles))
+            return (Do(head, (*nests, sends), end),)
+        first = self.make.assign(MORE, tiles, "there is a first tile")
+        leaves_off = make.leaf(Guarded(Op(".not.", (tiles,)), Jump(JumpKind.EXIT)))
+        head = self.make.leaf(DoHead("forever"))
+        return (first, Do(head, (*nests, sends, leaves_off), end))
+
+    def _lives_on(self) -> bool:
+        """Whether a loop variable of the nests, besides those of the tiled loops, may be read
+        behind them."""
+        producer = self.plan.producer
+        tiled = {id(phase.tiled) for phase in producer.phases}
+        loops = loops_of(phase.nest for phase in producer.phases)
+        heads = [loop.head.what for loop in loops if id(loop) not in tiled]
+        names = {h.var.name for h in heads if isinstance(h, DoHead) and isinstance(h.var, Ref)}
+        return any(
+            may_be_read_after(
+                producer.exchange,
+                producer.exchange.names.storage(name),
+                producer.packing.position,
+            )
+            for name in sorted(names)
+        )
 
     def _restored(self) -> tuple[Node, ...]:
         """The loop variables as the loops over all iterations leave them, if that may be read.
