@@ -211,7 +211,7 @@ def compared(
         if result.failure:
             bad |= set(result.last)
         if _leaked(result.leaks) > _leaked(expected.leaks):
-            others = [ranks] if ranks > 1 and not MPICH.missing() else []
+            others = [] if MPICH.missing() else [ranks]
             apart = folder / f"watched_{ranks}"
             apart.mkdir()
             # behind blocking transfers with MPI_PROC_NULL, SMPI 3.32 counts a request too many
