@@ -45,8 +45,8 @@ module asphalt_exchange
   !> Chances for MPI in one tile: more of them cost more than they bring.
   integer, parameter :: chances_a_tile = 8
 
-  !> An exchange that is going on.  Components but `tiled`, `lo` and `hi` are for
-  !! the modules of the runtime.
+  !> An exchange that is going on.  Components but `tiled`, `cut`, `lo` and `hi` are for the modules of
+  !! the runtime.
   type :: asphalt_exchange_t
     !> Whether it is made in tiles.  Where not, one tile has all iterations.
     logical :: tiled = .false.

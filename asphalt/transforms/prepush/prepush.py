@@ -35,9 +35,10 @@ from asphalt.analysis.exchange.privatisation import may_be_read_after
 from asphalt.analysis.exchange.producer import ProducerPhase
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Scope
+from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.analysis.tiling.plan import TAG, Plan
-from asphalt.ir.expr import Expr, Op, Ref
+from asphalt.ir.expr import Component, Expr, Op, Ref
 from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import Allocation, Call, DoHead, Guarded, Jump, JumpKind, Plain
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, loops_of, rewrite
@@ -159,36 +160,41 @@ class _Emission:
         return (first, Do(head, (*nests, sends, leaves_off), end))
 
     def _lives_on(self) -> bool:
-        """Whether a loop variable of the nests, besides those of the tiled loops, may be read
-        behind them."""
-        producer = self.plan.producer
-        tiled = {id(phase.tiled) for phase in producer.phases}
-        loops = loops_of(phase.nest for phase in producer.phases)
-        heads = [loop.head.what for loop in loops if id(loop) not in tiled]
+        """Whether a loop variable of the nests that is not set behind them may be read there."""
+        phases = self.plan.producer.phases
+        heads = [loop.head.what for loop in loops_of(phase.nest for phase in phases)]
         names = {h.var.name for h in heads if isinstance(h, DoHead) and isinstance(h.var, Ref)}
-        return any(
-            may_be_read_after(
-                producer.exchange,
-                producer.exchange.names.storage(name),
-                producer.packing.position,
-            )
-            for name in sorted(names)
-        )
+        return any(map(self._is_read_behind, sorted(names - self._always_left())))
+
+    def _is_read_behind(self, name: str) -> bool:
+        """Whether a variable may be read behind the nests."""
+        exchange = self.plan.exchange
+        storage = exchange.names.storage(name)
+        return may_be_read_after(exchange, storage, self.plan.producer.packing.position)
+
+    def _always_left(self) -> set[str]:
+        """The variables of tiled loops that are executed whatever the loops around them do."""
+        phases = self.plan.producer.phases
+        return {_variable(phase).name for phase in phases if len(phase.loops) == 1}
 
     def _restored(self) -> tuple[Node, ...]:
         """The loop variables as the loops over all iterations leave them, if that may be read.
 
-        Tiles may be executed in another order, and compilers do not know that there is one.
+        Tiles may be executed in another order, and compilers do not know that there is one.  A loop
+        inside of others leaves its variable as it was where these have no iterations; then nothing
+        is tiled.
         """
         restored: dict[str, Node] = {}
-        producer = self.plan.producer
-        for phase in producer.phases:
-            head = phase.tiled.head.what
-            assert isinstance(head, DoHead)
-            assert isinstance(head.var, Ref)
-            storage = producer.exchange.names.storage(head.var.name)
-            if may_be_read_after(producer.exchange, storage, producer.packing.position):
-                restored[head.var.name] = self.make.assign(head.var, self.exchange.lo)
+        for phase in self.plan.producer.phases:
+            variable = _variable(phase)
+            if not self._is_read_behind(variable.name):
+                continue
+            as_it_ends = self.make.assign(variable, self.exchange.lo)
+            if variable.name in self._always_left():
+                restored[variable.name] = as_it_ends
+            elif self.plan.layout.pattern is TileShape.SLAB:
+                cut = Component(self.exchange.variable, "cut", "cut")
+                restored[variable.name] = self.make.leaf(Guarded(cut, as_it_ends.what))
         return tuple(restored.values())
 
     def _nest(self, phase: ProducerPhase) -> Node:
@@ -254,6 +260,14 @@ class _Emission:
 def _begins_line(node: Node) -> bool:
     """Whether a node is a statement that can be continued from the line before it."""
     return isinstance(node, Leaf) and not (node.joined or node.frozen or node.head.strip())
+
+
+def _variable(phase: ProducerPhase) -> Ref:
+    """The variable of the tiled loop."""
+    head = phase.tiled.head.what
+    assert isinstance(head, DoHead)
+    assert isinstance(head.var, Ref)
+    return head.var
 
 
 def _replaced(node: Node, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
