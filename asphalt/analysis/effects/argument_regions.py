@@ -79,8 +79,9 @@ def _whole_run(
 ) -> Relation | None:
     """The elements that are passed for an explicit-shape dummy that has as many as some leading
     dimensions of the array, from their first ones on, whatever its subscripts are; None: it has
-    others."""
-    size = _UNIT
+    others, or may have: programs of FORTRAN 66 declare ``a(1)`` and ``a(n,1)`` for an array of any
+    size."""
+    size = last = _UNIT
     for own in dummy.dims or ():
         if own.upper is None:
             return None
@@ -88,7 +89,9 @@ def _whole_run(
         extent = binding.polynomial(length, here)
         if extent is None:
             return None
-        size = size * extent
+        size, last = size * extent, extent
+    if last == _UNIT:
+        return None
     relation = Relation(Affine(here.varying))
     elements = _UNIT
     for dim in run.dims:

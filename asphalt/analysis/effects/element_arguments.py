@@ -10,6 +10,7 @@ from asphalt.analysis.memory.shapes import is_variable, means_the_same
 from asphalt.analysis.names.scopes import Scope, Symbol, constant
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Ref, Section, names_in, walk
+from asphalt.ir.stmt import Dim
 
 _ONE = Lit("integer", "1")
 
@@ -18,8 +19,14 @@ def size_in_caller(
     dummy: Symbol, bound: Mapping[str, Expr], callee: Scope, caller: Scope
 ) -> Poly | None:
     """The number of elements of an explicit-shape dummy in terms of the caller; None: unknown."""
+    return _size(dummy.dims or (), bound, callee, caller)
+
+
+def _size(
+    dims: tuple[Dim, ...], bound: Mapping[str, Expr], callee: Scope, caller: Scope
+) -> Poly | None:
     size = Poly.constant(1)
-    for dim in dummy.dims or ():
+    for dim in dims:
         if dim.kind != "explicit" or dim.upper is None:
             return None
         lower = _in_caller(dim.lower or _ONE, bound, callee, caller)
@@ -27,7 +34,7 @@ def size_in_caller(
         if lower is None or upper is None:
             return None
         size = size * (upper - lower + Poly.constant(1))
-    return size if dummy.dims else None
+    return size if dims else None
 
 
 def section_of_element(
@@ -42,13 +49,14 @@ def section_of_element(
     15.5.2.11).
 
     ``call f(s(1,1,k), nx, ny)`` with ``real a(nx,ny)`` is ``s(:,:,k)`` if the declared extents of
-    ``s`` are the actual ``nx`` and ``ny``.  None: unknown.
+    ``s`` are the actual ``nx`` and ``ny``.  None: unknown, as where the last extent is one:
+    programs of FORTRAN 66 declare ``a(1)`` and ``a(n,1)`` for an array of any size.
     """
     symbol = caller.lookup(actual.name)
     if symbol is None or not symbol.dims or dummy.dims is None or actual.args is None:
         return None
     size = size_in_caller(dummy, bound, callee, caller)
-    if size is None:
+    if size is None or _size(dummy.dims[-1:], bound, callee, caller) == Poly.constant(1):
         return None
     subscripts = [a for a in actual.args if not isinstance(a, Section | Keyword | AltReturn)]
     if len(subscripts) != len(symbol.dims):

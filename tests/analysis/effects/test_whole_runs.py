@@ -72,6 +72,8 @@ def test_the_planes_are_tiled(tmp_path: Path) -> None:
         {"dims": "long+1,np,nz"},  # elements of two columns
         {"first": "1,2,z"},  # the end of a plane, and the begin of the next one
         {"dummy": "n1,*"},  # as many as there are
+        {"dims": "long,1,nz", "dummy": "n1,1"},  # the same in FORTRAN 66
+        {"dims": "1,1,nz", "dummy": "1"},
         {"dims": "long,nz,np", "first": "1,z,1", "m": "1"},  # columns, which are no planes
     ],
 )

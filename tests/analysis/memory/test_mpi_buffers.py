@@ -101,6 +101,19 @@ _TILE = "  type tile\n    real(8) :: a(2000), b(n)\n  end type\n  type(tile) :: 
             "contains\n  real(8) function other(a, i)\n    real(8) :: a(n)\n    integer :: i\n"
             "    other = a(i - 5000)\n  end function\nend program strips\n",
         ),
+        *(
+            _text(_loop("1, 999", f"other(a(i), {size})"), buffer="a(1000)").replace(
+                "end program strips\n",
+                "contains\n  real(8) function other(a, k)\n    integer :: k\n"
+                f"    real(8) :: a({bounds})\n    other = a({read})\n"
+                "  end function\nend program strips\n",
+            )
+            for bounds, read, size in (  # the first two are arrays of any size in FORTRAN 66
+                ("1", "2000", "1"),
+                ("1,1", "1,2000", "1"),
+                ("k", "2000", "2000"),
+            )
+        ),
         _text(_loop("5001, n"), count="m"),
         _text(_loop("1, n", "a(i,2) + i"), a="a(n,4)", buffer="a(1,1)", count="n + 1"),
         _text(_loop("5001, n", "b(i - 5000) + i"), a="a(2000)", declared=_COMMON),
