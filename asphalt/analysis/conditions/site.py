@@ -111,7 +111,7 @@ CODES = (OPERATION, LISTS, IN_PLACE, BUFFER, TEXT, BINDING, PARSERS, SKIP, WRAPP
 
 
 _FAMILIES = ("alltoall", "alltoallv")
-_FUNCTIONS_USED = ("int", "kind", "max", "merge", "mod", "storage_size")
+_FUNCTIONS_USED = ("all", "int", "kind", "max", "merge", "mod", "storage_size")
 
 
 def _unknown_binding(exchange: Exchange) -> Refused:

@@ -15,11 +15,23 @@ from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.layout import Address, Contiguous, Divides, Guard
 from asphalt.analysis.tiling.plan import Plan
-from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Lit, Ref, Section, walk
+from asphalt.ir.expr import (
+    AltReturn,
+    Arg,
+    Component,
+    Expr,
+    Keyword,
+    Lit,
+    Ref,
+    Section,
+    names_in,
+    walk,
+)
 from asphalt.ir.tree import Leaf, Node
 from asphalt.transforms.rewriting.make import (
     Maker,
     add,
+    array,
     both,
     compare,
     fn,
@@ -162,13 +174,18 @@ class Beginning(ABC):
         return self.array(address)
 
     def legal(self) -> Expr | None:
-        """The run-time guards as one logical expression; None: there are none."""
+        """The run-time guards as one logical expression; None: there are none.
+
+        A function of the runtime is no operand of `.and.`, where it need not be evaluated.
+        """
         parts = [compare(name, "==", num(value)) for name, value in self.plan.sizes]
         parts += [self._guard(guard) for guard in self.layout.guards] + self.extra_guards()
         room = self.layout.send.room
         if room is not None:
             blocks = mul(self.ranks(), self.size(self.layout.send.block_factor))
             parts.append(compare(blocks, "<=", self.size(room)))
+        if len(parts) > 1 and any(map(_asks_runtime, parts)):
+            return fn("all", array(*parts))
         total: Expr | None = None
         for part in parts:
             total = part if total is None else both(total, part)
@@ -226,6 +243,10 @@ class Beginning(ABC):
     def ranks(self) -> Expr:
         """The number of ranks, where guards need it."""
         return fn("asphalt_ranks", self.handle("comm"))
+
+
+def _asks_runtime(guard: Expr) -> bool:
+    return bool(names_in(guard) & {"asphalt_rank", "asphalt_ranks"})
 
 
 def _keyword(name: str, value: Expr) -> Keyword:
