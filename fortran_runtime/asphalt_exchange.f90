@@ -79,11 +79,11 @@ module asphalt_exchange
     !> Planes that are final before the loop, in front of its first one; 1: a tile sends them.
     integer :: ready = 0, before = 0, prologue = 0
   contains
-    procedure :: next => next_of_equal
+    procedure :: hand_out => next_of_equal
     procedure :: send_pieces => send_equal
-    procedure :: start => start_equal
-    procedure :: hear => nothing_to_hear
-    procedure :: release => release_requests
+    procedure :: start_message => start_equal
+    procedure :: hear_of_ranks => nothing_to_hear
+    procedure :: release_all => release_requests
   end type asphalt_exchange_t
 
   !> The request of the last exchange whose ranks are still telling each other how they cut.
@@ -179,7 +179,7 @@ contains
     if (.not. asphalt_next_tile) then
       x%lo = x%first + max(0, x%trips) * x%step
     else if (x%cut) then
-      call x%next()
+      call x%hand_out()
     end if
     x%tile = x%tile + 1
   end function asphalt_next_tile
@@ -195,7 +195,7 @@ contains
     integer(asphalt_byte), dimension(*), intent(in), target :: send
 
     call fence(c_loc(send))
-    if (x%tile == 1) call x%hear(.true.)
+    if (x%tile == 1) call x%hear_of_ranks(.true.)
     if (x%tiled) call x%send_pieces()
   end subroutine asphalt_send_tile
 
@@ -214,7 +214,7 @@ contains
     asphalt_finished = x%tiled
     if (x%tiled) then
       call asphalt_waitall(size(x%requests), x%requests, x%error)
-      call x%release()
+      call x%release_all()
       if (associated(x%clone)) then
         unused = memcpy(receive, x%clone, size(x%clone, kind=c_size_t))
         deallocate(x%clone)
@@ -409,11 +409,11 @@ contains
     if (planes <= 0) return
     if (x%slab) then
       slot = x%d + mod(tile, 2 * x%d) + 1
-      call x%start(modulo(x%me - 1 - tile / x%each, x%np), from, planes, slot, .false.)
+      call x%start_message(modulo(x%me - 1 - tile / x%each, x%np), from, planes, slot, .false.)
     else
       slot = x%np * (x%d + mod(tile, 2 * x%d))
       do turn = 1, x%np
-        call x%start(modulo(x%me - turn, x%np), from, planes, slot + turn, .false.)
+        call x%start_message(modulo(x%me - turn, x%np), from, planes, slot + turn, .false.)
       end do
     end if
   end subroutine receive_tile
@@ -432,10 +432,10 @@ contains
     if (planes <= 0) return
     if (x%slab) then
       peer = modulo(x%me + 1 + tile / x%each, x%np)
-      call x%start(peer, from, planes, slot + 1, .true.)
+      call x%start_message(peer, from, planes, slot + 1, .true.)
     else
       do turn = 1, x%np
-        call x%start(modulo(x%me + turn, x%np), from, planes, slot + turn, .true.)
+        call x%start_message(modulo(x%me + turn, x%np), from, planes, slot + turn, .true.)
       end do
     end if
   end subroutine send_equal
@@ -544,7 +544,7 @@ contains
 
     if (.not. x%tiled) return
     if (x%tile == 1) then
-      call x%hear(.false.)
+      call x%hear_of_ranks(.false.)
       if (.not. x%tiled) return
     end if
     distance = 1 + (x%k - 1) / chances_a_tile

@@ -33,7 +33,7 @@ module asphalt_packed
     private
     integer, allocatable :: units(:), send_counts(:), send_displacements(:)
   contains
-    procedure :: next => next_of_packed
+    procedure :: hand_out => next_of_packed
     procedure :: send_pieces => send_packed
   end type asphalt_packed_t
 

@@ -33,8 +33,8 @@ module asphalt_strided
     integer :: receive_types(2) = MPI_DATATYPE_NULL, send_types(2) = MPI_DATATYPE_NULL
     logical :: alike = .true.
   contains
-    procedure :: start => start_strided
-    procedure :: release => free_types
+    procedure :: start_message => start_strided
+    procedure :: release_all => free_types
   end type asphalt_strided_t
 
 contains
@@ -160,6 +160,6 @@ contains
       call free_type(x%receive_types(which), x%error)
       call free_type(x%send_types(which), x%error)
     end do
-    call x%asphalt_exchange_t%release()
+    call x%asphalt_exchange_t%release_all()
   end subroutine free_types
 end module asphalt_strided

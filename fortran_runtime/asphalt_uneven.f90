@@ -59,9 +59,9 @@ module asphalt_uneven
     integer :: peer = 0, from = 0, length = 0
     type(answers_t) :: answers
   contains
-    procedure :: next => next_of_uneven
+    procedure :: hand_out => next_of_uneven
     procedure :: send_pieces => send_uneven
-    procedure :: hear => hear_of_others
+    procedure :: hear_of_ranks => hear_of_others
   end type asphalt_uneven_t
 
 contains

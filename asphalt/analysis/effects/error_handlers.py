@@ -172,6 +172,8 @@ def binding_without_name(program: Program) -> str | None:
     it has none."""
     for name in _CALLED_UNSEEN:
         for place in program.mentions(name):
+            if place.chain[0].name in RUNTIME_MODULES:
+                continue
             if (line := _line_that_binds(place)) is not None:
                 return f"{place.path}:{line}"
     return None

@@ -15,11 +15,13 @@ from asphalt.analysis.memory.accesses import Effect, EffectKind
 from asphalt.analysis.memory.place_accesses import ASSIGNED, BOUND
 from asphalt.analysis.memory.statement_accesses import CONCURRENT, FORALL, examine
 from asphalt.analysis.mpi.procedures import procedure, procedures_with
+from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.mpi.standard.row import CONNECTS
 from asphalt.analysis.names.known_library_names import LIBRARY_MODULES, is_library_name
 from asphalt.analysis.names.references import actions, references
 from asphalt.analysis.names.resolve import gives
 from asphalt.analysis.names.scopes import Absence, Answer, Origin, Scope, Symbol
+from asphalt.config.runtime import offering
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call, Opaque, Raw, Use
 from asphalt.ir.tree import Leaf, leaves
@@ -144,10 +146,32 @@ def _calls_nothing(effect: Effect, effects: Effects) -> bool:
     construct binds."""
     name = effect.detail
     if effect.kind is EffectKind.UNKNOWN_CALL:
-        return _is_of_library(name, effects) or _is_bound_name(name, effects)
+        return (
+            _is_of_library(name, effects)
+            or _is_bound_name(name, effects)
+            or _is_of_runtime(name, effects)
+        )
     if name.startswith(ASSIGNED):
         return _is_bound_name(name.removeprefix(ASSIGNED), effects)
     return name in (CONCURRENT, FORALL) or name.endswith((" construct", BOUND))
+
+
+def _is_of_runtime(name: str, effects: Effects) -> bool:
+    """Whether a name is that of a procedure of asphalt's runtime, which calls nothing of the
+    program, or of a type-bound one that the runtime alone mentions."""
+    plain = name.removeprefix("%")
+    if name in offering():
+        return not effects.scopes.program.defines(name) or _is_defined_by_runtime(name, effects)
+    places = tuple(effects.scopes.program.mentions(plain)) if name != plain else ()
+    return bool(places) and all(place.chain[0].name in RUNTIME_MODULES for place in places)
+
+
+def _is_defined_by_runtime(name: str, effects: Effects) -> bool:
+    """Whether asphalt's runtime is among the given files, and no other unit has this name."""
+    return all(
+        place.unit.name != name or place.chain[0].name in RUNTIME_MODULES
+        for place in effects.scopes.program.mentions(name)
+    )
 
 
 def _is_bound_name(name: str, effects: Effects) -> bool:
