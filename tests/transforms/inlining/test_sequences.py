@@ -63,7 +63,7 @@ program main
   do i = 1, 40000
     b(i) = sqrt(b(i)) + 1
   end do
-  print *, me, w, sum(b)
+  print '(i0,3(1x,es24.16))', me, sum(w), sum(w**2), sum(b)
   call MPI_Finalize(ierr)
 end program main
 """
