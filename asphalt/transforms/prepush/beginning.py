@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import replace
 
-from asphalt.analysis.exchange.buffers import buffer_of
+from asphalt.analysis.exchange.buffers import Buffer, buffer_of
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.symbolic.polynomials import Poly
@@ -148,30 +148,29 @@ class Beginning(ABC):
 
     def array(self, address: Address) -> Ref | Component:
         """The array of a buffer as the user spells it."""
-        arguments = self.plan.exchange.call.procedure.exchange
-        assert arguments is not None
-        for argument in (arguments.send, arguments.receive):
-            passed = buffer_of(self.plan.exchange, argument)
-            if passed is not None and passed.name == address.buffer:
-                named = respelled(passed.array, self.scope)
-                assert isinstance(named, Ref | Component)
-                return named
-        copy = self.plan.producer.copy
-        assert copy is not None, "an address is that of one of the two buffers"
-        named = respelled(copy.view.buffer.array, self.scope)
-        assert isinstance(named, Ref)
+        passed = self._passed(address)
+        if passed is None:
+            copy = self.plan.producer.copy
+            assert copy is not None, "an address is that of one of the two buffers"
+            passed = copy.view.buffer
+        named = respelled(passed.array, self.scope)
+        assert isinstance(named, Ref | Component)
         return named
 
     def buffer(self, address: Address) -> Ref | Component:
         """The first element of a buffer, if that is not the first of its array; else the array."""
+        passed = self._passed(address)
+        if passed is None or passed.origin is None:
+            return self.array(address)
+        subscripts = tuple(size(poly, self.scope) for poly in passed.origin)
+        return replace(self.array(address), args=subscripts)
+
+    def _passed(self, address: Address) -> Buffer | None:
+        """The buffer of the call that an address is in; None: what is packed into one."""
         arguments = self.plan.exchange.call.procedure.exchange
         assert arguments is not None
-        for argument in (arguments.send, arguments.receive):
-            passed = buffer_of(self.plan.exchange, argument)
-            if passed is not None and passed.name == address.buffer and passed.origin is not None:
-                subscripts = tuple(size(poly, self.scope) for poly in passed.origin)
-                return replace(self.array(address), args=subscripts)
-        return self.array(address)
+        passed = (buffer_of(self.plan.exchange, a) for a in (arguments.send, arguments.receive))
+        return next((one for one in passed if one and one.name == address.buffer), None)
 
     def legal(self) -> Expr | None:
         """The run-time guards as one logical expression; None: there are none.

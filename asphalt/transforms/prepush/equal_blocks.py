@@ -45,8 +45,13 @@ class EqualBlocks(Beginning):
             *keywords(self._window()),
             *keywords(self.strides()),
             *self.guards(),
-            *keywords((("clone", TRUE if self.plan.clone else None),)),
-            *((keywords((("uniform", TRUE),))) if self.plan.certain else (self.name(site),)),
+            *keywords(
+                (
+                    ("clone", TRUE if self.plan.clone else None),
+                    ("uniform", TRUE if self.plan.certain else None),
+                )
+            ),
+            *(() if self.plan.certain else (self.name(site),)),
         )
 
     def sent(self) -> Ref | Component:
