@@ -31,6 +31,7 @@ from asphalt.config.settings import Settings
 from asphalt.diagnostics.change import Change as Change
 from asphalt.diagnostics.model import ProblemReport, SiteReport
 from asphalt.driver.assumed_outcomes import (
+    among_readings,
     with_assumed_outcomes,
     with_fatal_outcomes,
     with_readings_passed,
@@ -239,6 +240,12 @@ class Project:
         """Reports on operations with nothing to overlap; where the assumption ``timers`` would
         change that, with what would become of them."""
         return with_readings_passed(self._analyses, idle, self._options)
+
+    def among_readings(self, sites: Iterable[SiteReport]) -> tuple[SiteReport, ...]:
+        """The refused ones of some operations around which a clock is read, where the assumption
+        ``timers`` is not accepted."""
+        composed = (replace(site, file=self.places.file(site.file)) for site in sites)
+        return among_readings(self._analyses, composed, self._options)
 
     def kept_stores(self) -> tuple[SiteReport, ...]:
         """The stores in front of receives that ``stores`` is asked for and cannot drop."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE
 from asphalt.cli.command import Command
 from asphalt.cli.judging import JudgeOptions, judge_options
 from asphalt.cli.options import (
@@ -29,11 +31,14 @@ from asphalt.cli.session import (
     warn_of,
 )
 from asphalt.cli.unchanged import why_unchanged
+from asphalt.config.assumptions import TIMERS
 from asphalt.config.errors import UsageError
+from asphalt.diagnostics.model import SiteReport
 from asphalt.output.atomic import write_atomically
 from asphalt.output.makefile import makefile_fragment
 from asphalt.output.needs import needs_of_a_build
 from asphalt.output.write import Written, write_in_place, write_tree
+from asphalt.project import Project
 from asphalt.report.merged_reports import not_transformed
 from asphalt.report.steps import not_kept
 
@@ -98,7 +103,8 @@ def apply(
     with judging.judges(project, paths) as judges, watched(OPTIMISING) as watch:
         outcome = project.outcome(tile, depth, judges=judges, in_place=in_place, watch=watch)
     changes = outcome.changes
-    sites = tuple(map(not_transformed, reports_after(project, outcome)))
+    promise = report is not None or common.format != "text"
+    sites = tuple(map(not_transformed, reports_after(project, outcome, promise=promise)))
     include_dirs = project.settings.include_dirs
     if output is None:
         written = write_in_place(paths, changes, force=force, parts=project.parts)
@@ -117,6 +123,8 @@ def apply(
     print_report(common, project, sites, changed, outcome.notes)
     procedures = tuple(map(project.places.procedure, outcome.procedures))
     _note_dropped_steps(not_kept(procedures))
+    if not promise:
+        _note_readings(project, sites)
     if not changes and common.format == "text":
         advised = not sites and project.has_messages
         why = why_unchanged(procedures, project.settings.passes, advised=advised)
@@ -127,6 +135,17 @@ def apply(
         for line in needs_of_a_build(written, project.parts):
             note(f"to build: {line}")
     return 0
+
+
+def _note_readings(project: Project, sites: Sequence[SiteReport]) -> None:
+    """Say that readings of clocks may be what is in the way, which ``scan`` finds out."""
+    idle = [site for site in sites if site.code == NOTHING_BESIDE.id]
+    clocked = len(project.among_readings(idle))
+    if clocked:
+        note(
+            f"clocks are read around {clocked} of the refused operations: 'asphalt scan', with the "
+            f"same --passes, says which would overlap with --assume {TIMERS.word}"
+        )
 
 
 def _refuse_unwritable(file: Path, output: Path | None) -> None:

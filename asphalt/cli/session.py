@@ -141,19 +141,21 @@ def _reports_of(project: Project) -> tuple[SiteReport, ...]:
 
 
 def reports_after(
-    project: Project, outcome: Outcome, units: Units = None
+    project: Project, outcome: Outcome, units: Units = None, *, promise: bool = True
 ) -> tuple[SiteReport, ...]:
     """The reports of all sites, of transfers and of findings after a transformation, sorted.
 
-    Transfers are those that were transformed and those that were not; their reports also say what
-    an accepted assumption would change.  ``units``: those that are asked about, by file and name;
-    transfers of others are left out.  A call that was transformed only where its procedure was
-    inlined counts as transformed.
+    Transfers are those that were transformed and those that were not.  ``promise``: their reports
+    also say what an accepted assumption would change, for which their procedures are optimised
+    again.  ``units``: those that are asked about, by file and name; transfers of others are left
+    out.  A call that was transformed only where its procedure was inlined counts as transformed.
     """
-    return project.places.sites(_reports_after(project, outcome, units))
+    return project.places.sites(_reports_after(project, outcome, units, promise))
 
 
-def _reports_after(project: Project, outcome: Outcome, units: Units) -> tuple[SiteReport, ...]:
+def _reports_after(
+    project: Project, outcome: Outcome, units: Units, promise: bool
+) -> tuple[SiteReport, ...]:
     changes = outcome.composed
     changed = [site for change in changes for site in change.sites]
     applied = {_key(site): site for site in project.kept_whole(changed)}
@@ -165,9 +167,10 @@ def _reports_after(project: Project, outcome: Outcome, units: Units) -> tuple[Si
     others = project.not_overlapped(changes, outcome.tries)
     idle = _of(units, tuple(map(outcome.tried, (*others, *own))))
     blocking = _of(units, project.kept_blocking())
-    with Console(stderr=True).status("looking for what assumptions would change"):
-        blocking = project.with_assumed_outcomes(blocking)
-        idle = project.with_fatal_outcomes(project.with_readings_passed(idle))
+    if promise:
+        with Console(stderr=True).status("looking for what assumptions would change"):
+            blocking = project.with_assumed_outcomes(blocking)
+            idle = project.with_fatal_outcomes(project.with_readings_passed(idle))
     unchanged = (*blocking, *map(outcome.told, idle), *project.kept_stores())
     found += [
         site

@@ -115,7 +115,7 @@ def with_readings_passed(
 ) -> tuple[SiteReport, ...]:
     """Reports on transfers without computation to overlap; those that would have some if readings
     of clocks were passed get the verdict ``assumed``."""
-    clocked = _among_readings(analyses, idle, options)
+    clocked = among_readings(analyses, idle, options)
     if not clocked:
         return tuple(idle)
     assumed = options.accepted | {TIMERS.word, FATAL.word}
@@ -132,7 +132,7 @@ def with_readings_passed(
     return tuple(found)
 
 
-def _among_readings(
+def among_readings(
     analyses: Analyses, sites: Iterable[SiteReport], options: Options
 ) -> tuple[SiteReport, ...]:
     """The refused sites with readings of a clock around them that are not passed, since the

@@ -141,7 +141,7 @@ def test_results_are_the_same(tmp_path: Path) -> None:
     assert said[0] == said[1]
 
 
-def test_apply_says_what_the_assumption_would_change(
+def test_the_report_of_apply_says_what_the_assumption_would_change(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "in" / "ring.f90"
@@ -151,6 +151,15 @@ def test_apply_says_what_the_assumption_would_change(
     apply = ["apply", *usual, str(path.parent), "--output"]
     assert main([*apply, str(tmp_path / "out")]) == 0
     found = capsys.readouterr()
+    assert "refused  ASP026" in found.out
+    assert "clocks are read around 1 of the refused operations" in found.err
+    report = tmp_path / "report.json"
+    assert main([*apply, str(tmp_path / "again"), "--report", str(report)]) == 0
+    found = capsys.readouterr()
     assert "assumed  ASP026  not transformed: it overlaps with" in found.out
     assert "behind the reading of a clock" in found.out
     assert "with --assume timers" in found.out
+    assert "clocks are read" not in found.err
+    assert '"verdict": "assumed"' in report.read_text()
+    assert main([*apply, str(tmp_path / "other"), "--assume", "timers"]) == 0
+    assert "clocks are read" not in capsys.readouterr().err
