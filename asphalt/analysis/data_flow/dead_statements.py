@@ -1,5 +1,5 @@
-"""Statements that constants keep from being executed: behind conditions, or in loops of no
-iterations."""
+"""Statements that constants keep from being executed: behind conditions, in loops of no
+iterations, or in cases that are not selected."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from asphalt.analysis.data_flow.constant_conditions import ConstantConditions
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.symbolic.polynomials import Poly
+from asphalt.ir.expr import AltReturn, Keyword, Lit, Op, Ref, Section
 from asphalt.ir.stmt import ArmHead, DoHead, Guarded
 from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, leaves
 
@@ -55,7 +56,26 @@ def _passes_by(node: Node, inner: Arm | None, truth: ConstantConditions, facts: 
                     return value is False
                 if value:
                     return True
+        case Branch(kind="select", arms=arms) if inner is not None:
+            return _is_not_selected(arms[0].head, inner, truth, facts)
     return False
+
+
+def _is_not_selected(head: Leaf, arm: Arm, truth: ConstantConditions, facts: UnitFacts) -> bool:
+    """Whether a constant selects what is not certainly this arm of a SELECT CASE."""
+    opening, own = head.what, arm.head.what
+    if not isinstance(opening, ArmHead) or not isinstance(own, ArmHead) or not opening.exprs:
+        return False
+    selector = opening.exprs[0]
+    if isinstance(selector, Section | Keyword | AltReturn):
+        return False
+    if isinstance(selector, Lit) or truth.of(selector, head) is not None:
+        return True
+    value = facts.values.polynomial(selector, head).value
+    items = (item for item in own.exprs if isinstance(item, Lit | Ref | Op))
+    return value is not None and all(
+        facts.values.polynomial(item, head).value != value for item in items
+    )
 
 
 def _value(arm: Arm, head: Leaf, truth: ConstantConditions) -> bool | None:

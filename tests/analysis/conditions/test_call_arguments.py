@@ -243,6 +243,8 @@ _LONG = (
     "call one_more(box(1, 5), 4)\ncall one_more(box(2, 5), 4)",
     "allocate(q(4))\ncall one_more(q, 4)",
     "call one_more(a, 3)\nif (me > 3) call one_more(shared, 4)",
+    "select case (few)\ncase (3, 4)\ncall one_more(shared, 4)\nend select",
+    "select case (me)\ncase (0)\ncall one_more(shared, 4)\nend select",
     f"call MPI_Send(four, 4, {_R}, other, 1, {_W}, ierr)",
     f"call MPI_Recv(box, 21, {_R}, 0, 1, {_W}, MPI_STATUS_IGNORE, ierr)",
     f"call MPI_Gather(box, 21, {_R}, a, 21, {_R}, 0, {_W}, ierr)",
@@ -296,6 +298,9 @@ _FITTING = (
     "call perhaps(k=n)",
     "call one_more(shared, np)",
     "if (few > 4) call one_more(shared, 4)",  # never executed
+    "select case (few)\ncase (5)\ncall one_more(shared, 4)\nend select",
+    "select case (few)\ncase (6:8, 11)\ncall one_more(shared, 4)\ncase default\nend select",
+    "select case (few > 4)\ncase (.true.)\ncall one_more(shared, 4)\nend select",
     f"call MPI_Recv(four, 4, {_R}, MPI_PROC_NULL, 1, {_W}, MPI_STATUS_IGNORE, ierr)",
     # significant at the root alone
     f"if (me > 0) call MPI_Gather(a, 400, {_R}, four, 400, {_R}, 0, {_W}, ierr)",
