@@ -26,10 +26,15 @@ def structured(body: Lines, random: Random) -> Lines:
     if random.random() < 0.5:
         return body
     lines: Lines = []
-    depth = 0
+    depth = pending = 0
     for line in body:
         if depth == 0 and random.random() < 0.2:
-            lines += random.choice(random.choice([_RESIZING, _ASKING]))
+            chosen = random.choice(random.choice([_RESIZING, _ASKING]))
+            # a message in progress may be from or to these arrays
+            lines += _ASKING[-1] if pending > 0 and chosen in _ASKING else chosen
+        pending += line.count("call MPI_Irecv") + line.count("call MPI_Isend")
+        pending -= line.count("call MPI_Wait(")
+        pending = 0 if "call MPI_Waitall" in line else pending
         first = line.split(" ")[0]
         if line != "do it = 1, 2":  # what stands in it may do that as well
             depth += (first == "do") + (first == "if" and line.endswith("then"))
