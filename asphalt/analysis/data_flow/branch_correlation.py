@@ -24,19 +24,23 @@ _TRUE, _FALSE = "the condition is true", "the condition is false"
 
 
 @dataclass(frozen=True, slots=True)
-class _Fact:
-    """``condition`` was ``held`` at ``point``."""
+class Fact:
+    """``condition`` (folded, without negations) was ``held`` at ``point``, which took the branch to
+    ``side``."""
 
     condition: Arg
     held: bool
     point: int
+    side: int
 
 
 class BranchFacts:
     """Known conditions of the branches of one unit, at each of its points.
 
     ``changed_by``: the storages that a call which completes MPI operations may change as their
-    buffers; None: unknown, so that it may change any variable whose address MPI has.
+    buffers; None: unknown, so that it may change any variable whose address MPI has.  ``tests``:
+    the points that test a condition (folded, without negations), and whether it was tested as it
+    stands or negated.
     """
 
     def __init__(
@@ -47,14 +51,14 @@ class BranchFacts:
         self.reaching = reaching
         self.graph: ControlFlow = reaching.graph
         self.changed_by = changed_by or (lambda leaf: None)
-        self._tests = [
+        self.tests = [
             (point.number, *_positive(condition))
             for point in self.graph.points
             if (condition := _tested(point)) is not None
         ]
         self._ahead: dict[tuple[int, int | None], frozenset[int]] = {}
         self._behind: dict[tuple[int, int | None], frozenset[int]] = {}
-        self._plain: dict[int, tuple[_Fact, ...]] = {}
+        self._plain: dict[int, tuple[Fact, ...]] = {}
         self._forget()
 
     def _forget(self) -> None:
@@ -79,7 +83,7 @@ class BranchFacts:
         if not facts:
             return self.graph
         successors = list(self.graph.successors)
-        for other, condition, positive in self._tests:
+        for other, condition, positive in self.tests:
             if other == point:
                 continue
             for fact in facts:
@@ -98,7 +102,7 @@ class BranchFacts:
         they contradict the test of a later branch which every path to the point passes."""
         found: set[tuple[int, int]] = set()
         facts = self._facts(point)
-        for other, condition, positive in self._tests:
+        for other, condition, positive in self.tests:
             for fact in facts:
                 if fact.condition != condition:
                     continue
@@ -118,18 +122,18 @@ class BranchFacts:
             if self._stays(fact, point):
                 yield fact.condition, fact.held
 
-    def _facts(self, point: int) -> tuple[_Fact, ...]:
-        """The plain conditions of the branches that every path to the point has taken in one
-        direction."""
+    def _facts(self, point: int) -> tuple[Fact, ...]:
+        """The plain conditions among those that are ``taken``."""
         if point not in self._plain:
-            found = self._taken(point)
-            self._plain[point] = tuple(fact for fact in found if self._is_plain(fact.condition))
+            found = self.taken(point)
+            self._plain[point] = tuple(fact for fact in found if self.is_plain(fact.condition))
         return self._plain[point]
 
-    def _taken(self, point: int) -> Iterator[_Fact]:
-        """The conditions of these branches, plain or not."""
+    def taken(self, point: int) -> Iterator[Fact]:
+        """The conditions, plain or not, of the branches that every path to a point has taken in one
+        direction."""
         dominators = self.reaching.dominance.dominators
-        for other, condition, positive in self._tests:
+        for other, condition, positive in self.tests:
             if not dominators.dominates(other, point):
                 continue
             sides = {
@@ -139,9 +143,9 @@ class BranchFacts:
             for said, target in sides.items():
                 only = self.graph.predecessors[target] == (other,)
                 if said in (_TRUE, _FALSE) and only and dominators.dominates(target, point):
-                    yield _Fact(condition, (said == _TRUE) == positive, other)
+                    yield Fact(condition, (said == _TRUE) == positive, other, target)
 
-    def _is_plain(self, condition: Arg) -> bool:
+    def is_plain(self, condition: Arg) -> bool:
         """Whether a condition consists of variables and intrinsic functions only."""
         names = self.reaching.accesses.names
         for part in walk(condition):
@@ -155,7 +159,7 @@ class BranchFacts:
                     return False
         return True
 
-    def _stays(self, fact: _Fact, later: int) -> bool:
+    def _stays(self, fact: Fact, later: int) -> bool:
         """Whether nothing in a condition changes between two tests of it."""
         key = fact.point, later
         if key not in self._staying:
@@ -181,7 +185,7 @@ class BranchFacts:
         """Whether every path from one point to another passes a third one in between."""
         return middle == end or end not in self._reached(start, middle)
 
-    def _stays_since(self, test: int, fact: _Fact) -> bool:
+    def _stays_since(self, test: int, fact: Fact) -> bool:
         """Whether nothing in a condition changes after the last test of it there."""
         if test == fact.point:
             return False

@@ -18,7 +18,7 @@ subroutine unit(n, m, outside)
   integer :: r, q, rs(20), i, j, k, ierr, done, statuses(MPI_STATUS_SIZE, 20)
   logical :: flag
   integer :: sides(2, 0:1), v(n, 2)
-  real :: b(100)
+  real :: b(100), x, y
 {body}
 end subroutine unit
 """
@@ -448,6 +448,60 @@ def test_reasons() -> None:
     )
 
 
+def ring(head: str, completes: str, starts: str, between: str = "") -> str:
+    """A loop whose iterations wait for what the iteration before has started."""
+    body = f"do {head}\n{completes} then\n{wait('r')}end if\n{between}"
+    return body + f"{starts} then\n{send('r')}end if\nend do\n"
+
+
+UP = "i = 1, n", "if (i /= 1)", "if (i /= n)"
+
+
+@pytest.mark.parametrize(
+    ("loop", "expected"),
+    [
+        (ring(*UP), "6: matched 3"),
+        (ring("i = n, 1, -1", "if (n > i)", "if (1 < i .and. m > 2)"), "6: matched 3"),
+        (ring("i = n, 1, -1", "if (n > i)", "if (1 < i)"), "6: matched 3"),
+        (ring("i = 2, n, 1", "if (i .ge. 3)", "if (i - n <= -1)"), "6: matched 3"),
+        (ring(*UP, "b = 1\nif (m > 2) b = 2\n"), "8: matched 3"),
+        (ring(*UP, f"do j = 1, m\n{wait('q')}{receive('q')}end do\n"), "10: matched 3"),
+        (
+            ring("i = 1, n", "if (i == 1) then\nb = 1\nelse if (.not. i == 1)", UP[2]),
+            "8: matched 5",
+        ),
+        (f"do j = 1, m\n{ring(*UP)}end do\n", "7: matched 4"),
+        (f"do j = 1, m\n{ring(UP[0], UP[1], 'if (j /= m)')}end do\n", "7: unknown"),
+        (ring("i = 1, n", "if (i /= 2)", UP[2]), "6: unknown"),
+        (ring("i = 1, n", "if (i /= 1 .and. m > 2)", UP[2]), "6: unknown"),
+        (ring("i = 1, n", UP[1], "if (i /= n - 1)"), "6: unknown"),
+        (ring("i = 1, n", UP[1], "if (i /= n .or. m > 2)"), "6: unknown"),
+        (ring("i = 1, n", UP[1], "if (i >= n)"), "6: unknown"),
+        (ring("x = 1., y", "if (x /= 1.)", "if (x /= y)"), "6: unknown"),
+        (ring("i = 1, n, 2", UP[1], UP[2]), "6: unknown"),
+        (ring("i = 1, n, k", UP[1], UP[2]), "6: unknown"),
+        (ring("i = k, n", "if (i /= k)", UP[2], "k = k + 1\n"), "7: unknown"),
+        (ring("i = 1, k", UP[1], "if (i /= k)", "k = k - 1\n"), "7: unknown"),
+        (ring("i = 1, v(1, 1)", UP[1], "if (i /= v(1, 1))", "v(j, 2) = 2\n"), "7: unknown"),
+        (ring(*UP).replace("end do", "if (m > 2) exit\nend do"), "6: unknown"),
+        (ring(*UP).replace("end do", "if (m > 2) return\nend do"), "6: unknown"),
+        (ring(*UP).replace("do i = 1, n\n", "do i = 1, n\nif (v(i, 1) > 2) cycle\n"), "7: unknown"),
+        (ring(*UP).replace("do i = 1, n\n", "do i = 1, n\nif (m > 2) stop\n"), "7: matched 4"),
+        # two starts in one iteration, and one whose own iteration may complete it
+        (
+            f"do i = 1, n\ndo j = 1, m\n{ring('k = 1, 1', UP[1], UP[2])}end do\nend do\n",
+            "8: unknown",
+        ),
+        (f"do i = 1, n\nif (i /= n) {send('r')}if (i /= 1) {wait('r')}end do\n", "2: unknown"),
+        (f"do i = 1, n\nif (i /= n) {send('r')}10 if (m > 2) goto 10\nend do\n", "2: unmatched"),
+    ],
+)
+def test_the_next_iteration_completes(loop: str, expected: str) -> None:
+    """What every iteration but the last starts, and every one but the first completes."""
+    found = [described(one) for one in answers(loop)]
+    assert expected in found, found
+
+
 ELEMENTS = UNIT.replace(
     "  real :: b(100)",
     "  type tile\n    integer :: w(3), level\n  end type\n  type(tile) :: e(3)\n  real :: b(100)",
@@ -473,13 +527,13 @@ def test_a_request_in_an_element_of_structures(body: str, expected: str) -> None
 def test_why_it_is_not_known_whether_a_request_is_lost() -> None:
     """The reason names what completes the operation, and the decision that leads past it."""
     body = f"do i = 1, n\nif (i /= 1) then\n{wait('r')}end if\n"
-    body += f"if (i /= n) then\n{receive('r')}end if\nend do\n"
+    body += f"if (i /= m) then\n{receive('r')}end if\nend do\n"
     (found,) = (one for one in answers(body) if not isinstance(one, Matched))
     assert isinstance(found, Unknown)
     assert found.reason == (
         f"line {BODY + 2} completes it, but the request is left before the operation is complete "
         f"on a path whose conditions may hold (line {BODY}: there are no more iterations)"
     )
-    body = body.replace("if (i /= n) then\n", "").replace("end if\nend do", "end do")
+    body = body.replace("if (i /= m) then\n", "").replace("end if\nend do", "end do")
     lost = answers(body)[-1]
     assert isinstance(lost, Unmatched)

@@ -1,0 +1,202 @@
+"""Paths from one iteration of a counted loop to the next:
+
+    do stage = 1, n
+      if (stage /= 1) call MPI_Wait(request, status, ierr)
+      ...
+      if (stage /= n) call MPI_Isend(..., request, ierr)
+    end do
+
+An iteration that is not the last is followed by another, which is not the first.  So what every
+iteration but the first passes is passed behind what every iteration but the last executes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+
+from asphalt.analysis.control_flow.graph import STOP, ControlFlow
+from asphalt.analysis.control_flow.paths import closure, path_witness
+from asphalt.analysis.data_flow.branch_correlation import BranchFacts, Fact
+from asphalt.analysis.memory.forward_substitution import constants_in, is_integer
+from asphalt.analysis.symbolic.polynomials import Poly, folded_expr
+from asphalt.ir.expr import Arg, Expr, Op, Ref
+from asphalt.ir.stmt import DoHead
+from asphalt.ir.tree import Do
+
+_ONE = Poly.constant(1)
+
+
+def through_the_next_iteration(
+    facts: BranchFacts,
+    graph: ControlFlow,
+    point: int,
+    loops: tuple[Do, ...],
+    passed: AbstractSet[int],
+) -> ControlFlow:
+    """The graph without the way out of a loop around a point, if the last iteration does not
+    execute the point, and every iteration but the first passes one of ``passed``.
+
+    It is valid for paths that begin at the point and end where they come to one of ``passed``.
+    ``graph``: the possible paths from the point.  ``loops``: those around it, outermost first.
+    """
+    for loop in reversed(loops):
+        iterations = _Iterations.of(facts, loop)
+        if iterations is not None and iterations.is_not_last(point):
+            found = iterations.without_exit(graph, point, passed)
+            if found is not None:
+                return found
+    return graph
+
+
+@dataclass(frozen=True, slots=True)
+class _Iterations:
+    """The iterations of a counted loop whose bounds and variable nothing in its body changes.
+
+    ``behind_first``: how many iterations are before one, and ``before_last``: how many are behind.
+    """
+
+    facts: BranchFacts
+    initial: int
+    step: int
+    inside: frozenset[int]
+    used: frozenset[str]
+    behind_first: Poly
+    before_last: Poly
+
+    @staticmethod
+    def of(facts: BranchFacts, loop: Do) -> _Iterations | None:
+        """The iterations of a loop with a step of 1 or -1."""
+        head, points = loop.head.what, facts.graph.of(loop.head)
+        if not isinstance(head, DoHead) or head.kind != "count" or len(points) != 2:
+            return None
+        if not isinstance(head.var, Ref) or head.first is None or head.last is None:
+            return None
+        ends = head.first, head.last
+        if not all(is_integer(e, facts.reaching.scope) for e in (head.var, *ends)):
+            return None
+        step = _ONE if head.step is None else _value(facts, head.step)
+        if step.value not in (1, -1) or not all(map(facts.is_plain, ends)):
+            return None
+        initial, test = points
+        inside = facts.graph.inside(loop) - {*points}
+        accesses = facts.reaching.accesses.footprint(initial).accesses
+        used = frozenset(access.storage for access in accesses)
+        if not facts.unchanged(used, inside):
+            return None
+        variable, first, last = (_value(facts, e) for e in (head.var, *ends))
+        behind, before = step * (variable - first), step * (last - variable)
+        return _Iterations(facts, initial, test, inside, used, behind, before)
+
+    def is_not_last(self, point: int) -> bool:
+        """Whether the last iteration does not execute a point."""
+        return any(
+            self._is_tested_before(fact, point)
+            and any(_is_positive(relation, self.before_last) for relation in self._relations(fact))
+            for fact in self.facts.taken(point)
+        )
+
+    def _is_tested_before(self, fact: Fact, point: int) -> bool:
+        """Whether each iteration that comes to a point tests a condition before, with this
+        result."""
+        graph = self.facts.graph
+        if fact.point not in self.inside:
+            return False
+        if not self.facts.reaching.dominance.dominators.dominates(self.step, point):
+            return False
+        return fact.side == point or path_witness(graph, [self.step], {point}, {fact.side}) is None
+
+    def without_exit(
+        self, graph: ControlFlow, point: int, passed: AbstractSet[int]
+    ) -> ControlFlow | None:
+        """The graph without the way out of the loop; None: an iteration that follows may pass none
+        of ``passed``, or the loop may begin anew before."""
+        body = [n for n in graph.successors[self.step] if n in self.inside]
+        if len(body) != 1 or path_witness(graph, [point], {self.initial}, {*passed, self.step}):
+            return None
+        if not passed & {*body}:
+            later = self._in_later_iterations(graph, frozenset())
+            ends = frozenset(range(len(graph.points))) - self.inside - {STOP}
+            if path_witness(later, body, ends, passed) is not None:
+                return None
+        now = closure(graph.successors, [point], self.step)
+        found = self._in_later_iterations(graph, now)
+        successors = list(found.successors)
+        successors[self.step] = tuple(body)
+        return replace(found, successors=tuple(successors))
+
+    def _in_later_iterations(self, graph: ControlFlow, but: AbstractSet[int]) -> ControlFlow:
+        """The graph without the edges that only the first iteration takes; ``but``: those of these
+        points stay."""
+        successors = list(graph.successors)
+        for test, condition, positive in self.facts.tests:
+            if test not in self.inside or test in but:
+                continue
+            for target in graph.successors[test]:
+                outcome = _OUTCOMES.get(graph.edge_labels.get((test, target), ""))
+                if outcome is None:
+                    continue
+                fact = Fact(condition, outcome == positive, test, target)
+                if any(_is_zero(r, self.behind_first) for r in self._relations(fact)):
+                    successors[test] = tuple(n for n in successors[test] if n != target)
+        return replace(graph, successors=tuple(successors))
+
+    def _relations(self, fact: Fact) -> Iterator[_Relation]:
+        """What a fact says, where it may be about the variable and the bounds of the loop."""
+        accesses = self.facts.reaching.accesses.footprint(fact.point).accesses
+        if not self.used.isdisjoint(access.storage for access in accesses):
+            yield from _relations(self.facts, fact.condition, fact.held)
+
+
+_OUTCOMES = {"the condition is true": True, "the condition is false": False}
+_OPPOSITE = {"==": "/=", "/=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_Relation = tuple[str, Poly]
+"""``==``, ``/=`` or ``<=``, and an integer that has it to zero."""
+
+
+def _relations(facts: BranchFacts, condition: Arg, held: bool) -> Iterator[_Relation]:
+    """The comparisons that are true where a condition is ``held``."""
+    match condition:
+        case Op(op="()", operands=(inside,)):
+            yield from _relations(facts, inside, held)
+        case Op(op=".not.", operands=(denied,)):
+            yield from _relations(facts, denied, not held)
+        case Op(op=".and." | ".or." as op, operands=parts) if held == (op == ".and."):
+            for part in parts:
+                yield from _relations(facts, part, held)
+        case Op(op=op, operands=(left, right)) if op in _OPPOSITE:
+            distance = _value(facts, left) - _value(facts, right)
+            match op if held else _OPPOSITE[op]:
+                case "<":
+                    yield "<=", distance + _ONE
+                case "<=":
+                    yield "<=", distance
+                case ">":
+                    yield "<=", _ONE - distance
+                case ">=":
+                    yield "<=", -distance
+                case equal:
+                    yield equal, distance
+
+
+def _is_zero(relation: _Relation, number: Poly) -> bool:
+    """Whether a relation says that a number, which is never negative, is zero."""
+    sign, distance = relation
+    if sign == "==":
+        return distance in (number, -number)
+    more = (distance - number).value
+    return sign == "<=" and more is not None and more >= 0
+
+
+def _is_positive(relation: _Relation, number: Poly) -> bool:
+    """Whether a relation says that a number, which is never negative, is not zero."""
+    sign, distance = relation
+    if sign == "/=":
+        return distance in (number, -number)
+    more = (distance + number).value
+    return sign == "<=" and more is not None and more >= 1
+
+
+def _value(facts: BranchFacts, expr: Expr) -> Poly:
+    return constants_in(folded_expr(expr), facts.reaching.scope)
