@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from asphalt.analysis.call_graph.component_definitions import may_define
 from asphalt.analysis.call_graph.values_left import Left, value_left
+from asphalt.analysis.control_flow.forward_jumps import forward_jumps
 from asphalt.analysis.memory.accesses import Access, EffectKind, Footprint, NameSemantics
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.memory.storage import component_storage, storage_of
@@ -31,7 +32,7 @@ from asphalt.analysis.names.scopes import Origin, Scope, Symbol, constant
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
 from asphalt.ir.records import record
-from asphalt.ir.stmt import ArmHead, Assign, Call, Jump, JumpKind, Opaque, Raw
+from asphalt.ir.stmt import ArmHead, Assign, Call, Opaque, Raw
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 _INTEGER_FUNCTIONS = frozenset(
@@ -89,12 +90,8 @@ class Values:
         for access in self.footprint.accesses:
             if access.writes:
                 self._writes.setdefault(access.storage, []).append(access)
-        self.backward_jumps = any(
-            (isinstance(effect.leaf.what, Jump) and effect.leaf.what.labels)
-            or effect.detail in (JumpKind.GOTO.value, JumpKind.ASSIGNED_GOTO.value)
-            for effect in self.footprint.effects
-            if effect.kind is EffectKind.JUMP
-        )
+        self._jumps = forward_jumps(scope.unit.body, self._places)
+        self.backward_jumps = self._jumps is None
         self._anything_elsewhere = any(e.kind in _ELSEWHERE for e in self.footprint.effects)
         self.renamed = given_other_names(scope.unit.body)
 
@@ -238,11 +235,13 @@ class Values:
         return True
 
     def executed_before(self, leaf: Leaf, at: Leaf) -> bool:
-        """Whether ``leaf`` is executed on every path to ``at`` (without GOTO)."""
+        """Whether ``leaf`` is executed on every path to ``at``."""
         here, there = self._places[id(leaf)], self._places[id(at)]
         parent = here.path[:-1]
-        before = there.path[: len(parent)] == parent and here.position < there.position
-        return before and not self.backward_jumps
+        if there.path[: len(parent)] != parent or self._jumps is None:
+            return False
+        skips = (source < here.position < to <= there.position for source, to in self._jumps)
+        return here.position < there.position and not any(skips)
 
     def _stays(self, value: Expr, defined: _Place, by: Leaf | None = None) -> bool:
         """Whether nothing in ``value`` changes after the place of its assignment, but by the
@@ -325,7 +324,7 @@ class Values:
 
     def all_writes(self, name: str) -> list[Leaf] | None:
         """The statements that may change a scalar; None: they are not known, or not in order."""
-        if self._changed_elsewhere(name) or self.backward_jumps:
+        if self._changed_elsewhere(name) or self._jumps != ():
             return None
         return [w.leaf for w in self._writes.get(storage_of(name, self.scope), ())]
 

@@ -52,6 +52,12 @@ def value(text: str, before: str = "", after: str = "") -> object:
         ("blk", "blk = 7.5", "blk"),  # not the value of an integer expression
         ("blk", "blk = x", "blk"),
         ("blk", "10 blk = n\nif (yes) goto 10", "blk"),
+        ("blk", "10 continue\nblk = n\nread (5, *, end=10) t", "blk"),
+        ("blk", "if (yes) goto 10\nblk = n\n10 continue", "blk"),
+        ("blk", "do i = 1, n\nif (yes) goto 10\nend do\nblk = n\n10 continue", "blk"),
+        ("blk", "blk = n\nif (yes) goto 10\nm = 2\n10 continue", "n"),
+        ("blk", "blk = m\nif (yes) goto 10\nm = 2\n10 continue", "blk"),
+        ("blk", "if (yes) goto 10\ndo i = 1, n\nblk = n\n10 k = blk\nend do", "blk"),
         ("blk", "blk = n\nassociate (b => blk)\nb = 3\nend associate", "blk"),
         ("blk", "blk = n\nassociate (b => m)\nb = 3\nend associate", "n"),
         ("t", "t = n", "t"),  # it may have a second name
@@ -77,6 +83,22 @@ def value(text: str, before: str = "", after: str = "") -> object:
 )
 def test_forward_substitution(text: str, before: str, expected: str) -> None:
     assert value(text, before) == poly(e(expected))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("if (yes) goto 99\nblk = n", "99 continue", "n"),
+        ("blk = n\nif (yes) goto 99", "99 continue", "n"),
+        ("read (5, *, err=99) i\nblk = n", "99 continue", "n"),
+        ("if (yes) goto 99\nblk = n", "99 blk = 3", "blk"),
+        ("blk = n", "if (yes) goto 99\ni = 2\n99 continue", "n"),
+        ("blk = n", "do i = 1, n\n99 continue\nend do\nif (yes) goto 99", "blk"),
+    ],
+)
+def test_a_jump_past_the_statement(before: str, after: str, expected: str) -> None:
+    """Where it leaves out the definition, it leaves out the statement, too."""
+    assert value("blk", before, after) == poly(e(expected))
 
 
 @pytest.mark.parametrize("after", ["blk = 3", "read *, blk", "call elsewhere(blk)"])
