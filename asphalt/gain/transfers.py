@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.derived_datatypes import type_map
 from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.messages.messages import Envelope, Messages, Stage, Way, stage_of
-from asphalt.analysis.mpi.call import MpiCall, predefined_type
+from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.names.symbol import Origin
 from asphalt.analysis.requests.matching import Matched
 from asphalt.gain.amounts import amount, typical
@@ -102,7 +103,7 @@ def bytes_of(
 def _bytes(
     number: float, datatype: Expr | None, leaf: Leaf, facts: UnitFacts, sizes: Sizes
 ) -> float:
-    plain = None if datatype is None else predefined_type(datatype, facts.scope)
+    plain = None if datatype is None else datatype_of(datatype, facts.scope)
     if datatype is None or plain is not None:
         return number * (8 if plain is None or plain.bytes is None else plain.bytes)
     made = type_map(datatype, leaf, facts.scope, facts.values)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.contiguity import contiguity
-from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.mpi.datatypes import PredefinedType
 from asphalt.analysis.names.designators import symbol_named
 from asphalt.analysis.names.scopes import Origin, element_bytes
@@ -56,7 +56,7 @@ def check(exchange: Exchange, layout: Layout) -> Answer:
     types: list[PredefinedType] = []
     for argument in (arguments.send_type, arguments.receive_type):
         actual = exchange.call.args[argument or ""]
-        kind = predefined_type(actual, exchange.scope)
+        kind = datatype_of(actual, exchange.scope)
         if kind is None or kind.gaps:
             message = f"the {argument} is not a predefined datatype without gaps"
             return Refused(DATATYPE, message, exchange.span)

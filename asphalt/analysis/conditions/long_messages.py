@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asphalt.analysis.call_graph.call_sites import CallSite, CallSites
+from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.control_flow.graph import ENTRY
 from asphalt.analysis.data_flow.dead_statements import is_dead
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.messages.certain_ranks import is_rank
-from asphalt.analysis.mpi.call import MpiCall, mpi_constant, predefined_type
+from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.datatypes import PredefinedType
 from asphalt.analysis.names.constants import constant, element_bytes
 from asphalt.analysis.names.scopes import Origin
@@ -52,7 +53,7 @@ def message_of(buffer: str, call: MpiCall, facts: UnitFacts) -> Message | None:
         return None
     if count is None or kind is None or (counted is not None and counted.array):
         return None
-    return Message(passed, count, predefined_type(kind, facts.scope))
+    return Message(passed, count, datatype_of(kind, facts.scope))
 
 
 @dataclass(frozen=True, slots=True)

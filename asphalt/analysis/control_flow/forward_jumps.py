@@ -1,9 +1,9 @@
 """Jumps to statements further down (F2018 11.2): what they leave out is known by its position.
 
-    if (.not. active) goto 999    ! leaves out what stands in between
-    allocate(a(n))
-    ...                           ! the ALLOCATE is certainly executed before
-    999 continue                  ! and perhaps not before this
+if (.not. active) goto 999    ! leaves out what stands in between
+allocate(a(n))
+...                           ! the ALLOCATE is certainly executed before
+999 continue                  ! and perhaps not before this
 """
 
 from __future__ import annotations

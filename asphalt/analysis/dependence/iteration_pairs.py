@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.data_flow.temporaries import is_local
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
-from asphalt.analysis.mpi.call import MpiCall, predefined_type
+from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.symbolic.polynomials import Poly, folded
@@ -150,7 +151,7 @@ class _Pairs:
             return None
         facts = self.facts
         symbol = facts.scope.lookup(actual.name)
-        known = predefined_type(types[0], facts.scope)
+        known = datatype_of(types[0], facts.scope)
         shape = shape_of(actual.name, facts.scope, facts.values, start)
         if symbol is None or shape is None or known is None or known.bytes is None:
             return None

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.exchange.buffers import buffer_of
 from asphalt.analysis.exchange.per_rank import Uneven, uneven_blocks
 from asphalt.analysis.exchange.privatisation import may_be_read_after
@@ -37,7 +38,6 @@ from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.messages.loops import substituted
-from asphalt.analysis.mpi.datatypes import predefined_type
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr, poly
@@ -146,7 +146,7 @@ def _bytes(exchange: Exchange, buffer: str) -> int:
         return 1
     for argument in (arguments.send_type, arguments.receive_type):
         actual = exchange.call.args.get(argument or "")
-        kind = None if actual is None else predefined_type(actual, exchange.scope)
+        kind = None if actual is None else datatype_of(actual, exchange.scope)
         if kind is None or kind.name != "mpi_byte":
             return 1
     symbol, tests_all = exchange.scope.lookup(buffer), exchange.scope.lookup("all")

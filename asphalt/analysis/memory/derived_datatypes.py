@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.memory.forward_substitution import Values, is_integer
-from asphalt.analysis.mpi.call import MpiCall, mpi_call, predefined_type
+from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.mpi.datatypes import PredefinedType
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.symbolic.polynomials import Poly
@@ -67,7 +68,7 @@ def type_map(
     handle: Expr, at: Leaf, scope: Scope, values: Values, depth: int = 0
 ) -> TypeMap | None:
     """The elements of the datatype that a handle denotes at a statement; None: unknown."""
-    known = predefined_type(handle, scope)
+    known = datatype_of(handle, scope)
     if known is not None:
         return TypeMap(known, _ONE, _ONE, _ONE)
     found = _made_by(handle, at, scope, values)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from operator import eq
 
+from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.memory.accesses import ALIASED, Access, Mode, Subscript
 from asphalt.analysis.memory.contiguity import reference_contiguity
 from asphalt.analysis.memory.derived_datatypes import TypeMap, type_map
@@ -17,7 +18,7 @@ from asphalt.analysis.memory.storage import (
     part_storage,
     storage_of,
 )
-from asphalt.analysis.mpi.call import MpiCall, mpi_constant, predefined_type
+from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.library_effects import BufferEffect, library_row
 from asphalt.analysis.mpi.procedures import Parameter
 from asphalt.analysis.mpi.standard.row import COUNTS_BLOCK
@@ -174,7 +175,7 @@ class _Buffers:
         types = _scalars(call, lambda p: p.kind == "DATATYPE")
         if symbol is None or len(counts) != 1 or len(types) != 1:
             return False
-        known = predefined_type(types[0], scope)
+        known = datatype_of(types[0], scope)
         if known is None or known.bytes is None or known.bytes != element_bytes(symbol, scope):
             return False
         count = values.polynomial(counts[0], leaf)
@@ -268,7 +269,7 @@ class _Buffers:
         so that no last subscript is below the first one.
         """
         types = _scalars(call, lambda p: p.kind == "DATATYPE")
-        known = predefined_type(types[0], self.scope) if len(types) == 1 else None
+        known = datatype_of(types[0], self.scope) if len(types) == 1 else None
         last = actual.args[-1] if actual.args else None
         if known is None or isinstance(last, Section | Keyword | AltReturn | None):
             return None

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 
+from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.data_flow.branch_correlation import BranchFacts
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.messages.null_receives import may_get_nothing
 from asphalt.analysis.messages.self_messages import rank_variables
-from asphalt.analysis.mpi.call import MpiCall, PredefinedType, mpi_constant, predefined_type
+from asphalt.analysis.mpi.call import MpiCall, PredefinedType, mpi_constant
 from asphalt.analysis.mpi.library_effects import LibraryAccess, Store, library_row
 from asphalt.analysis.mpi.procedures import MpiProcedure, procedure, table
 from asphalt.ir.expr import Expr, Op, Ref
@@ -193,7 +194,7 @@ def _message(facts: UnitFacts, leaf: Leaf, call: MpiCall, store: Store) -> Sent 
         leaf.span,
         _not_negative(tag, facts, leaf),
         None if count is None else facts.values.polynomial(count, leaf).value,
-        None if kind is None else predefined_type(kind, facts.scope),
+        None if kind is None else datatype_of(kind, facts.scope),
         _not_negative(peer, facts, leaf),
         None if communicator is None else mpi_constant(communicator, facts.scope),
         cache(partial(executing_ranks, facts, leaf, call)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.data_flow.temporaries import is_local
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.array_flow import ArrayFlow, Flow, elements_of
@@ -27,7 +28,7 @@ from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.messages.full_messages import FullMessages
 from asphalt.analysis.messages.guarded_reads import guarded_reads
 from asphalt.analysis.messages.messages import Messages
-from asphalt.analysis.mpi.call import MpiCall, predefined_type
+from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.mpi.library_effects import BufferEffect, library_row
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.symbolic.index_sets import Elements
@@ -157,7 +158,7 @@ class BufferFlow:
         else:
             names = (exchange.send_count, exchange.send_type)
         count, datatype = (call.args.get(name or "") for name in names)
-        known = None if datatype is None else predefined_type(datatype, self.facts.scope)
+        known = None if datatype is None else datatype_of(datatype, self.facts.scope)
         if count is None or known is None or known.bytes is None:
             return None
         if known.bytes != element_bytes(symbol, self.facts.scope):

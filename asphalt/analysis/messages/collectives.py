@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.effects.uncalled import is_uncalled
-from asphalt.analysis.mpi.call import MpiCall, mpi_call_in, mpi_constant, predefined_type
+from asphalt.analysis.mpi.call import MpiCall, mpi_call_in, mpi_constant
 from asphalt.analysis.mpi.library_effects import library_row
 from asphalt.analysis.mpi.procedures import MpiProcedure, Timing, procedure, table
 from asphalt.analysis.mpi.reductions import ORDER_FREE_REDUCTIONS, PREDEFINED_REDUCTIONS
@@ -207,7 +208,7 @@ def why_other_digits(facts: UnitFacts, call: MpiCall) -> str | None:
         operation = mpi_constant(actual, facts.scope)
         if operation in ORDER_FREE_REDUCTIONS:
             return None
-        types = [predefined_type(a, facts.scope) for p, a in call.bound() if p.kind == "DATATYPE"]
+        types = [datatype_of(a, facts.scope) for p, a in call.bound() if p.kind == "DATATYPE"]
         exact = all(known is not None and known.family == "integer" for known in types)
         if operation in PREDEFINED_REDUCTIONS and exact:
             return None

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.messages.null_receives import may_name_null_process
 from asphalt.analysis.messages.wildcards import is_wildcard
-from asphalt.analysis.mpi.call import MpiCall, mpi_call, predefined_type
+from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.mpi.procedures import table
 from asphalt.analysis.mpi.runtime_module import RUNTIME_CALLS
@@ -153,7 +154,7 @@ class FullMessages:
 
 
 def _same_type(one: Expr, here: Scope, other: Expr, there: Scope) -> bool:
-    mine, theirs = predefined_type(one, here), predefined_type(other, there)
+    mine, theirs = datatype_of(one, here), datatype_of(other, there)
     return mine is not None and mine == theirs
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.data_flow.constant_dummies import ConstantDummies
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.accesses import ALIASED, Access, Mode, Subscript
@@ -16,7 +17,6 @@ from asphalt.analysis.memory.contiguity import reference_contiguity
 from asphalt.analysis.memory.invariant_frame import loop_variable
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.memory.storage import storage_of
-from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.designators import symbol_named
 from asphalt.analysis.symbolic.polynomials import Poly
@@ -84,7 +84,7 @@ def parts_of(
         return None
     scope, values = facts.scope, facts.values
     symbol = symbol_named(buffer.name, scope)
-    known = predefined_type(datatype, scope)
+    known = datatype_of(datatype, scope)
     if symbol is None or known is None or known.bytes is None:
         return None
     if storage_of(buffer.name, scope) == ALIASED or symbol.equivalenced:

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.accesses import ALIASED, Access
 from asphalt.analysis.memory.regions import Region, loop_variable
 from asphalt.analysis.memory.shapes import Shape, shape_of
 from asphalt.analysis.memory.storage import storage_of
-from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.designators import symbol_named
 from asphalt.analysis.symbolic.polynomials import Poly, folded
@@ -117,7 +117,7 @@ def _begin(
     if storage == ALIASED:
         return f"{buffer.spelled} may have other names"
     if datatype is not None:
-        known = predefined_type(datatype, scope)
+        known = datatype_of(datatype, scope)
         if known is None or known.bytes is None or known.bytes != element_bytes(symbol, scope):
             return f"the datatype is not known to be that of an element of {buffer.spelled}"
     shape = shape_of(buffer.name, scope, values, leaf)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.names.constants import constant, element_bytes
 from asphalt.config.limits import USUAL_CLONES
 from asphalt.ir.expr import Expr
@@ -26,7 +26,7 @@ def too_long(
     """
     count, datatype = message
     most = USUAL_CLONES if limit is None else limit
-    known = predefined_type(datatype, facts.scope)
+    known = datatype_of(datatype, facts.scope)
     if known is None or known.bytes is None:
         return f"{facts.at(leaf)}: a datatype that may have gaps"
     number = facts.values.constants(count).value

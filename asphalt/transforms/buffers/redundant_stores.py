@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.data_flow.side_effect_free import is_condition, only_defines_its_variable
 from asphalt.analysis.data_flow.temporaries import is_dead_after, is_local
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
@@ -40,7 +41,7 @@ from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.messages.buffer_flow import BufferFlow
 from asphalt.analysis.messages.full_messages import FullMessages
 from asphalt.analysis.messages.messages import Messages
-from asphalt.analysis.mpi.call import MpiCall, predefined_type
+from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.mpi.library_effects import Store, library_row, receives
 from asphalt.analysis.mpi.procedures import table
 from asphalt.analysis.names.scopes import Symbol
@@ -297,7 +298,7 @@ class _Stores:
             if buffers is None or any(access.storage == flow.storage for access in buffers):
                 return f"{where}: {call.procedure.spelled} may read {flow.name}"
             types = (a for p, a in call.bound() if p.kind == "DATATYPE")
-            if any(predefined_type(kind, self.scope) is None for kind in types):
+            if any(datatype_of(kind, self.scope) is None for kind in types):
                 return f"{where}: its datatype may reach to {flow.name}"
         return None
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.conditions.pairing import PROTOCOL
 from asphalt.analysis.data_flow.accepted_assumptions import is_accepted_at
 from asphalt.analysis.data_flow.constant_dummies import ConstantDummies
@@ -17,7 +18,6 @@ from asphalt.analysis.memory.accesses import Access, EffectKind, Mode
 from asphalt.analysis.memory.invariant_frame import loop_variable
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.messages.sole_pair import SolePair
-from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.names.constants import constant, is_size, type_bytes
 from asphalt.analysis.names.designators import designator_name
 from asphalt.analysis.schedule.check_pipeline import check_pipeline
@@ -261,7 +261,7 @@ class Finder:
     def _alike(self, receive: MessageSpan, send: MessageSpan) -> bool:
         """Whether both messages have elements of one predefined type, and as many of them for each
         iteration."""
-        one, other = (predefined_type(m.content[2], self.facts.scope) for m in (receive, send))
+        one, other = (datatype_of(m.content[2], self.facts.scope) for m in (receive, send))
         each = [None if m.parts is None else m.parts.each for m in (receive, send)]
         return one is not None and one == other and each[0] == each[1]
 

@@ -1,0 +1,81 @@
+"""Variables that hold a predefined datatype of MPI.
+
+    dp_type = MPI_DOUBLE_PRECISION     ! the only value that the program gives it
+    ...
+    call MPI_Send(a, n, dp_type, ...)
+
+A variable that is used is defined.  So it has that datatype wherever it is used, if each of its
+definitions in the program gives it the same one.
+"""
+
+from __future__ import annotations
+
+from asphalt.analysis.call_graph.call_sites import CallSites, SharedDefinitions
+from asphalt.analysis.call_graph.definitions import Source
+from asphalt.analysis.mpi.call import predefined_type
+from asphalt.analysis.mpi.datatypes import PredefinedType
+from asphalt.analysis.names.scopes import Origin, Scope, Scopes, Symbol
+from asphalt.ir.expr import Component, Expr, Ref
+
+_OTHER_NAMES = frozenset({"pointer", "target", "volatile", "bind", "data"})
+
+
+def datatype_of(handle: Expr, scope: Scope) -> PredefinedType | None:
+    """The predefined datatype that a handle denotes where it is used; None: unknown."""
+    known = predefined_type(handle, scope)
+    if known is not None:
+        return known
+    if isinstance(handle, Component) and handle.name == "mpi_val":
+        handle = handle.base
+    if not isinstance(handle, Ref) or handle.args is not None:
+        return None
+    symbol = scope.lookup(handle.name)
+    if symbol is None or not _is_handle(symbol):
+        return None
+    kept = scope.scopes.once(_known)
+    key = symbol.identity, symbol.origin, id(symbol.home)
+    if key not in kept:
+        kept[key] = symbol, _given(symbol, scope)
+    return kept[key][1]
+
+
+def _known(scopes: Scopes) -> dict[tuple[object, ...], tuple[Symbol, PredefinedType | None]]:
+    """The answers for variables, which are kept so that no others get their identity."""
+    return {}
+
+
+def _is_handle(symbol: Symbol) -> bool:
+    """Whether a variable can hold a datatype, and has no other name."""
+    if symbol.dims is not None or symbol.equivalenced or symbol.attrs & _OTHER_NAMES:
+        return False
+    if symbol.type is None or symbol.initial is not None:
+        return False
+    if symbol.type.base == "type":
+        return symbol.type.name == "mpi_datatype"
+    return symbol.type.base == "integer" and symbol.type.kind is None
+
+
+def _given(symbol: Symbol, scope: Scope) -> PredefinedType | None:
+    """The datatype that all definitions of a variable in the program give it."""
+    types = set[PredefinedType | None]()
+    for context, one in _definitions(symbol, scope) or ():
+        plain = one.source is Source.EXPRESSIONS and not one.path and len(one.exprs) == 1
+        value = one.exprs[0] if plain else None
+        is_expr = isinstance(value, Ref | Component)
+        types.add(predefined_type(value, context.scope) if is_expr else None)  # type: ignore[arg-type]
+    return types.pop() if len(types) == 1 else None
+
+
+def _definitions(symbol: Symbol, scope: Scope) -> SharedDefinitions | None:
+    """All definitions of a variable in the program; None: they are not known."""
+    sites = scope.scopes.once(CallSites)
+    if symbol.origin is Origin.LOCAL and isinstance(symbol.home, Scope):
+        return sites.own_definitions(symbol.name, sites.context(symbol.home))
+    if symbol.origin is Origin.COMMON:
+        named = sites.mentions(symbol.common_block or "")
+        if named is None or any(located.unit.kind == "block_data" for located in named):
+            return None
+    elif symbol.origin is not Origin.MODULE:
+        return None
+    found = sites.shared_definitions(symbol)
+    return None if isinstance(found, str) else found
