@@ -61,8 +61,7 @@ def _given(symbol: Symbol, scope: Scope) -> PredefinedType | None:
     for context, one in _definitions(symbol, scope) or ():
         plain = one.source is Source.EXPRESSIONS and not one.path and len(one.exprs) == 1
         value = one.exprs[0] if plain else None
-        is_expr = isinstance(value, Ref | Component)
-        types.add(predefined_type(value, context.scope) if is_expr else None)  # type: ignore[arg-type]
+        types.add(predefined_type(value, context.scope) if isinstance(value, Expr) else None)
     return types.pop() if len(types) == 1 else None
 
 
