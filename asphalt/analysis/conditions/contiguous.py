@@ -24,8 +24,8 @@ NOT_CONTIGUOUS = Code(
 DATATYPE = Code(
     "ASP802",
     "the datatype is not known",
-    "The datatype is a derived one or is in a variable, so that it is not known which elements of "
-    "the buffer belong to which block.",
+    "The datatype is a derived one, or in a variable to which the program gives others, too, so "
+    "that it is not known which elements of the buffer belong to which block.",
     "Use a predefined datatype such as MPI_DOUBLE_PRECISION.",
     8,
 )
