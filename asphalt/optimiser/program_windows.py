@@ -104,19 +104,36 @@ class OwnWindows:
             outlives = match.reason == OUTLIVES
             return OwnStart(start, operation, (), told.code, lost, outlives=outlives)
         ends = match.partners
-        if id(start) not in self._windows:
+        if id(start) in self._windows:
+            siblings, window = self._windows[id(start)]
+            inside: tuple[Node, ...] = ()
+        elif (found := self._over_iterations(match)) is not None:
+            siblings, window = found
+            inside = (*siblings[window.first + 1 :], *siblings[: window.last])
+        else:
             where = " and ".join(self.facts.at(end) for end in ends)
             why = f"it is completed elsewhere, in {where}"
             return OwnStart(start, operation, ends, NOTHING_BESIDE, (why,))
-        siblings, window = self._windows[id(start)]
-        inside = work_texts(in_window(siblings, window, self.messages), self.messages)
-        one = OwnStart(start, operation, ends, NOTHING_BESIDE, overlaps=tuple(inside))
+        inside += in_window(siblings, window, self.messages)
+        overlaps = tuple(work_texts(inside, self.messages))
+        one = OwnStart(start, operation, ends, NOTHING_BESIDE, overlaps=overlaps)
         return self._with_ways(one, siblings, window)
+
+    def _over_iterations(self, match: Matched) -> tuple[tuple[Node, ...], OverlapWindow] | None:
+        """The list of a loop in which one iteration starts an operation and the next one completes
+        it, with the places of the two."""
+        for _, siblings in lists_in(self.facts.unit.body):
+            places = {id(leaf): n for n, node in enumerate(siblings) for leaf in leaves(node)}
+            first = places.get(id(match.leaf))
+            last = max((places.get(id(end), -1) for end in match.partners), default=-1)
+            if first is not None and 0 <= last < first:
+                return siblings, OverlapWindow(first, last, match.call, match.leaf)
+        return None
 
     def _with_ways(
         self, one: OwnStart, siblings: tuple[Node, ...], window: OverlapWindow
     ) -> OwnStart:
-        behind = self._way(siblings, window.last, forwards=True)
+        behind = self._way_down(siblings, window.last)
         before = self._way(siblings, window.first, forwards=False)
         work = next((way for way in (behind, before) if isinstance(way, Do | Branch | Leaf)), None)
         if work is not None and Pass.MOTION in self.passes:
@@ -153,6 +170,18 @@ class OwnWindows:
         where = self.facts.at(_head(node))
         return f"the loop of {where}" if isinstance(node, Do) else where
 
+    def _way_down(self, siblings: tuple[Node, ...], last: int) -> Stop | Node | None:
+        """What stops a wait on its way down to the end of an arm, where it stands in a branch, or
+        else to the end of a list."""
+        branch = siblings[last]
+        for arm in branch.arms if isinstance(branch, Branch) else ():
+            for place, node in enumerate(arm.body):
+                if isinstance(node, Leaf) and self._is_completion(node):
+                    stop = self._way(arm.body, place, forwards=True)
+                    if isinstance(stop, Stop):
+                        return stop
+        return self._way(siblings, last, forwards=True)
+
     def _end_of(self, siblings: tuple[Node, ...]) -> list[str]:
         """What ends the statement list of the wait."""
         if siblings is self.facts.unit.body:
@@ -185,6 +214,9 @@ class OwnWindows:
             elif is_work(other, self.messages) and not any(self.messages.calls(other)):
                 return stopped or other
         return stopped
+
+    def _is_completion(self, leaf: Leaf) -> bool:
+        return any(stage_of(call) is Stage.COMPLETE for _, call in self.messages.calls(leaf))
 
     def _is_message(self, node: Node) -> bool:
         """Whether a statement starts or completes transfers, and does nothing else."""

@@ -27,7 +27,7 @@ program stages
         c(i) = sqrt(in(i) + i)
       end do
     end if
-    if (k /= 5) then
+    if (k /= {last}) then
       call MPI_Isend(out, n, MPI_REAL8, right, 1, MPI_COMM_WORLD, rq(2), ierr)
     end if
   end do
@@ -37,20 +37,27 @@ end program stages
 """
 
 
-def _told(tmp_path: Path, first: str) -> dict[str, SiteReport]:
-    (tmp_path / "stages.f90").write_text(_PROGRAM.format(first=first))
+def _told(tmp_path: Path, first: str, last: int = 5) -> dict[str, SiteReport]:
+    (tmp_path / "stages.f90").write_text(_PROGRAM.format(first=first, last=last))
     project = Project(tmp_path, settings=replace(SETTINGS, passes=(Pass.MOTION,)))
     sites = project.own_operations(project.outcome())
     return {site.operation: site for site in sites}
 
 
 def test_a_wait_that_may_complete_another_operation(tmp_path: Path) -> None:
-    told = _told(tmp_path, "c = 1")
+    told = _told(tmp_path, "c = 1", 4)
     assert told["MPI_Irecv"].message == (
         "no computation to overlap: below, it is not known which operations line 12 completes"
     )
     assert told["MPI_Isend"].code == "ASP012"
     assert "line 12 completes it, but the request is used again" in told["MPI_Isend"].message
+
+
+def test_a_wait_for_what_the_iteration_before_has_started(tmp_path: Path) -> None:
+    told = _told(tmp_path, "c = 1")
+    why = "no computation to overlap: below, line 14 reads in"
+    assert told["MPI_Irecv"].message == why
+    assert told["MPI_Isend"].message == f"{why}; above, line 11 is a transfer of rq, too"
 
 
 def test_a_line_that_may_be_for_openmp(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.control_flow.graph import ControlFlow, Point, PointRole
-from asphalt.analysis.control_flow.paths import closure
+from asphalt.analysis.control_flow.paths import closure, path_witness
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.memory.accesses import EffectKind, NameKind
 from asphalt.analysis.symbolic.polynomials import folded
@@ -144,6 +144,28 @@ class BranchFacts:
                 only = self.graph.predecessors[target] == (other,)
                 if said in (_TRUE, _FALSE) and only and dominators.dominates(target, point):
                     yield Fact(condition, (said == _TRUE) == positive, other, target)
+
+    def taken_since(self, start: int, point: int) -> Iterator[Fact]:
+        """Those of the branches that every path from ``start`` to a point takes, after it has
+        passed ``start`` for the last time; every path to the point does."""
+        if not self.reaching.dominance.dominators.dominates(start, point):
+            return
+        for fact in self.taken(point):
+            side = {fact.side}
+            if fact.side == point or path_witness(self.graph, [start], {point}, side) is None:
+                yield fact
+
+    def held_in_iteration(self, point: int, step: int) -> Iterator[Fact]:
+        """The plain conditions of these branches that are unchanged at the point; ``step`` begins
+        an iteration."""
+        for fact in self.taken_since(step, point):
+            if self.is_plain(fact.condition) and self.stays_between(fact, point, step):
+                yield fact
+
+    def stays_between(self, fact: Fact, later: int, step: int) -> bool:
+        """Whether nothing in a condition changes between two tests of it in one iteration, which
+        ``step`` begins."""
+        return self._unchanged(fact.point, self.between(fact.point, later, step))
 
     def is_plain(self, condition: Arg) -> bool:
         """Whether a condition consists of variables and intrinsic functions only."""

@@ -137,13 +137,22 @@ class CalledOrder:
         return known[1]
 
     def is_asked_about(self, node: Node) -> bool:
-        """Whether a statement starts or completes operations in called procedures, or it is not
-        known which starts belong to what it completes (``Messages``)."""
+        """Whether a statement starts or completes operations in called procedures, or completes
+        operations of the iteration before, or it is not known which (``Messages``)."""
         return any(
             self.requests.is_call(leaf)
-            or (self.requests.completes(leaf) and self.messages.completed_by(leaf) is None)
+            or (self.requests.completes(leaf) and self._is_started_behind(leaf))
             for leaf in leaves(node)
         )
+
+    def _is_started_behind(self, end: Leaf) -> bool:
+        """Whether a start that belongs to a completion stands behind it; or it is not known which
+        do."""
+        starts = self.messages.completed_by(end)
+        graph = self.facts.reaching.graph
+        if starts is None:
+            return True
+        return any(graph.of(one.leaf)[-1:] > graph.of(end)[-1:] for one in starts)
 
     def may_complete(self, node: Node) -> tuple[StartedOperation, ...]:
         """The operations that a statement may complete; none, if they are not known."""

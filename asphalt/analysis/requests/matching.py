@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from asphalt.analysis.control_flow.graph import ENTRY, ControlFlow, PointRole
 from asphalt.analysis.control_flow.paths import Path, closure, path_witness
-from asphalt.analysis.data_flow.next_iteration import through_the_next_iteration
+from asphalt.analysis.data_flow.iteration_paths import possible_paths
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.memory.forward_substitution import Values
@@ -179,7 +179,7 @@ class _Matcher:
         if doubtful and alone and not outlives and self._complete_now(start, possible):
             certainly, doubtful, maybe = [(e.point, e) for e in possible], [], {}
         sure = {point for point, _ in certainly}
-        graph = through_the_next_iteration(self.facts, graph, start.point, start.loops, sure)
+        graph = possible_paths(self.facts, graph, start.point, start.loops, sure)
         again, perhaps = self._again(start, sure, alone)
         leaving = self.losses.leaving
         ends = again | (frozenset() if outlives else leaving)

@@ -448,6 +448,36 @@ def test_reasons() -> None:
     )
 
 
+def guarded(head: str, condition: str, between: str = "b = 1\n", again: str = "") -> str:
+    """A loop that starts and completes under one condition."""
+    body = f"{head}\nif ({condition}) {receive('r')}{between}"
+    return f"{body}if ({again or condition}) {wait('r')}end do\n"
+
+
+@pytest.mark.parametrize(
+    ("loop", "expected"),
+    [
+        (guarded("do i = 1, n", "i /= 1"), "2: matched 4"),
+        (guarded("do i = 1, n", "v(i, 1) > 2"), "2: matched 4"),
+        (guarded("do while (k < n)", "k > 3").replace("end", "k = k + 1\nend"), "2: matched 4"),
+        (guarded("do i = 1, n", "i /= 1", "do j = 1, n\nb(j) = 1\nend do\n"), "2: matched 6"),
+        (guarded("do i = 1, n", "i /= 1", "k = i\n", "k /= 1"), "2: unknown"),
+        (guarded("do i = 1, n", "i /= 1", again="i > 2"), "2: unknown"),
+        (guarded("do i = 1, n", "v(i, 1) > 2", "v(j, 1) = k\n"), "2: unknown"),
+        (guarded("do i = 1, n", "k > 2", "k = k - 1\n"), "2: unknown"),
+        (guarded("do i = 1, n", "k > 2", "do j = 1, n\nk = k - 1\nend do\n"), "2: unknown"),
+        (guarded("do i = 1, n", "i /= 1", "if (m > 2) cycle\n"), "2: unknown"),
+        (guarded("do i = 1, n", "i /= 1", "if (m > 2) exit\n"), "2: unknown"),
+        (guarded("do i = 1, n", "i /= 1", "10 j = j + 1\nif (j < m) goto 10\n"), "2: matched 5"),
+        (guarded("do i = 1, n", "j < m", "10 j = j + 1\nif (j < m) goto 10\n"), "2: unknown"),
+    ],
+)
+def test_one_iteration_starts_and_completes(loop: str, expected: str) -> None:
+    """A condition on the variable of a loop is the same until the next iteration."""
+    found = [described(one) for one in answers(loop)]
+    assert expected in found, found
+
+
 def ring(head: str, completes: str, starts: str, between: str = "") -> str:
     """A loop whose iterations wait for what the iteration before has started."""
     body = f"do {head}\n{completes} then\n{wait('r')}end if\n{between}"

@@ -1,13 +1,17 @@
-"""Paths from one iteration of a counted loop to the next:
+"""Paths from a point of a loop to what the same iteration passes, or the next one:
 
     do stage = 1, n
+      if (stage /= 1) call MPI_Irecv(..., other, ierr)
+      ...
+      if (stage /= 1) call MPI_Wait(other, status, ierr)
       if (stage /= 1) call MPI_Wait(request, status, ierr)
       ...
       if (stage /= n) call MPI_Isend(..., request, ierr)
     end do
 
-An iteration that is not the last is followed by another, which is not the first.  So what every
-iteration but the first passes is passed behind what every iteration but the last executes.
+A condition is what it was until the next iteration.  An iteration that is not the last is followed
+by another, which is not the first.  So what every iteration but the first passes is passed behind
+what every iteration but the last executes.
 """
 
 from __future__ import annotations
@@ -28,26 +32,64 @@ from asphalt.ir.tree import Do
 _ONE = Poly.constant(1)
 
 
-def through_the_next_iteration(
+def possible_paths(
     facts: BranchFacts,
     graph: ControlFlow,
     point: int,
     loops: tuple[Do, ...],
     passed: AbstractSet[int],
 ) -> ControlFlow:
-    """The graph without the way out of a loop around a point, if the last iteration does not
-    execute the point, and every iteration but the first passes one of ``passed``.
+    """The graph without edges that no path from a point to one of ``passed`` takes, as its loops
+    tell.
 
     It is valid for paths that begin at the point and end where they come to one of ``passed``.
     ``graph``: the possible paths from the point.  ``loops``: those around it, outermost first.
     """
     for loop in reversed(loops):
-        iterations = _Iterations.of(facts, loop)
-        if iterations is not None and iterations.is_not_last(point):
-            found = iterations.without_exit(graph, point, passed)
-            if found is not None:
-                return found
+        found = _in_one_iteration(facts, graph, point, loop, passed)
+        if found is None:
+            iterations = _Iterations.of(facts, loop)
+            if iterations is not None and iterations.is_not_last(point):
+                found = iterations.without_exit(graph, point, passed)
+        if found is not None:
+            return found
     return graph
+
+
+def _in_one_iteration(
+    facts: BranchFacts, graph: ControlFlow, point: int, loop: Do, passed: AbstractSet[int]
+) -> ControlFlow | None:
+    """The graph without the edges that contradict what held at a point in an iteration of a loop,
+    if every path from there passes one of ``passed`` before the iteration ends."""
+    head = frozenset(facts.graph.of(loop.head))
+    if not head:
+        return None
+    step = max(head)
+    inside = facts.graph.inside(loop) - head
+    ends = frozenset(range(len(graph.points))) - inside - {STOP}
+    if path_witness(graph, [point], ends, passed) is None:
+        return None  # known already
+    found = graph
+    for fact in facts.held_in_iteration(point, step):
+        found = _without(found, fact, facts, step, inside)
+    return found if path_witness(found, [point], ends, passed) is None else None
+
+
+def _without(
+    graph: ControlFlow, fact: Fact, facts: BranchFacts, step: int, inside: frozenset[int]
+) -> ControlFlow:
+    """The graph without the edges in a loop that contradict a fact in the same iteration."""
+    successors = list(graph.successors)
+    for test, condition, positive in facts.tests:
+        if test not in inside or condition != fact.condition:
+            continue
+        if not facts.stays_between(fact, test, step):
+            continue
+        for target in graph.successors[test]:
+            outcome = _OUTCOMES.get(graph.edge_labels.get((test, target), ""))
+            if outcome is not None and (outcome == positive) != fact.held:
+                successors[test] = tuple(n for n in successors[test] if n != target)
+    return replace(graph, successors=tuple(successors))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,20 +134,10 @@ class _Iterations:
     def is_not_last(self, point: int) -> bool:
         """Whether the last iteration does not execute a point."""
         return any(
-            self._is_tested_before(fact, point)
+            fact.point in self.inside
             and any(_is_positive(relation, self.before_last) for relation in self._relations(fact))
-            for fact in self.facts.taken(point)
+            for fact in self.facts.taken_since(self.step, point)
         )
-
-    def _is_tested_before(self, fact: Fact, point: int) -> bool:
-        """Whether each iteration that comes to a point tests a condition before, with this
-        result."""
-        graph = self.facts.graph
-        if fact.point not in self.inside:
-            return False
-        if not self.facts.reaching.dominance.dominators.dominates(self.step, point):
-            return False
-        return fact.side == point or path_witness(graph, [self.step], {point}, {fact.side}) is None
 
     def without_exit(
         self, graph: ControlFlow, point: int, passed: AbstractSet[int]
