@@ -102,8 +102,8 @@ class CalledExchanges:
         given = self.analyses.tree
         tree, found = given, list[_Opened]()
         for located, leaf in self._candidates(sites):
-            number = next(n for n, (own, _) in enumerate(self.leads(located)) if own is leaf)
             with self.analyses.errors.caught(located):
+                number = next(n for n, (own, _) in enumerate(self.leads(located)) if own is leaf)
                 if (more := _Attempt(self, tree, located, number).opened()) is not None:
                     tree, one = more
                     found.append(one)
@@ -120,6 +120,11 @@ class CalledExchanges:
             and one.judgement.code.id in _ELSEWHERE
             and one.exchange.open_coded is None
         ]
+        for located, leaf in level:  # the exchange itself may be in a procedure
+            target = (
+                None if leaf.call is None else invoked(leaf.call, self.analyses.scopes.of(located))
+            )
+            self._on_the_way |= set() if target is None else {key_of(target[0])}
         found: dict[int, tuple[Located, Leaf]] = {}
         for _ in range(_LEVELS):
             found.update({id(leaf): (located, leaf) for located, leaf in level})

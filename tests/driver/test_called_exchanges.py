@@ -326,6 +326,24 @@ def test_names_that_may_come_from_a_missing_module_are_not_declared(tmp_path: Pa
     assert not is_opened(tmp_path, source, "timers")
 
 
+_TYPES = """\
+  integer :: counts(np), places(np), types(np)
+  counts = block
+  places = [(8*block*ierr, ierr = 0, np - 1)]
+  types = MPI_DOUBLE_PRECISION
+  if (me > 99) return
+  call MPI_Alltoallw(s, counts, places, types, r, counts, places, types, &
+"""
+
+
+def test_an_operation_that_is_not_tiled_in_a_procedure_that_does_more(tmp_path: Path) -> None:
+    source = text()
+    start = source.index("  call MPI_Alltoall(")
+    source = source[:start] + _TYPES + source[source.index("  ", source.index("&\n", start)) :]
+    found = sites(tmp_path, source, "timers")
+    assert [(site.report.unit, site.report.code) for site in found][:1] == [("turn", "ASP008")]
+
+
 _BOTH = """\
     call smooth(a, line)
     call turn(a, b, s, r)
