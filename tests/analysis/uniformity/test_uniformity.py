@@ -33,7 +33,7 @@ from support.uniform_units import SITE, Q, Site, U, V, level, main
         ("n = kind(me) + huge(me)\ncall site(n)", U),
         ("call unknown(n)\ncall site(n)", Q),
         ("n = 1\ncall random_number(x)\ncall site(n + int(x))", Q),
-        ("call site(int(MPI_Wtime()))", V),
+        ("call site(int(MPI_Wtime()))", Q),
         ("do i = 1, np\nn = i\nend do\ncall site(n)", U),
         ("do i = 1, me\nn = i\nend do\ncall site(n)", V),
         ("call MPI_Comm_rank(MPI_COMM_WORLD, n, ierr)\nn = 5\ncall site(n)", U),

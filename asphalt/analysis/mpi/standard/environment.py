@@ -57,8 +57,8 @@ ROWS = (
     row("MPI_File_call_errhandler", "9.5", BLOCKING, USES_ENVIRONMENT),
     row("MPI_Session_call_errhandler", "9.5", BLOCKING, USES_ENVIRONMENT),
     # 9.6 Timers
-    row("MPI_Wtime", "9.6", BLOCKING, LOCAL, RANK_DEPENDENT, USES_ENVIRONMENT),
-    row("MPI_Wtick", "9.6", BLOCKING, LOCAL, RANK_DEPENDENT, USES_ENVIRONMENT),
+    row("MPI_Wtime", "9.6", BLOCKING, LOCAL, USES_ENVIRONMENT),
+    row("MPI_Wtick", "9.6", BLOCKING, LOCAL, USES_ENVIRONMENT),
     # 10 Info objects
     row("MPI_Info_create", "10", BLOCKING, LOCAL),
     row("MPI_Info_create_env", "10", BLOCKING, QUERIES),
