@@ -4,6 +4,7 @@
 !   asphalt_wait                waits for a transfer (MPI-4.0 section 3.7.3).  The buffer is an
 !                               argument, so that the compiler moves no access to it across the wait
 !                               (section 19.1.8)
+!   asphalt_wait_all            waits for several transfers (section 3.7.5), with their buffers
 !   asphalt_isendrecv_replace   MPI_ISENDRECV_REPLACE (section 3.10), which MPI 3 does not have
 !
 ! The starts, `asphalt_isend` and `asphalt_irecv`, are those of asphalt_core.
@@ -18,7 +19,7 @@ module asphalt_transfers
                  MPI_SUCCESS
   implicit none
   private
-  public :: asphalt_wait, asphalt_isendrecv_replace
+  public :: asphalt_wait, asphalt_wait_all, asphalt_isendrecv_replace
   ! for the other modules of the runtime
   public :: waited
 
@@ -63,6 +64,36 @@ contains
     end if
     if (present(status)) status = found
   end subroutine asphalt_wait
+
+  !> What MPI_Waitall does, for transfers from or to the buffers `b1` to `b12`, which the caller may
+  !! access again afterwards.
+  !!
+  !! Each is waited for by itself.  Where one fails, MPI_Waitall may leave others under way, and the
+  !! binding of Open MPI 4.1 does not say which: it returns neither statuses nor handles.
+  subroutine asphalt_wait_all(count, requests, b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11, b12)
+    integer, intent(in) :: count
+    integer, intent(inout) :: requests(count)
+    !GCC$ attributes no_arg_check :: b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11, b12
+    !DIR$ ignore_tkr b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11, b12
+    integer, dimension(*), asynchronous :: b1
+    integer, dimension(*), asynchronous, optional :: b2, b3, b4, b5, b6, b7, b8, b9, b10, b11, b12
+    integer :: n
+
+    do n = 1, count
+      call asphalt_wait(requests(n), b1)
+    end do
+    if (present(b2)) call asphalt_sync(b2)
+    if (present(b3)) call asphalt_sync(b3)
+    if (present(b4)) call asphalt_sync(b4)
+    if (present(b5)) call asphalt_sync(b5)
+    if (present(b6)) call asphalt_sync(b6)
+    if (present(b7)) call asphalt_sync(b7)
+    if (present(b8)) call asphalt_sync(b8)
+    if (present(b9)) call asphalt_sync(b9)
+    if (present(b10)) call asphalt_sync(b10)
+    if (present(b11)) call asphalt_sync(b11)
+    if (present(b12)) call asphalt_sync(b12)
+  end subroutine asphalt_wait_all
 
   !> What is left to do when MPI has waited for the request `started`, which is complete; whether
   !! nothing was received because the source is nobody.

@@ -54,4 +54,4 @@ def test_both_are_transformed(tmp_path: Path) -> None:
     after = change.after.decode()
     assert "call asphalt_begin(" in after
     assert after.index("call asphalt_irecv(g") < after.index("h(i,k) = sqrt")
-    assert after.index("h(i,k) = sqrt") < after.index("call asphalt_wait(")
+    assert after.index("h(i,k) = sqrt") < after.index("call asphalt_wait_all(2, ")

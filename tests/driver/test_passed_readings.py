@@ -105,9 +105,9 @@ def test_what_reads_the_message_beside_the_clock_waits_for_it(tmp_path: Path) ->
     own = Settings(cache=False, jobs=1, passes=tuple(TRANSFERS), assume=frozenset({"timers"}))
     (change,) = Project(tmp_path / "ring.f90", settings=own).outcome().changes
     text = change.after.decode()
-    received = re.search(r"asphalt_irecv\(b,.*?(asphalt_request_\d)\)", text, re.DOTALL)
+    received = re.search(r"asphalt_irecv\(b,.*?(asphalt_requests_1\(\d\))\)", text, re.DOTALL)
     assert received is not None
-    waits = text.index(f"call asphalt_wait({received[1]}")
+    waits = text.index(f"call asphalt_wait({received[1]},")
     assert waits < text.index("call clack(") < text.index("call asphalt_wait(", waits + 1)
 
 

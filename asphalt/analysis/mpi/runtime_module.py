@@ -33,6 +33,9 @@ class RuntimeCall:
 RUNTIME_FUNCTIONS = frozenset({"asphalt_segment"})
 """The pure functions that tiled code calls."""
 
+MOST_BUFFERS = 12
+"""The buffers of one wait for several transfers."""
+
 _SEND = ("buf", "count", "datatype", "dest", "tag", "comm", "request", "")
 _REPLACE = (
     "buf", "count", "datatype", "dest", "sendtag", "source", "recvtag", "comm", "request",
@@ -73,6 +76,9 @@ RUNTIME_CALLS: Mapping[str, RuntimeCall] = {
     "asphalt_wait": RuntimeCall("mpi_wait", ("request", "", "status")),
     "asphalt_wait_f08": RuntimeCall("mpi_wait", ("request", "", "status")),
     "asphalt_wait_both": RuntimeCall("mpi_wait", ("request", "", "")),
+    "asphalt_wait_all": RuntimeCall(
+        "mpi_waitall", ("count", "array_of_requests", *("",) * MOST_BUFFERS)
+    ),
     **{name: _collective(operation) for name, operation in _COLLECTIVES.items()},
     # a receive into a buffer of the queue, and what puts the first of them into the user's buffer:
     # as blocking as a receive, for the queue starts those later that it has no memory for yet

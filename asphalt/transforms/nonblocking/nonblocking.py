@@ -15,6 +15,11 @@ Sends in buffered and in ready mode remain: the first returns at once as it is, 
 on the order of calls on two ranks.  Collective operations become their non-blocking forms (MPI-4.0
 section 6.12) where all ranks enter them from the same call.  By itself this gains nothing; it lets
 other code move between start and wait.
+
+When all steps are done, the requests of transfers in progress at a time become one array, and waits
+that stand in one place become one (``request_arrays``)::
+
+    call asphalt_wait_all(2, asphalt_requests_1, north, south)
 """
 
 from __future__ import annotations

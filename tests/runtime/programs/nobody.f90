@@ -1,15 +1,16 @@
 ! Messages from and to nobody (MPI_PROC_NULL): the status that a wait gives, which buffers stay as
 ! they are, and messages that replace what leaves while others are under way from the same buffers.
+! One wait for several messages, of which one may fail.
 program nobody
   use mpi
-  use asphalt_core, only: asphalt_irecv
+  use asphalt_core, only: asphalt_irecv, asphalt_isend, is_smpi
   use asphalt_queues, only: asphalt_post, asphalt_queue, asphalt_take
-  use asphalt_transfers, only: asphalt_isendrecv_replace, asphalt_wait
+  use asphalt_transfers, only: asphalt_isendrecv_replace, asphalt_wait, asphalt_wait_all
   implicit none
   integer, parameter :: n = 50
   integer :: me, np, error, wrong, request, other, status(MPI_STATUS_SIZE), spread
   type(asphalt_queue) :: queue
-  integer :: first
+  integer :: first, several(3), left, right
   real(8) :: a(n), b(n), long(300000) = 1, late(300000) = 2
 
   call MPI_Init(error)
@@ -75,6 +76,35 @@ program nobody
   call asphalt_wait(request, a)
   call expect(all(nint(a(1::2)) == modulo(me - 1, np)) .and. all(nint(a(2::2)) == me))
   call MPI_Type_free(spread, error)
+
+  ! one wait for three: one replaces what leaves, and one comes from nobody
+  left = modulo(me - 1, np)
+  right = modulo(me + 1, np)
+  a = me
+  b = -1
+  long = 3
+  call asphalt_irecv(late, n, MPI_REAL8, below(me), 10, MPI_COMM_WORLD, several(1))
+  call asphalt_isendrecv_replace(a, n, MPI_REAL8, right, 11, left, 11, MPI_COMM_WORLD, several(2))
+  call asphalt_isend(long, n, MPI_REAL8, above(me), 10, MPI_COMM_WORLD, several(3))
+  call asphalt_wait_all(3, several, late, a, long)
+  call expect(all(several == MPI_REQUEST_NULL))
+  call expect(all(nint(a) == left) .and. nint(late(1)) == merge(2, 3, me == 0))
+
+  ! one of two is too long: the other is there
+  if (.not. is_smpi()) then
+    call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, error)
+    b = -1
+    call asphalt_irecv(late, 1, MPI_REAL8, left, 12, MPI_COMM_WORLD, several(1))
+    call asphalt_irecv(b, n, MPI_REAL8, left, 13, MPI_COMM_WORLD, several(2))
+    call asphalt_isend(a, n, MPI_REAL8, right, 12, MPI_COMM_WORLD, several(3))
+    call asphalt_wait(several(3), a)
+    call MPI_Barrier(MPI_COMM_WORLD, error)
+    call asphalt_isend(a, n, MPI_REAL8, right, 13, MPI_COMM_WORLD, several(3))
+    call asphalt_wait_all(2, several, late, b)
+    call expect(all(nint(b) == modulo(me - 2, np)))
+    call asphalt_wait(several(3), a)
+    call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL, error)
+  end if
 
   call MPI_Allreduce(MPI_IN_PLACE, wrong, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
   if (me == 0) print '(a)', trim(merge('PASS', 'FAIL', wrong == 0))
