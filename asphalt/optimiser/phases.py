@@ -15,7 +15,7 @@ from asphalt.transforms.buffers import (
     waits_behind_loop,
 )
 from asphalt.transforms.decomposition import decomposition
-from asphalt.transforms.inlining import inline, opening
+from asphalt.transforms.inlining import inline, opening, versions
 from asphalt.transforms.loops import (
     branch_fission,
     constant_branches,
@@ -59,6 +59,8 @@ TRANSFORMATIONS: tuple[Transformation, ...] = (
     branch_copies.TRANSFORMATION,
     splitting.TRANSFORMATION,
     peeling.TRANSFORMATION,
+    versions.BEHIND_WAITS,
+    versions.BEFORE_STARTS,
     loop_fission.TRANSFORMATION,
     waits_behind_loop.TRANSFORMATION,
     sharing.TRANSFORMATION,

@@ -41,7 +41,7 @@ from asphalt.transforms.buffers import (
     redundant_stores,
     renaming,
 )
-from asphalt.transforms.inlining import inline
+from asphalt.transforms.inlining import inline, versions
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.rewriting.edit import replace_unit
 from asphalt.transforms.rewriting.publishing import with_public_names
@@ -316,6 +316,8 @@ class Workshop:
             needed = step.plan.needed
             self._brought |= {new.lower() for new, _ in (*needed.variables, *needed.constants)}
             file = with_public_names(file, step.plan.needed.shown)
+        if isinstance(step, versions.Versions):
+            file = versions.with_versions(file, step)
         cleared = state.cleared
         if isinstance(step, redundant_stores.Stored):
             cleared |= {self.place(state.tree, step.line)}

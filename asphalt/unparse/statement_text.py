@@ -21,6 +21,7 @@ from asphalt.ir.stmt import (
     Raw,
     StatementFunction,
     TypeSpec,
+    UnitHead,
     Use,
     UseItem,
     What,
@@ -97,6 +98,9 @@ class _StatementPrinter(ExprPrinter):
                 return f"{word('include')} {quote}{path}{quote}"
             case StatementFunction(name=name, args=dummies, value=value):
                 return f"{name}({', '.join(dummies)}) = {self.text(value)}"
+            case UnitHead(kind="subroutine", name=name, args=dummies, prefix=prefix):
+                head = "".join(f"{word(one)} " for one in prefix)
+                return f"{head}{word('subroutine')} {name}({', '.join(dummies)})"
             case Plain(keyword=keyword) if keyword not in ("format", "entry"):
                 return word(keyword)
         raise ValueError(f"no Fortran text for {what!r}")

@@ -140,10 +140,9 @@ class Nest:
         return first, second
 
     def _split(self, chain: tuple[Do, ...], passed: tuple[Node, ...]) -> DividedNest | Refused:
-        stays = self.order.place.undivided(self.whole)
-        stays = self._unrepeatable() if stays is None else with_places(stays, self.facts.at)
-        if stays is not None:
-            return self._refused(STATEMENT, stays)
+        once = self.why_once()
+        if once is not None:
+            return once
         ends = self._ends(chain, passed)
         if ends is None or not any(ends):
             unknown = self._without_bounds(passed)
@@ -156,10 +155,17 @@ class Nest:
                     else f"for the bounds of {unknown} are not"
                 ),
             )
+        return self.with_ends(chain, ends)
+
+    def with_ends(
+        self, chain: tuple[Do, ...], ends: tuple[EdgeCounts, ...], most: int = MOST_STATEMENTS
+    ) -> DividedNest | Refused:
+        """The split of the perfectly nested loops of ``chain`` at these ends, of which one is not
+        empty, wherever the interior goes then; ``most``: the most statements of the nest."""
         cut = [number for number, own in enumerate(ends) if own]
         ends, outer = ends[: cut[-1] + 1], chain[: cut[-1] + 1]
         divided = tuple(chain[n] for n in cut)
-        forbidden = self._forbidden(outer, divided)
+        forbidden = self._forbidden(outer, divided, most)
         if forbidden is not None:
             return forbidden
         digits = why_other_digits(
@@ -170,6 +176,12 @@ class Nest:
         if is_accepted_at(BITS, self.nest.head, self.facts):
             return self._step(outer, ends, (BITS.word,))
         return self._refused(DIGITS, f"its innermost loop evaluates {digits}", BITS)
+
+    def why_once(self) -> Refused | None:
+        """Why the nest cannot be written several times, for some of its iterations each."""
+        stays = self.order.place.undivided(self.whole)
+        stays = self._unrepeatable() if stays is None else with_places(stays, self.facts.at)
+        return None if stays is None else self._refused(STATEMENT, stays)
 
     def _ends(
         self, chain: tuple[Do, ...], passed: tuple[Node, ...]
@@ -210,10 +222,12 @@ class Nest:
                 return one.object.split("::")[-1]
         return None
 
-    def _forbidden(self, outer: tuple[Do, ...], divided: tuple[Do, ...]) -> Refused | None:
+    def _forbidden(
+        self, outer: tuple[Do, ...], divided: tuple[Do, ...], most: int
+    ) -> Refused | None:
         """Why the iterations may not be divided."""
         number = sum(1 for _ in leaves(self.nest))
-        if number > MOST_STATEMENTS:
+        if number > most:
             return self._refused(LONG, f"it has {number} statements")
         ordered = why_ordered(outer, divided, self.facts)
         if ordered is not None:

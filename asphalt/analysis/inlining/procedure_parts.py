@@ -1,0 +1,182 @@
+"""Whether a procedure can be executed in two parts, one after the other.
+
+The edges of its nests are one part, their interior is the other one (procedure cloning, Cooper,
+Hall, Kennedy 1993, with index-set splitting).  A caller may then execute something between the two.
+
+Each part is a procedure with all dummy arguments and local variables of the original.  Statements
+that only compute local scalars are repeated in both; all others outside of the nests stand with the
+edges.  The parts are equal to the procedure if
+
+* the interior of each nest may be executed before the edges of the others, or behind them, and so
+  for the statements that stand with the edges; and
+* no local variable carries a value from one part to the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import Enum
+
+from asphalt.analysis.data_flow.temporaries import is_local
+from asphalt.analysis.data_flow.unit import UnitFacts, with_places
+from asphalt.analysis.dependence.commutation import Independence
+from asphalt.analysis.inlining.codes import KEPT, RefusedError
+from asphalt.analysis.memory.accesses import Access, Effect, EffectKind
+from asphalt.analysis.memory.loop_scalars import upward_exposed
+from asphalt.analysis.names.references import actions
+from asphalt.analysis.names.scopes import Origin
+from asphalt.analysis.verdicts.splitting_codes import ORDER, STATEMENT
+from asphalt.ir.expr import Ref
+from asphalt.ir.stmt import ArmHead, Assign, Guarded, Jump, JumpKind, Plain
+from asphalt.ir.tree import Branch, Leaf, Node, leaves
+
+_SIMPLE = frozenset({"integer", "real", "double_precision", "logical", "complex"})
+_HEADS = frozenset({"if", "else_if", "else"})
+_OTHER_NAMES = frozenset({"pointer", "target"})
+
+
+class Where(Enum):
+    """The parts that execute a statement of a procedure."""
+
+    BOTH = "repeated"
+    DIVIDED = "some iterations each"
+    EDGES = "with the edges"
+    INTERIOR = "with the interior"
+
+    @property
+    def has_edges(self) -> bool:
+        """Whether the edges have something of it that they alone have."""
+        return self in (Where.DIVIDED, Where.EDGES)
+
+    @property
+    def has_interior(self) -> bool:
+        """Whether the interior has something of it that it alone has."""
+        return self in (Where.DIVIDED, Where.INTERIOR)
+
+
+def repeated(facts: UnitFacts) -> frozenset[int]:
+    """The statements of a procedure that may be executed once more in a second part: they give
+    local scalars values that nothing else changes."""
+    items = facts.unit.body
+    found = {n for n, node in enumerate(items) if _only_sets_scalars(node, facts)}
+    while True:
+        others = [
+            access
+            for n, node in enumerate(items)
+            if n not in found
+            for access in facts.footprint(node).accesses
+            if access.writes
+        ]
+        lost = {n for n in found if _meets(facts.footprint(items[n]).accesses, others)}
+        if not lost:
+            return frozenset(found)
+        found -= lost
+
+
+def _meets(mine: Sequence[Access], written: Sequence[Access]) -> bool:
+    return any(a.conflicts(b) for a in mine for b in written)
+
+
+def _only_sets_scalars(node: Node, facts: UnitFacts) -> bool:
+    """Whether a statement or IF construct only defines local scalars, or returns."""
+    if not isinstance(node, Leaf | Branch) or (isinstance(node, Branch) and node.kind != "if"):
+        return False
+    if not all(_sets_a_scalar(leaf, facts) for leaf in leaves(node)):
+        return False
+    effects = facts.footprint(node).effects
+    return all(effect.kind is EffectKind.JUMP for effect in effects)
+
+
+def _sets_a_scalar(leaf: Leaf, facts: UnitFacts) -> bool:
+    what = leaf.what.action if isinstance(leaf.what, Guarded) else leaf.what
+    if isinstance(leaf.what, Guarded) and leaf.what.kind != "if":
+        return False
+    match what:
+        case Assign(target=Ref(name=name, args=None), pointer=False):
+            symbol = facts.scope.lookup(name)
+            if symbol is None or symbol.dims is not None or symbol.initial is not None:
+                return False
+            simple = symbol.type is not None and symbol.type.base in _SIMPLE
+            return simple and is_local(name, facts)
+        case Jump(kind=JumpKind.RETURN, exprs=()):
+            return True
+        case ArmHead(kind=kind):
+            return kind in _HEADS
+        case Plain(keyword=keyword):
+            return keyword == "continue" or keyword.startswith("end")
+    return False
+
+
+def check_parts(facts: UnitFacts, places: Sequence[Where], *, interior_first: bool) -> None:
+    """Check that two parts, one behind the other, do what the procedure does; ``places``: which of
+    them execute each of its statements.
+
+    Raises:
+        RefusedError: they may not, or it is not known.
+    """
+    items, order = facts.unit.body, facts.once(Independence.of)
+    for node, where in zip(items, places, strict=True):
+        if where is not Where.BOTH and (effect := _effect(node, facts)) is not None:
+            raise RefusedError(STATEMENT, with_places(effect.described, facts.at))
+    for first, second in _pairs(places, interior_first=interior_first):
+        why = order.why_not(items[first], items[second])
+        if why is not None:
+            raise RefusedError(ORDER, f"two of its statements keep their order ({why})")
+    _check_locals(facts, places)
+
+
+def _pairs(places: Sequence[Where], *, interior_first: bool) -> Iterator[tuple[int, int]]:
+    """The statements of a procedure of which some iterations change places."""
+    for second, where in enumerate(places):
+        for first, other in enumerate(places[:second]):
+            later, earlier = (where, other) if interior_first else (other, where)
+            if later.has_interior and earlier.has_edges:
+                yield first, second
+
+
+def _effect(node: Node, facts: UnitFacts) -> Effect | None:
+    """What a statement does beside computing."""
+    for effect in facts.footprint(node).effects:
+        own = tuple(actions(effect.leaf.what))
+        cycles = any(isinstance(w, Jump) and w.kind is JumpKind.CYCLE for w in own)
+        if effect.kind is not EffectKind.ASSUMED and not cycles:
+            return effect
+    return None
+
+
+def _check_locals(facts: UnitFacts, places: Sequence[Where]) -> None:
+    """Check that no local variable carries a value from one part to the other."""
+    items = facts.unit.body
+    for symbol in facts.scope.own.values():
+        if symbol.origin is Origin.LOCAL and (symbol.attrs & _OTHER_NAMES or symbol.equivalenced):
+            raise RefusedError(KEPT, f"{symbol.name} may have other names")
+    users: dict[str, list[int]] = {}
+    writers: dict[str, set[int]] = {}
+    for number, node in enumerate(items):
+        for access in facts.footprint(node).accesses:
+            if _is_own(access.storage, facts):
+                users.setdefault(access.storage, []).append(number)
+                if access.writes:
+                    writers.setdefault(access.storage, set()).add(number)
+    for storage, all_ in users.items():
+        own = facts.scope.lookup(storage)
+        if not is_local(storage, facts) or own is None or own.initial is not None:
+            raise RefusedError(KEPT, f"{storage} may keep its value from one call to the next")
+        if all(places[n] is Where.BOTH for n in writers.get(storage, ())):
+            continue
+        if len(set(all_)) == 1:
+            continue
+        for number in sorted(set(all_)):
+            if upward_exposed((items[number],), storage, facts.names, _covers_nothing):
+                raise RefusedError(ORDER, f"{storage} carries a value between its statements")
+
+
+def _is_own(storage: str, facts: UnitFacts) -> bool:
+    """Whether a storage is that of a variable that each part has for itself."""
+    symbol = facts.scope.lookup(storage)
+    return symbol is not None and (symbol.origin is Origin.LOCAL or "value" in symbol.attrs)
+
+
+def _covers_nothing(node: Node, storage: str) -> bool:
+    del node, storage
+    return False

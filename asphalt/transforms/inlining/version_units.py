@@ -1,0 +1,120 @@
+"""The text of versions of a procedure: copies of it that execute a part of its statements each.
+
+A version has all declarations of its original, in the same scope.  It gets no binding label, and
+INTENT(OUT) becomes INTENT(INOUT): what one version defines stays as it is in the next one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.inlining.codes import ARGUMENT, TEXT, RefusedError
+from asphalt.analysis.names.scopes import Scope
+from asphalt.ir.source import Trivia, TriviaKind
+from asphalt.ir.stmt import Decl, Plain, UnitHead
+from asphalt.ir.tree import File, Leaf, Node, Unit, leaves, rewrite
+from asphalt.transforms.rewriting.make import Maker
+from asphalt.unparse.statement_text import statement_text
+
+_PREFIXES = frozenset({"pure", "recursive", "non_recursive", "impure"})
+_STRUCTURED = frozenset({"type", "class"})
+LONGEST_NAME = 63
+
+
+def check_head(unit: Unit, scope: Scope) -> None:
+    """Check that a procedure can stand a second time under another name.
+
+    Raises:
+        RefusedError: it cannot.
+    """
+    head = unit.head
+    assert head is not None
+    assert isinstance(head.what, UnitHead)
+    if not set(head.what.prefix) <= _PREFIXES:
+        raise RefusedError(TEXT, f"{unit.name} is {' '.join(head.what.prefix)}")
+    if unit.contained:
+        raise RefusedError(TEXT, f"{unit.name} has internal procedures")
+    for leaf in (head, unit.end, *(leaf for node in unit.spec for leaf in leaves(node))):
+        if leaf.frozen or leaf.joined or ";" in leaf.trail.split("!")[0]:
+            raise RefusedError(TEXT, f"a declaration of {unit.name} shares its line, or is a macro")
+        if isinstance(leaf.what, Decl) and leaf.what.kind == "intent":
+            raise RefusedError(TEXT, f"{unit.name} has an INTENT statement")
+    for dummy in head.what.args:
+        symbol = scope.lookup(dummy)
+        structured = symbol is not None and symbol.type is not None
+        structured = structured and symbol.type.base in _STRUCTURED  # type: ignore[union-attr]
+        if symbol is None or "external" in symbol.attrs or "procedure" in symbol.attrs:
+            raise RefusedError(ARGUMENT, f"{dummy} of {unit.name} may be a procedure")
+        if symbol.intent == "out" and (structured or symbol.attrs & {"allocatable", "pointer"}):
+            raise RefusedError(ARGUMENT, f"{dummy} of {unit.name} is INTENT(OUT) and is reset")
+
+
+def version(facts: UnitFacts, name: str, body: tuple[Node, ...], comments: tuple[str, ...]) -> Unit:
+    """A version of the procedure of ``facts``, with another name and other statements."""
+    unit = facts.unit
+    head = unit.head
+    assert head is not None
+    assert isinstance(head.what, UnitHead)
+    make = Maker(len(head.head.expandtabs(8)), 2, True, facts.eol)
+    if not facts.free:
+        make = Maker(max(0, make.column - 6), 2, False, facts.eol)
+    dummies = tuple(_spelled(dummy, facts.scope) for dummy in head.what.args)
+    what = replace(head.what, name=name, args=dummies)
+    lead = (Trivia(TriviaKind.BLANK, facts.eol), *map(make.comment, comments))
+    return replace(
+        unit,
+        name=name.lower(),
+        head=replace(rewrite(head, what), lead=lead, trail=facts.eol, macros=()),
+        spec=tuple(_kept(node) for node in unit.spec),
+        body=body,
+        end=replace(
+            rewrite(unit.end, Plain(f"end subroutine {name}")),
+            lead=_own(unit.end.lead),
+            trail=facts.eol,
+        ),
+    )
+
+
+def _spelled(name: str, scope: Scope) -> str:
+    symbol = scope.lookup(name)
+    return name if symbol is None else symbol.spelled
+
+
+def _own(lead: tuple[Trivia, ...]) -> tuple[Trivia, ...]:
+    return tuple(entry for entry in lead if entry.kind in (TriviaKind.BLANK, TriviaKind.COMMENT))
+
+
+def _kept(node: Node) -> Node:
+    """A declaration, in which INTENT(OUT) has become INTENT(INOUT)."""
+    what = node.what if isinstance(node, Leaf) else None
+    if not isinstance(node, Leaf) or not isinstance(what, Decl) or "intent(out)" not in what.attrs:
+        return node
+    attrs = tuple("intent(inout)" if one == "intent(out)" else one for one in what.attrs)
+    return rewrite(node, replace(what, attrs=attrs))
+
+
+def same_text(one: Unit, two: Unit) -> bool:
+    """Whether two procedures consist of the same statements, in the same spelling."""
+    return _statements(one) == _statements(two)
+
+
+def _statements(unit: Unit) -> list[str]:
+    texts = (leaf.body or statement_text(leaf.what) for leaf in leaves(unit))
+    return ["".join(text.replace("&", "").lower().split()) for text in texts]
+
+
+def with_units(file: File, original: Unit, made: tuple[Unit, ...]) -> File:
+    """The file with units behind one of it, in the same scope."""
+
+    def placed(units: tuple[Unit, ...]) -> tuple[Unit, ...]:
+        found: list[Unit] = []
+        for unit in units:
+            inner = placed(unit.contained)
+            same = all(a is b for a, b in zip(inner, unit.contained, strict=False))
+            kept = same and len(inner) == len(unit.contained)
+            found.append(unit if kept else replace(unit, contained=inner))
+            found += made if unit is original else ()
+        return tuple(found)
+
+    return replace(file, units=placed(file.units))

@@ -1,0 +1,454 @@
+"""Versions of a procedure: its interior beside a message, its edges behind it.
+
+Before::
+
+    call asphalt_wait(asphalt_request_1, u(1, 0))
+    call evolve(v, u)
+
+After::
+
+    call asphalt_wait(asphalt_request_1, u(1, 0))
+    call evolve_asphalt_inner(v, u)
+    call evolve_asphalt_edges(v, u)
+
+The versions stand behind ``evolve``, in the same scope.  The first one has the nests of ``evolve``
+without their first and last iterations, the other one has these and what else ``evolve`` does
+(procedure cloning, Cooper, Hall, Kennedy 1993, and index-set splitting).  Code motion can then move
+the call of the interior into the overlap window.  Where ``evolve`` computes what a message sends,
+the edges come first.
+
+A short procedure is inlined instead (``opening``): a few lines at the call are less to read than
+two procedures more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, count
+
+from asphalt.analysis.call_graph.call_sites import CallSites, unit_key
+from asphalt.analysis.call_graph.invoked import invoked
+from asphalt.analysis.data_flow.unit import UnitFacts, line_of
+from asphalt.analysis.dependence.commutation import Independence
+from asphalt.analysis.exchange.producer import tilable_loops
+from asphalt.analysis.exchange.site import StatementPosition, statements
+from asphalt.analysis.inlining.codes import RefusedError
+from asphalt.analysis.inlining.plan import planned
+from asphalt.analysis.inlining.procedure import communicates, movable_body
+from asphalt.analysis.inlining.procedure_parts import Where, check_parts, repeated
+from asphalt.analysis.inlining.version_calls import NewNames, access, check_call
+from asphalt.analysis.memory.regions import loop_variable
+from asphalt.analysis.messages.messages import Messages
+from asphalt.analysis.symbolic.polynomials import poly
+from asphalt.analysis.tiling.edge_iterations import WIDEST, EdgeCounts
+from asphalt.analysis.verdicts.splitting_codes import LONG, SHAPE
+from asphalt.analysis.verdicts.verdict import Refused
+from asphalt.config.passes import Pass
+from asphalt.ir.expr import Ref, Section
+from asphalt.ir.program import Located
+from asphalt.ir.stmt import Call, UnitHead, Use, UseItem
+from asphalt.ir.tree import Do, File, Leaf, Node, Unit, leaves, rewrite
+from asphalt.transforms.inlining import version_units
+from asphalt.transforms.loops.index_set_splitting import Choices, DividedNest, Nest, Run, is_edge
+from asphalt.transforms.loops.parts_of_nest import edges, interior
+from asphalt.transforms.loops.peeling import to_starts
+from asphalt.transforms.loops.splitting import from_waits
+from asphalt.transforms.motion.windows import windows_of
+from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
+from asphalt.transforms.rewriting.guarded_nests import around, nest_in
+from asphalt.transforms.rewriting.make import maker_at
+from asphalt.transforms.rewriting.publishing import with_public_names
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation, Trial
+
+SHORT = 20
+"""Statements of a procedure that is better read at its call, where it can be inlined."""
+_LONGEST = 150  # statements of a nest that each version has once
+_LEVELS = 3  # of loops, from the outermost one, of which some iterations may be edges
+_MARK = "_asphalt_"
+_INNER, _EDGES = f"{_MARK}inner", f"{_MARK}edges"
+
+
+@dataclass(frozen=True, slots=True)
+class Versions(Trial):
+    """A call, at ``position`` of the list that ``path`` leads to, to be replaced by two: of the
+    procedures ``called`` in this order.  ``made``: those that ``callee`` does not have beside it
+    yet; ``names``: how the caller can name them."""
+
+    path: tuple[int, ...]
+    position: int
+    callee: Located
+    called: tuple[str, str]
+    made: tuple[Unit, ...]
+    names: NewNames
+
+
+def behind_waits(facts: UnitFacts) -> tuple[Found, ...]:
+    """The calls of which the interior can go before what the messages before them need."""
+    return facts.once(_behind_waits)
+
+
+def before_starts(facts: UnitFacts) -> tuple[Found, ...]:
+    """The calls of which the interior can go behind the messages that need their edges."""
+    return facts.once(_before_starts)
+
+
+def _behind_waits(facts: UnitFacts) -> tuple[Found, ...]:
+    return tuple(_found(facts, from_waits, interior_first=True))
+
+
+def _before_starts(facts: UnitFacts) -> tuple[Found, ...]:
+    return tuple(_found(facts, to_starts, interior_first=False))
+
+
+def apply(facts: UnitFacts, step: Step) -> Unit:
+    """The caller with one call replaced by calls of two versions; ``with_versions`` adds these to
+    the file."""
+    assert isinstance(step, Versions)
+
+    def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        leaf = nodes[step.position]
+        assert isinstance(leaf, Leaf)
+        assert isinstance(leaf.what, Call)
+        make = maker_at(leaf, facts.located.form, facts.eol)
+        first, second = (replace(leaf.what, procedure=Ref(n.lower(), n)) for n in step.called)
+        comment = make.comment(f"asphalt: {step.callee.unit.name} in two parts")
+        again = replace(rewrite(leaf, second), lead=(), trail=facts.eol)
+        begin = replace(rewrite(leaf, first), lead=(*leaf.lead, comment))
+        return (*nodes[: step.position], begin, again, *nodes[step.position + 1 :])
+
+    unit = replace(facts.unit, body=rewrite_list(facts.unit.body, (*step.path, 0), change))
+    listed = step.names.listed
+    if listed is None:
+        return unit
+    assert isinstance(listed.what, Use)
+    known = {item.name for item in listed.what.items}
+    items = tuple(UseItem(n, n) for n in map(str.lower, step.called) if n not in known)
+    longer = rewrite(listed, replace(listed.what, items=(*listed.what.items, *items)))
+    return replace(unit, spec=tuple(longer if node is listed else node for node in unit.spec))
+
+
+def with_versions(file: File, step: Versions) -> File:
+    """The file with the versions beside their original."""
+    file = version_units.with_units(file, step.callee.unit, step.made)
+    module = step.names.published
+    if module is None or not step.made:
+        return file
+    return with_public_names(file, {module: tuple(unit.name for unit in step.made)})
+
+
+def _found(facts: UnitFacts, choices: Choices, *, interior_first: bool) -> Iterator[Found]:
+    messages, order = facts.once(Messages), facts.once(Independence.of)
+    places = {id(leaf): place for leaf, place in statements(facts.unit.body)}
+    for path, siblings in lists_in(facts.unit.body):
+        windows = tuple(windows_of(siblings, messages))
+        for position, node in enumerate(siblings if windows else ()):
+            if not isinstance(node, Leaf) or node.call is None:
+                continue
+            target = invoked(node.call, facts.scope)
+            if target is None or _MARK in target[0].unit.name:
+                continue
+            runs = choices(siblings, windows, position)
+            if not any(_needs_parts(node, run, order) for run in runs):
+                continue
+            if any(nest_in(item, facts) for item in target[0].unit.body if isinstance(item, Do)):
+                at = _Call(facts, node, places[id(node)], target, path, position)
+                yield from at.versions(interior_first=interior_first)
+
+
+def _needs_parts(call: Leaf, passed: Run, order: Independence) -> bool:
+    """Whether a part of a procedure might pass statements that its call as a whole cannot pass."""
+    if any(order.place.bound(node) is not None for node in (call, *passed)):
+        return False
+    pairs = (sorted((node, call), key=lambda one: line_of(next(leaves(one)))) for node in passed)
+    return any(order.why_not(first, second) is not None for first, second in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call that stands between messages and what can overlap with them; ``target``: its
+    procedure, and the call with all arguments."""
+
+    facts: UnitFacts
+    leaf: Leaf
+    place: StatementPosition
+    target: tuple[Located, Call]
+    path: tuple[int, ...]
+    position: int
+
+    @property
+    def callee(self) -> Located:
+        """The procedure."""
+        return self.target[0]
+
+    def versions(self, *, interior_first: bool) -> Iterator[Found]:
+        """The ways to divide the procedure, or why it cannot be."""
+        scopes = self.facts.effects.scopes
+        if communicates(self.callee, scopes) or self._is_inlined():
+            return
+        try:
+            if self.callee.path != self.facts.located.path:
+                return
+            movable_body(self.callee, self.facts.located, scopes)
+            version_units.check_head(self.callee.unit, scopes.of(self.callee))
+            check_call(self.facts, self.leaf, self.callee)
+        except RefusedError as refused:
+            yield self._refused(refused)
+            return
+        why: Refused | None = None
+        found = False
+        for ends in _ends(self._inside, offsets=interior_first):
+            try:
+                yield self._step(ends, interior_first=interior_first)
+                found = True
+            except RefusedError as refused:
+                why = why or self._refused(refused)
+        if why is not None and not found:
+            yield why
+
+    def _is_inlined(self) -> bool:
+        """Whether the procedure is short, and may replace its call."""
+        unit = self.callee.unit
+        if sum(1 for node in unit.body for _ in leaves(node)) > SHORT:
+            return False
+        sites = CallSites(self.facts.effects.scopes)
+        callee, call = self.target
+        plan = planned(self.facts, self.leaf, self.place, call, callee, sites)
+        return not isinstance(plan, Refused)
+
+    @property
+    def _inside(self) -> UnitFacts:
+        """The procedure."""
+        return self.facts.once(_Procedures).of(self.callee)
+
+    def _step(self, ends: _Ends, *, interior_first: bool) -> Versions:
+        inside = self._inside
+        parts = _parts(inside, ends)
+        places = tuple(part.where for part in parts)
+        check_parts(inside, places, interior_first=interior_first)
+        head = self.callee.unit.head
+        assert head is not None
+        assert isinstance(head.what, UnitHead)
+        spelled = _spelled(self.callee)
+        for number in count(1):
+            more = "" if number == 1 else f"_{number}"
+            inner, outer = f"{spelled}{_INNER}{more}", f"{spelled}{_EDGES}{more}"
+            units = (
+                _interior(inside, inner, parts),
+                _edges(inside, outer, inner, parts),
+            )
+            free = [self._is_free(unit) for unit in units]
+            if None not in free:
+                break
+        if max(len(inner), len(outer)) > version_units.LONGEST_NAME:
+            raise RefusedError(LONG, "the names of its versions would be too long")
+        made = tuple(unit for unit, new in zip(units, free, strict=True) if new)
+        names = access(self.facts, self.callee, (inner.lower(), outer.lower()))
+        does = f"the call of {self.callee.unit.name} in {self.facts.at(self.leaf)} becomes two"
+        return Versions(
+            line_of(self.leaf),
+            f"{does}, of its interior and of its edges in {_variables(parts)}",
+            (
+                "no iteration needs what another one computes",
+                "no local variable carries a value from one part to the other",
+                "all statements outside of the nests stand in one part, or only set local scalars",
+            ),
+            (self.leaf.body or "", repr(ends)),
+            self.path,
+            self.position,
+            self.callee,
+            (inner, outer) if interior_first else (outer, inner),
+            made,
+            names,
+            assumed=tuple(dict.fromkeys(a for part in parts for a in part.assumed)),
+        )
+
+    def _is_free(self, unit: Unit) -> bool | None:
+        """Whether nothing has the name of a version yet; None: something else has it."""
+        chain = self.callee.chain
+        program = self.facts.effects.scopes.program
+        if len(chain) > 1:
+            beside = chain[-2].contained
+        else:
+            beside = tuple(one.unit for one in program.mentions(unit.name) if len(one.chain) == 1)
+        same = [one for one in beside if one.name == unit.name]
+        if same:
+            return False if version_units.same_text(same[0], unit) else None
+        return None if any(True for _ in program.mentions(unit.name)) else True
+
+    def _refused(self, refused: RefusedError) -> Refused:
+        name = self.callee.unit.name
+        message = f"{name} has no version for a part of its iterations: {refused.message}"
+        return Refused(refused.code, message, self.leaf.span)
+
+
+class _Procedures:
+    """The procedures that a unit calls, with their analyses."""
+
+    def __init__(self, facts: UnitFacts) -> None:
+        self.facts = facts
+        self._known: dict[object, UnitFacts] = {}
+
+    def of(self, callee: Located) -> UnitFacts:
+        """The analyses of one of them."""
+        key = unit_key(callee)
+        if key not in self._known:
+            own = self.facts
+            self._known[key] = UnitFacts(callee, own.effects, own.eol, own.uniformity, own.accepted)
+        return self._known[key]
+
+
+_Ends = dict[int, tuple[EdgeCounts, ...]]
+"""The ends of the nests of a procedure that are edges, by their position in its body: of each of
+the perfectly nested loops."""
+
+
+def _ends(facts: UnitFacts, *, offsets: bool) -> Iterator[_Ends]:
+    """The ways to divide nests of a procedure, those with the fewest divided loops first.
+
+    ``offsets``: the edges may read elements before the first or behind the last one of what the
+    interior reads; else they are the first and the last ones that are defined.
+    """
+    seen: list[_Ends] = []
+    for number in range(1, _LEVELS + 1):
+        for levels in combinations(range(_LEVELS), number):
+            for least in (0, 1) if offsets else (1, 2):
+                found = {
+                    position: ends
+                    for position, node in enumerate(facts.unit.body)
+                    if (ends := _ends_of(node, facts, levels, least, offsets=offsets))
+                }
+                if found and found not in seen:
+                    seen.append(found)
+                    yield found
+
+
+def _ends_of(
+    node: Node, facts: UnitFacts, levels: Sequence[int], least: int, *, offsets: bool
+) -> tuple[EdgeCounts, ...]:
+    """The ends of some loops of a nest; (): it is not divided in one of them."""
+    nest = nest_in(node, facts)
+    *_, chain = ((), *tilable_loops(nest)) if nest is not None else ((),)
+    if nest is None or len(chain) <= max(levels) or any(is_edge(loop, facts) for loop in chain):
+        return ()
+    ends = tuple(
+        _widths(loop, nest, facts, least, offsets=offsets) if level in levels else EdgeCounts()
+        for level, loop in enumerate(chain[: max(levels) + 1])
+    )
+    return ends if all(ends[level] for level in levels) else ()
+
+
+def _widths(loop: Do, nest: Do, facts: UnitFacts, least: int, *, offsets: bool) -> EdgeCounts:
+    """How many iterations at each end of a loop read elements that the others do not."""
+    first = last = least
+    variable = poly(Ref(str(loop_variable(loop)), ""))
+    for access_ in facts.footprint(nest).accesses if offsets else ():
+        for subscript in () if access_.writes else access_.subscripts or ():
+            if isinstance(subscript, Section):
+                continue
+            distance = (poly(subscript) - variable).value
+            if distance is not None and abs(distance) <= WIDEST:
+                first, last = max(first, -distance), max(last, distance)
+    return EdgeCounts(first, last)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A statement of a procedure, the version that has it, and where a nest is divided."""
+
+    node: Node
+    where: Where
+    nest: DividedNest | None = None
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """The assumptions that its division rests on."""
+        return () if self.nest is None else self.nest.assumed
+
+
+def _parts(facts: UnitFacts, ends: _Ends) -> tuple[_Part, ...]:
+    """The statements of a procedure with the versions that have them."""
+    order, again = facts.once(Independence.of), repeated(facts)
+    found: list[_Part] = []
+    for position, node in enumerate(facts.unit.body):
+        nest = nest_in(node, facts)
+        if position in again:
+            found.append(_Part(node, Where.BOTH))
+        elif position in ends and nest is not None:
+            *_, chain = ((), *tilable_loops(nest))
+            own = Nest(facts, order, nest, node, (), position)
+            split = own.why_once() or own.with_ends(chain, ends[position], _LONGEST)
+            if isinstance(split, Refused):
+                raise RefusedError(split.code, split.message)
+            assert isinstance(split, DividedNest)
+            found.append(_Part(node, Where.DIVIDED, split))
+        else:
+            found.append(_Part(node, Where.EDGES))
+    if not any(part.where is Where.DIVIDED for part in found):
+        raise RefusedError(SHAPE, "it has no nest whose first or last iterations are apart")
+    return tuple(found)
+
+
+def _variables(parts: tuple[_Part, ...]) -> str:
+    """The variables of the divided loops."""
+    found: dict[str, None] = {}
+    for part in parts:
+        nest = part.node if isinstance(part.node, Do) else None
+        *_, chain = ((), *tilable_loops(nest)) if nest is not None else ((),)
+        for loop, own in zip(chain, part.nest.ends if part.nest else (), strict=False):
+            found.update({str(loop_variable(loop)): None} if own else {})
+    return " and ".join(found)
+
+
+def _interior(facts: UnitFacts, name: str, parts: tuple[_Part, ...]) -> Unit:
+    """The version without the first and last iterations."""
+    body: list[Node] = []
+    for part in parts:
+        nest = nest_in(part.node, facts)
+        if part.nest is not None and nest is not None:
+            body += around(part.node, (interior(nest, part.nest.ends, (), facts),))
+        elif part.where is not Where.EDGES:
+            body.append(part.node)
+    comment = f"asphalt: {facts.unit.name} without its first and last iterations"
+    return version_units.version(facts, name, tuple(body), (comment,))
+
+
+def _edges(facts: UnitFacts, name: str, inner: str, parts: tuple[_Part, ...]) -> Unit:
+    """The version with the first and last iterations, and with all other statements."""
+    body: list[Node] = []
+    for part in parts:
+        nest = nest_in(part.node, facts)
+        if part.nest is not None and nest is not None:
+            body += around(part.node, edges(nest, part.nest.ends, facts))
+        elif part.where is not Where.INTERIOR:
+            body.append(part.node)
+    comment = f"asphalt: what {inner} leaves out of {facts.unit.name}"
+    return version_units.version(facts, name, tuple(body), (comment,))
+
+
+def _spelled(callee: Located) -> str:
+    """The name of a procedure in the case in which it is written."""
+    head = callee.unit.head
+    name = callee.unit.name
+    return name.upper() if head is not None and name.upper() in (head.body or "") else name
+
+
+BEHIND_WAITS = Transformation(
+    "versions of a procedure behind waits",
+    Pass.SPLITTING,
+    Phase.DIVISION,
+    "A called procedure is divided into its interior and the edges that need a received halo.",
+    behind_waits,
+    apply,
+    in_place=True,
+)
+
+BEFORE_STARTS = Transformation(
+    "versions of a procedure before starts",
+    Pass.PEELING,
+    Phase.DIVISION,
+    "The iterations of a called procedure that define what is sent are executed first.",
+    before_starts,
+    apply,
+    in_place=True,
+)
