@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
-from difflib import SequenceMatcher
-from functools import lru_cache
 
 from asphalt.analysis.data_flow.unit import line_of
 from asphalt.analysis_manager.user_units import user_units
@@ -18,7 +16,7 @@ from asphalt.driver.transfers import nonblocking_operations
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
-from asphalt.optimiser.origins import SourceLine
+from asphalt.optimiser.origins import SourceLine, given_lines
 from asphalt.optimiser.outcome import Optimised
 
 
@@ -41,7 +39,7 @@ def given_place(place: SourceLine, now: Tree, given: Tree) -> SourceLine:
     before, after = given.content(place.path), now.content(place.path)
     if before == after:
         return place
-    return replace(place, line=_given_lines(before, after)[place.line - 1])
+    return replace(place, line=given_lines(before, after)[place.line - 1])
 
 
 def accepted_now(
@@ -59,7 +57,7 @@ def accepted_now(
             return
         path = own[0].path
         if path in changed:
-            known = _given_lines(given.content(path), now.content(path))
+            known = given_lines(given.content(path), now.content(path))
             if line not in known:
                 return
             line = known.index(line) + 1
@@ -94,18 +92,3 @@ def refuse_ambiguous(accepted: Collection[str], tree: Tree) -> None:
         return ()
 
     with_lines(accepted, only)
-
-
-@lru_cache(maxsize=8)
-def _given_lines(given: bytes, now: bytes) -> tuple[int, ...]:
-    """For each line of a text, the line of the given text that it is, or that precedes it; lines
-    are numbered from 1."""
-    one, other = given.splitlines(), now.splitlines()
-    found = [0] * len(other)
-    for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks():
-        for number in range(block.size):
-            found[block.b + number] = block.a + number + 1
-    last = 1
-    for number, line in enumerate(found):
-        last = found[number] = line or last
-    return tuple(found)

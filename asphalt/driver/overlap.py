@@ -211,8 +211,12 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
             ahead.forget()
             done = done | {(path, chain)}
             given = as_given(found, now, tree)
-            now = now.edited({path: found.content})
+            now = now.edited({**found.beside, path: found.content})
             analyses = analyses.followed_by(now)
+            for other, content in found.beside.items():
+                text = tree.content(other)
+                known = by_path.get(other, Change(Path(other), text, text, (), ()))
+                by_path[other] = replace(known, after=content)
             before = tree.content(path)
             change = by_path.get(path, Change(Path(path), before, before, (), ()))
             by_path[path] = replace(

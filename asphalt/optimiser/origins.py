@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import lru_cache
 from types import MappingProxyType
 from weakref import WeakKeyDictionary
 
@@ -71,8 +73,8 @@ class Origins:
         passed: list[tuple[dict[tuple[int, bool], SourceLine | None], int]] = []
         path, found = self._path, None
         while True:
-            if tree is self._given or path != self._path:  # nothing else has changed
-                found = SourceLine(path, line)
+            if tree is self._given or path != self._path:  # which statements are only added to
+                found = SourceLine(path, self._given_line(tree, path, line))
                 break
             known = self._known.setdefault(tree, {})
             if (line, new) in known:
@@ -95,6 +97,11 @@ class Origins:
             known[one, new] = found
         return found
 
+    def _given_line(self, tree: Tree, path: str, line: int) -> int:
+        """The line of the given text of a file that a line of it in a tree was."""
+        given, now = (one.content(path) for one in (self._given, tree))
+        return line if given == now else given_lines(given, now)[line - 1]
+
     def _number(self, tree: Tree, line: int) -> int | None:
         """The number, among the statements of a tree, of the first one in a line."""
         if tree not in self._numbers:
@@ -104,3 +111,18 @@ class Origins:
                     numbers.setdefault(leaf.span.first, number)
             self._numbers[tree] = numbers
         return self._numbers[tree].get(line)
+
+
+@lru_cache(maxsize=8)
+def given_lines(given: bytes, now: bytes) -> tuple[int, ...]:
+    """For each line of a text, the line of the given text that it is, or that precedes it; lines
+    are numbered from 1."""
+    one, other = given.splitlines(), now.splitlines()
+    found = [0] * len(other)
+    for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks():
+        for number in range(block.size):
+            found[block.b + number] = block.a + number + 1
+    last = 1
+    for number, line in enumerate(found):
+        last = found[number] = line or last
+    return tuple(found)

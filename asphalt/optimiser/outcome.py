@@ -152,7 +152,8 @@ class Tiled:
 class Optimised:
     """The result of the optimisation of one unit.
 
-    ``content``: of its file; None: nothing gained, so nothing is changed.  ``transfers``: the
+    ``content``: of its file; None: nothing gained, so nothing is changed.  ``beside``: the contents
+    of other files in which versions of procedures stand now, by path.  ``transfers``: the
     blocking ones that now overlap with work.  ``refused``: those that cannot be non-blocking.
     ``ended``: the rule that ended the search.  ``tiled``: the nests that have a K and a D.
     ``cleared``: the stores that are dropped.  ``trees``: the tree after each step, as long as the
@@ -176,3 +177,4 @@ class Optimised:
     staying: tuple[Staying, ...] = ()
     whole: Mapping[SourceLine, Refused] = field(default_factory=dict)
     doubt: str | None = None
+    beside: Mapping[str, bytes] = field(default_factory=dict)

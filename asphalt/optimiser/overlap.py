@@ -367,6 +367,7 @@ class Overlap:
             cleared=self._cleared(begin, state) if changed else (),
             trees=state.trees if changed else (),
             dropped=distinct(state.dropped, state.steps if changed else ()),
+            beside=dict(self.shop.known.beside(state.tree)) if changed else {},
         )
 
     def _cleared(self, begin: UnitState, state: UnitState) -> tuple[Cleared, ...]:
@@ -416,7 +417,7 @@ class Overlap:
         """How many transfers overlap with work, and with how much of it."""
         if found.content is None:
             return 0, 0
-        facts = self.shop.facts(self.shop.known.tree(found.content))
+        facts = self.shop.facts(self.shop.tree_of(found))
         work = code_motion.hidden_work(facts) + decomposition.hidden_work(facts)
         return len(found.transfers), work
 

@@ -167,7 +167,7 @@ class Search:
         """
         if found.content is None or not {Pass.PEELING, Pass.MOTION} <= set(self.shop.passes):
             return found
-        begin = UnitState(self.shop.known.tree(found.content), found.steps, found.trees)
+        begin = UnitState(self.shop.tree_of(found), found.steps, found.trees)
         for loop in sends_first.loops(self.shop.facts(begin.tree)):
             for apart, later in self._taking_later(begin, loop):
                 before = begin if self.shop.model.executes else apart
@@ -175,6 +175,7 @@ class Search:
                 if prices[1].gains(prices[0]):
                     content = later.tree.content(self.shop.path)
                     more = replace(found, content=content, steps=later.steps, trees=later.trees)
+                    more = replace(more, beside=dict(self.shop.known.beside(later.tree)))
                     return self._taken_later(more)
                 found = self._without(found, later.steps[len(begin.steps) :], prices)
         return found
@@ -228,7 +229,7 @@ class Search:
             found = driver.best() if driver.why_unchanged() is None else None
             if found is None or found.content is None or driver.why_doubted() is not None:
                 continue
-            tree = tree.edited({path: found.content})
+            tree = tree.edited({**found.beside, path: found.content})
         if tree is self.shop.tree:
             return tuple(0.0 for _ in self.shop.model.names)
         price = self.shop.model.price(tree, self.shop.located(tree))
@@ -253,7 +254,7 @@ class Search:
     def _tiled(self, found: Optimised, prepared: UnitState) -> Optimised:
         begin = UnitState(self.shop.tree, found.steps)
         if found.content is not None:
-            begin = replace(begin, tree=self.shop.known.tree(found.content))
+            begin = replace(begin, tree=self.shop.tree_of(found))
         elif not self.shop.tilings(begin):
             begin = prepared
         tried: set[str] = set()
@@ -282,6 +283,7 @@ class Search:
             found = replace(
                 found,
                 content=begin.tree.content(self.shop.path),
+                beside=dict(self.shop.known.beside(begin.tree)),
                 steps=begin.steps,
                 trees=(begin.tree,),
                 transfers=tuple(sorted((*found.transfers, *placed), key=lambda t: t.line)),

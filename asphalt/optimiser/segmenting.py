@@ -56,7 +56,7 @@ class Segmenting:
             return found
         begin = UnitState(self.shop.tree, found.steps, found.trees)
         if found.content is not None:
-            begin = replace(begin, tree=self.shop.known.tree(found.content))
+            begin = replace(begin, tree=self.shop.tree_of(found))
         after = self._all(found, begin, begin.tree)
         if after.tiled:
             return after
@@ -190,6 +190,7 @@ class Segmenting:
         found = replace(
             found,
             content=after.tree.content(self.shop.path),
+            beside=dict(self.shop.known.beside(after.tree)),
             steps=steps,
             trees=(after.tree,),
             transfers=tuple(sorted((*overlapped, *new), key=lambda t: t.line)),

@@ -106,7 +106,7 @@ class Workshop:
         self.whole: dict[SourceLine, Refused] = {}
         self.lost_shares: dict[tuple[str, ...], Dropped] = {}
         self._tiled: dict[tuple[str, tuple[str, ...]], bool] = {}
-        self._prices: dict[bytes, Price] = {}
+        self._prices: dict[Hashable, Price] = {}
         self._amounts: dict[Hashable, Amount] = {}
         self._once_called: frozenset[str] = frozenset()
         self._brought: set[str] = set()  # the names that inlining has declared, folded
@@ -165,10 +165,10 @@ class Workshop:
 
     def price(self, tree: Tree) -> Price:
         """The cost of the unit as it stands in a tree."""
-        content = tree.content(self.path)
-        if content not in self._prices:
-            self._prices[content] = self.model.price(tree, self.located(tree), self._known(tree))
-        return self._prices[content]
+        text = self.known.text(tree)
+        if text not in self._prices:
+            self._prices[text] = self.model.price(tree, self.located(tree), self._known(tree))
+        return self._prices[text]
 
     def _known(self, tree: Tree) -> Known:
         """What is known of the unit in a tree before its price is asked for."""
@@ -196,7 +196,7 @@ class Workshop:
 
     def tree_of(self, found: Optimised) -> Tree:
         """The tree with what became of the unit."""
-        return self.tree if found.content is None else self.known.tree(found.content)
+        return self.tree if found.content is None else self.known.tree(found.content, found.beside)
 
     def tidied(self, found: Optimised) -> Optimised:
         """Return the result for the unit, without declarations of inlined procedures that nothing
@@ -211,7 +211,7 @@ class Workshop:
             return found
         file = replace_unit(tree.file(self.path), unit, kept)
         content = unparse(file).encode("latin-1")
-        tidy = self.known.tree(content)
+        tidy = self.known.tree(content, found.beside)
         self.origins.note(tidy, tree, line_of(next(leaves(unit))), file)
         return replace(found, content=content, trees=(tidy,))
 
@@ -316,13 +316,20 @@ class Workshop:
             needed = step.plan.needed
             self._brought |= {new.lower() for new, _ in (*needed.variables, *needed.constants)}
             file = with_public_names(file, step.plan.needed.shown)
+        beside = dict(self.known.beside(state.tree))
         if isinstance(step, versions.Versions):
-            file = versions.with_versions(file, step)
+            home = step.callee.path
+            if home == self.path:
+                file = versions.with_versions(file, step)
+            elif step.made:
+                other = versions.with_versions(state.tree.file(home), step)
+                beside[home] = unparse(other).encode("latin-1")
         cleared = state.cleared
         if isinstance(step, redundant_stores.Stored):
             cleared |= {self.place(state.tree, step.line)}
         before = state.tree
-        state = replace(self._rewritten(state, file, step.line, lines), cleared=cleared)
+        state = self._rewritten(state, file, step.line, lines, beside)
+        state = replace(state, cleared=cleared)
         if transformation.in_place:
             self.numbers.note(state.tree, before, file)
         reported = step.reported
@@ -341,16 +348,23 @@ class Workshop:
         units = [facts.unit, *nonblocking.one_by_one(facts, steps)]
         file = replace_unit(state.tree.file(self.path), facts.unit, units[-1])
         before = state.tree
-        state = self._rewritten(state, file, steps[0].line, _new_lines(units, steps))
+        beside = self.known.beside(before)
+        state = self._rewritten(state, file, steps[0].line, _new_lines(units, steps), beside)
         self.numbers.note(state.tree, before, file)
         return self._noted(state, facts, nonblocking.TRANSFORMATION.name, steps)
 
     def _rewritten(
-        self, state: UnitState, file: File, line: int, lines: Mapping[int, int]
+        self,
+        state: UnitState,
+        file: File,
+        line: int,
+        lines: Mapping[int, int],
+        beside: Mapping[str, bytes],
     ) -> UnitState:
         """The state with another syntax tree of the file, made by a step about a line; ``lines``:
-        those of new statements that come from steps about others, by identity."""
-        tree = self.known.tree(unparse(file).encode("latin-1"))
+        those of new statements that come from steps about others, by identity; ``beside``: the
+        contents of other files that have changed."""
+        tree = self.known.tree(unparse(file).encode("latin-1"), beside)
         self.origins.note(tree, state.tree, line, file, lines)
         return replace(state, tree=tree, trees=(*state.trees, tree))
 

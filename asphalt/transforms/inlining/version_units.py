@@ -104,17 +104,19 @@ def _statements(unit: Unit) -> list[str]:
     return ["".join(text.replace("&", "").lower().split()) for text in texts]
 
 
-def with_units(file: File, original: Unit, made: tuple[Unit, ...]) -> File:
-    """The file with units behind one of it, in the same scope."""
+def with_units(file: File, chain: tuple[str, ...], made: tuple[Unit, ...]) -> File:
+    """The file with units behind one of it, in the same scope; ``chain``: the names of that unit
+    and its hosts, the outermost first."""
+    return replace(file, units=_behind(file.units, chain, made))
 
-    def placed(units: tuple[Unit, ...]) -> tuple[Unit, ...]:
-        found: list[Unit] = []
-        for unit in units:
-            inner = placed(unit.contained)
-            same = all(a is b for a, b in zip(inner, unit.contained, strict=False))
-            kept = same and len(inner) == len(unit.contained)
-            found.append(unit if kept else replace(unit, contained=inner))
-            found += made if unit is original else ()
-        return tuple(found)
 
-    return replace(file, units=placed(file.units))
+def _behind(
+    units: tuple[Unit, ...], chain: tuple[str, ...], made: tuple[Unit, ...]
+) -> tuple[Unit, ...]:
+    name, *inner = chain
+    position = next(n for n, unit in enumerate(units) if unit.name == name)
+    host = units[position]
+    if not inner:
+        return (*units[: position + 1], *made, *units[position + 1 :])
+    host = replace(host, contained=_behind(host.contained, tuple(inner), made))
+    return (*units[:position], host, *units[position + 1 :])

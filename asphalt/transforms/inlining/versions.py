@@ -130,7 +130,8 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
 
 def with_versions(file: File, step: Versions) -> File:
     """The file with the versions beside their original."""
-    file = version_units.with_units(file, step.callee.unit, step.made)
+    chain = tuple(unit.name for unit in step.callee.chain)
+    file = version_units.with_units(file, chain, step.made)
     module = step.names.published
     if module is None or not step.made:
         return file
@@ -187,8 +188,6 @@ class _Call:
         if communicates(self.callee, scopes) or self._is_inlined():
             return
         try:
-            if self.callee.path != self.facts.located.path:
-                return
             movable_body(self.callee, self.facts.located, scopes)
             version_units.check_head(self.callee.unit, scopes.of(self.callee))
             check_call(self.facts, self.leaf, self.callee)
