@@ -34,7 +34,7 @@ from asphalt.optimiser.segmenting import Segmenting
 from asphalt.optimiser.unchanged_units import why_doubted, why_unchanged
 from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.transforms.buffers.array_expansion import ExpandBuffers
-from asphalt.transforms.inlining import inline, opening
+from asphalt.transforms.inlining import inline, opening, versions
 from asphalt.transforms.loops import rotation, sends_first
 from asphalt.transforms.motion import later_receives
 from asphalt.transforms.rewriting.step import Phase, Step
@@ -146,7 +146,9 @@ class Search:
     ) -> Optimised:
         """The unit with such procedures inlined, if that gains.  ``needed``: without any, nothing
         is tried, and steps that do not gain are reported."""
-        opened = self.shop.closure(prepared, (opening.TRANSFORMATION,))
+        parted = versions.divided(self.shop.facts(self.shop.tree_of(found)))
+        others = replace(opening.TRANSFORMATION, check=partial(opening.judged, besides=parted))
+        opened = self.shop.closure(prepared, (others,))
         if needed and opened.tree is prepared.tree:
             return found
         more, new = self._cloned(opened), opened.steps[len(prepared.steps) :]

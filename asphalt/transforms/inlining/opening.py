@@ -46,14 +46,16 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
     return tuple(judged(facts))
 
 
-def judged(facts: UnitFacts) -> Iterator[Found]:
-    """The same, found one by one."""
+def judged(facts: UnitFacts, besides: frozenset[str] = frozenset()) -> Iterator[Found]:
+    """The same, found one by one; ``besides``: procedures that stay as they are."""
     scopes = facts.effects.scopes
     sites = CallSites(scopes)
     for leaf, place in statements(facts.unit.body):
         what = leaf.action
         target = invoked(what, facts.scope) if isinstance(what, Call) else None
         if target is None or not _is_nest(target[0]) or communicates(target[0], scopes):
+            continue
+        if target[0].unit.name in besides:
             continue
         callee, call = target
         if not _has_to_wait(leaf, place, facts):

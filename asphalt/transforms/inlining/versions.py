@@ -23,9 +23,10 @@ two procedures more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import combinations, count
+from functools import cached_property
+from itertools import count
 
 from asphalt.analysis.call_graph.call_sites import CallSites, unit_key
 from asphalt.analysis.call_graph.invoked import invoked
@@ -40,17 +41,17 @@ from asphalt.analysis.inlining.procedure_parts import Where, check_parts, repeat
 from asphalt.analysis.inlining.version_calls import NewNames, access, check_call
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.messages.messages import Messages
-from asphalt.analysis.symbolic.polynomials import poly
-from asphalt.analysis.tiling.edge_iterations import WIDEST, EdgeCounts
+from asphalt.analysis.tiling.edge_iterations import EdgeCounts
 from asphalt.analysis.verdicts.splitting_codes import LONG, SHAPE
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.passes import Pass
-from asphalt.ir.expr import Ref, Section
+from asphalt.ir.expr import Ref
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call, UnitHead, Use, UseItem
 from asphalt.ir.tree import Do, File, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.inlining import version_units
-from asphalt.transforms.loops.index_set_splitting import Choices, DividedNest, Nest, Run, is_edge
+from asphalt.transforms.inlining.edge_choices import Ends, choices_of
+from asphalt.transforms.loops.index_set_splitting import Choices, DividedNest, Nest, Run
 from asphalt.transforms.loops.parts_of_nest import edges, interior
 from asphalt.transforms.loops.peeling import to_starts
 from asphalt.transforms.loops.splitting import from_waits
@@ -61,10 +62,10 @@ from asphalt.transforms.rewriting.make import maker_at
 from asphalt.transforms.rewriting.publishing import with_public_names
 from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation, Trial
 
-SHORT = 20
-"""Statements of a procedure that is better read at its call, where it can be inlined."""
+SHORT = 40
+"""Statements that are better read at the call than in procedures, where they can be inlined."""
 _LONGEST = 150  # statements of a nest that each version has once
-_LEVELS = 3  # of loops, from the outermost one, of which some iterations may be edges
+_PAIRED = (EdgeCounts(1, 1), EdgeCounts(1), EdgeCounts(last=1))  # one loop for both ends
 _MARK = "_asphalt_"
 _INNER, _EDGES = f"{_MARK}inner", f"{_MARK}edges"
 
@@ -128,6 +129,13 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     return replace(unit, spec=tuple(longer if node is listed else node for node in unit.spec))
 
 
+def divided(facts: UnitFacts) -> frozenset[str]:
+    """The procedures whose versions a unit calls."""
+    calls = (leaf.call for node in facts.unit.body for leaf in leaves(node))
+    names = (c.procedure.name for c in calls if c is not None and isinstance(c.procedure, Ref))
+    return frozenset(name.split(_MARK)[0] for name in names if _INNER in name or _EDGES in name)
+
+
 def with_versions(file: File, step: Versions) -> File:
     """The file with the versions beside their original."""
     chain = tuple(unit.name for unit in step.callee.chain)
@@ -165,7 +173,7 @@ def _needs_parts(call: Leaf, passed: Run, order: Independence) -> bool:
     return any(order.why_not(first, second) is not None for first, second in pairs)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Call:
     """A call that stands between messages and what can overlap with them; ``target``: its
     procedure, and the call with all arguments."""
@@ -185,7 +193,7 @@ class _Call:
     def versions(self, *, interior_first: bool) -> Iterator[Found]:
         """The ways to divide the procedure, or why it cannot be."""
         scopes = self.facts.effects.scopes
-        if communicates(self.callee, scopes) or self._is_inlined():
+        if communicates(self.callee, scopes):
             return
         try:
             movable_body(self.callee, self.facts.located, scopes)
@@ -196,7 +204,9 @@ class _Call:
             return
         why: Refused | None = None
         found = False
-        for ends in _ends(self._inside, offsets=interior_first):
+        for ends in choices_of(self._inside, offsets=interior_first):
+            if self._is_short(ends) and self._is_inlined:
+                continue
             try:
                 yield self._step(ends, interior_first=interior_first)
                 found = True
@@ -205,11 +215,18 @@ class _Call:
         if why is not None and not found:
             yield why
 
+    def _is_short(self, ends: Ends) -> bool:
+        """Whether the statements of the procedure, with all nests that its division makes, are few
+        enough to be read at the call."""
+        number = 0
+        for position, node in enumerate(self.callee.unit.body):
+            parts = sum(1 if own in _PAIRED else 2 for own in ends.get(position, ()) if own)
+            number += (1 + parts) * sum(1 for _ in leaves(node))
+        return number <= SHORT
+
+    @cached_property
     def _is_inlined(self) -> bool:
-        """Whether the procedure is short, and may replace its call."""
-        unit = self.callee.unit
-        if sum(1 for node in unit.body for _ in leaves(node)) > SHORT:
-            return False
+        """Whether the procedure may replace its call."""
         sites = CallSites(self.facts.effects.scopes)
         callee, call = self.target
         plan = planned(self.facts, self.leaf, self.place, call, callee, sites)
@@ -220,7 +237,7 @@ class _Call:
         """The procedure."""
         return self.facts.once(_Procedures).of(self.callee)
 
-    def _step(self, ends: _Ends, *, interior_first: bool) -> Versions:
+    def _step(self, ends: Ends, *, interior_first: bool) -> Versions:
         inside = self._inside
         parts = _parts(inside, ends)
         places = tuple(part.where for part in parts)
@@ -297,60 +314,6 @@ class _Procedures:
         return self._known[key]
 
 
-_Ends = dict[int, tuple[EdgeCounts, ...]]
-"""The ends of the nests of a procedure that are edges, by their position in its body: of each of
-the perfectly nested loops."""
-
-
-def _ends(facts: UnitFacts, *, offsets: bool) -> Iterator[_Ends]:
-    """The ways to divide nests of a procedure, those with the fewest divided loops first.
-
-    ``offsets``: the edges may read elements before the first or behind the last one of what the
-    interior reads; else they are the first and the last ones that are defined.
-    """
-    seen: list[_Ends] = []
-    for number in range(1, _LEVELS + 1):
-        for levels in combinations(range(_LEVELS), number):
-            for least in (0, 1) if offsets else (1, 2):
-                found = {
-                    position: ends
-                    for position, node in enumerate(facts.unit.body)
-                    if (ends := _ends_of(node, facts, levels, least, offsets=offsets))
-                }
-                if found and found not in seen:
-                    seen.append(found)
-                    yield found
-
-
-def _ends_of(
-    node: Node, facts: UnitFacts, levels: Sequence[int], least: int, *, offsets: bool
-) -> tuple[EdgeCounts, ...]:
-    """The ends of some loops of a nest; (): it is not divided in one of them."""
-    nest = nest_in(node, facts)
-    *_, chain = ((), *tilable_loops(nest)) if nest is not None else ((),)
-    if nest is None or len(chain) <= max(levels) or any(is_edge(loop, facts) for loop in chain):
-        return ()
-    ends = tuple(
-        _widths(loop, nest, facts, least, offsets=offsets) if level in levels else EdgeCounts()
-        for level, loop in enumerate(chain[: max(levels) + 1])
-    )
-    return ends if all(ends[level] for level in levels) else ()
-
-
-def _widths(loop: Do, nest: Do, facts: UnitFacts, least: int, *, offsets: bool) -> EdgeCounts:
-    """How many iterations at each end of a loop read elements that the others do not."""
-    first = last = least
-    variable = poly(Ref(str(loop_variable(loop)), ""))
-    for access_ in facts.footprint(nest).accesses if offsets else ():
-        for subscript in () if access_.writes else access_.subscripts or ():
-            if isinstance(subscript, Section):
-                continue
-            distance = (poly(subscript) - variable).value
-            if distance is not None and abs(distance) <= WIDEST:
-                first, last = max(first, -distance), max(last, distance)
-    return EdgeCounts(first, last)
-
-
 @dataclass(frozen=True, slots=True)
 class _Part:
     """A statement of a procedure, the version that has it, and where a nest is divided."""
@@ -365,7 +328,7 @@ class _Part:
         return () if self.nest is None else self.nest.assumed
 
 
-def _parts(facts: UnitFacts, ends: _Ends) -> tuple[_Part, ...]:
+def _parts(facts: UnitFacts, ends: Ends) -> tuple[_Part, ...]:
     """The statements of a procedure with the versions that have them."""
     order, again = facts.once(Independence.of), repeated(facts)
     found: list[_Part] = []
