@@ -281,7 +281,7 @@ class Overlap:
             facts = self.shop.facts(state.tree)
             found = tuple(dividing.check(facts))
             self.shop.note_whole(state.tree, found)
-            steps = (f for f in found if isinstance(f, Trial))
+            steps = (f for f in found if isinstance(f, Trial) and self.shop.wants(f, facts))
             step = next((s for s in steps if s.text not in tried), None)
             if step is None:
                 break

@@ -27,13 +27,14 @@ from asphalt.gain.known_amounts import Known, text_around
 from asphalt.gain.model import Judge, Model, Price
 from asphalt.ir.program import Located
 from asphalt.ir.tree import File, Unit, leaves
-from asphalt.optimiser.acceptance import accepted_now
+from asphalt.optimiser.acceptance import Key, accepted_now, key_of
 from asphalt.optimiser.options import Context, Options
 from asphalt.optimiser.origins import Origins, SourceLine
 from asphalt.optimiser.outcome import Done, Dropped, Optimised, Transfer
 from asphalt.optimiser.phases import MOST_STEPS
 from asphalt.optimiser.statement_numbers import StatementNumbers
 from asphalt.optimiser.text_states import EditedTrees
+from asphalt.optimiser.unchanged_units import why_doubted, why_not_read
 from asphalt.transforms.buffers import (
     array_expansion,
     buffered_sends,
@@ -106,6 +107,7 @@ class Workshop:
         self.whole: dict[SourceLine, Refused] = {}
         self.lost_shares: dict[tuple[str, ...], Dropped] = {}
         self._tiled: dict[tuple[str, tuple[str, ...]], bool] = {}
+        self._read: dict[Key, bool] = {}
         self._prices: dict[Hashable, Price] = {}
         self._amounts: dict[Hashable, Amount] = {}
         self._once_called: frozenset[str] = frozenset()
@@ -256,13 +258,16 @@ class Workshop:
                 return name
         raise AssertionError
 
-    def _wants(self, found: Found, facts: UnitFacts) -> bool:
+    def wants(self, found: Found, facts: UnitFacts) -> bool:
         """Whether something found is a step to take.  A procedure with errors in its messages is
-        not inlined, nor one that can be cut into tiles: it is tiled where it stands."""
+        not inlined, nor one that can be cut into tiles: it is tiled where it stands.  One that is
+        read in two ways has no versions."""
         if isinstance(found, inline.Inline):
             callee = found.plan.callee
             if (callee.path, callee.unit.name) in self.options.faulty:
                 return False
+        if isinstance(found, versions.Versions):
+            return self._is_read(facts, found.callee)
         if isinstance(found, inline.Inline) and Pass.PIPELINING in self.passes:
             callee = found.plan.callee
             key = callee.path, tuple(unit.name for unit in callee.chain)
@@ -273,6 +278,16 @@ class Workshop:
                 self._tiled[key] = any(_tilings(own))
             return not self._tiled[key]
         return isinstance(found, Step)
+
+    def _is_read(self, facts: UnitFacts, callee: Located) -> bool:
+        """Whether it is clear which statements are those of a procedure, and what they mean."""
+        key = key_of(callee)
+        if key not in self._read:
+            tree = facts.effects.scopes.program
+            assert isinstance(tree, Tree)
+            clear = why_not_read(tree, *key) is None and why_doubted(tree, *key) is None
+            self._read[key] = clear
+        return self._read[key]
 
     def closure(self, state: UnitState, transformations: Sequence[Transformation]) -> UnitState:
         """These transformations until none of them finds a step."""
@@ -291,7 +306,7 @@ class Workshop:
         for transformation in transformations:
             if transformation.name not in self.passes:
                 continue
-            step = next((f for f in transformation.check(facts) if self._wants(f, facts)), None)
+            step = next((f for f in transformation.check(facts) if self.wants(f, facts)), None)
             if step is not None:
                 assert isinstance(step, Step)
                 return transformation, step

@@ -340,19 +340,25 @@ MATRIX: dict[str, Row] = {
         },
     ),
     "splitting": Row(
-        frozenset({"splitting", "sharing"}),
+        frozenset({"splitting", "sharing", "versions"}),
         {
             "wildcard": (),
             "order": (),
             "status": (),
-            "buffer": (),
+            "buffer": _at(
+                "transforms/inlining/test_versions",
+                "test_no_copy_of_an_argument_is_made_beside_a_message",
+                "with gaps",
+            ),
             "path": _at("transforms/loops/test_splitting", "test_a_nest_stays_whole", "exit"),
-            "return": (),
+            "return": _at(
+                "transforms/inlining/test_versions", "test_a_call_stays_as_it_is", "a stop"
+            ),
             "request": (),
         },
     ),
     "peeling": Row(
-        frozenset({"peeling", "rotation"}),
+        frozenset({"peeling", "rotation", "versions"}),
         {
             "wildcard": _NONE_MOVES,
             "order": _NONE_MOVES,

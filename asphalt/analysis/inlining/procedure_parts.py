@@ -14,7 +14,8 @@ edges.  The parts are equal to the procedure if
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 
 from asphalt.analysis.data_flow.temporaries import is_local
@@ -41,17 +42,6 @@ class Where(Enum):
     BOTH = "repeated"
     DIVIDED = "some iterations each"
     EDGES = "with the edges"
-    INTERIOR = "with the interior"
-
-    @property
-    def has_edges(self) -> bool:
-        """Whether the edges have something of it that they alone have."""
-        return self in (Where.DIVIDED, Where.EDGES)
-
-    @property
-    def has_interior(self) -> bool:
-        """Whether the interior has something of it that it alone has."""
-        return self in (Where.DIVIDED, Where.INTERIOR)
 
 
 def repeated(facts: UnitFacts) -> frozenset[int]:
@@ -83,8 +73,10 @@ def _only_sets_scalars(node: Node, facts: UnitFacts) -> bool:
         return False
     if not all(_sets_a_scalar(leaf, facts) for leaf in leaves(node)):
         return False
-    effects = facts.footprint(node).effects
-    return all(effect.kind is EffectKind.JUMP for effect in effects)
+    done = facts.footprint(node)
+    if any(effect.kind is not EffectKind.JUMP for effect in done.effects):
+        return False
+    return all(_is_own(storage, facts) for storage in done.written())
 
 
 def _sets_a_scalar(leaf: Leaf, facts: UnitFacts) -> bool:
@@ -107,31 +99,45 @@ def _sets_a_scalar(leaf: Leaf, facts: UnitFacts) -> bool:
     return False
 
 
-def check_parts(facts: UnitFacts, places: Sequence[Where], *, interior_first: bool) -> None:
-    """Check that two parts, one behind the other, do what the procedure does; ``places``: which of
-    them execute each of its statements.
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A statement of a procedure, and which versions have it; of a nest that is divided, its
+    ``interior`` and its ``edges``."""
+
+    node: Node
+    where: Where
+    interior: tuple[Node, ...] = ()
+    edges: tuple[Node, ...] = ()
+
+
+def check_parts(facts: UnitFacts, parts: Sequence[Part], *, interior_first: bool) -> None:
+    """Check that the edges, with what stands with them, and the interior, one behind the other, do
+    what the procedure does.
 
     Raises:
         RefusedError: they may not, or it is not known.
     """
-    items, order = facts.unit.body, facts.once(Independence.of)
-    for node, where in zip(items, places, strict=True):
-        if where is not Where.BOTH and (effect := _effect(node, facts)) is not None:
+    for part in parts:
+        if part.where is not Where.BOTH and (effect := _effect(part.node, facts)) is not None:
             raise RefusedError(STATEMENT, with_places(effect.described, facts.at))
-    for first, second in _pairs(places, interior_first=interior_first):
-        why = order.why_not(items[first], items[second])
-        if why is not None:
-            raise RefusedError(ORDER, f"two of its statements keep their order ({why})")
-    _check_locals(facts, places)
+    for number, second in enumerate(parts):
+        for first in parts[:number]:
+            _check_order(facts, first, second, interior_first=interior_first)
+    _check_locals(facts, [part.where for part in parts])
 
 
-def _pairs(places: Sequence[Where], *, interior_first: bool) -> Iterator[tuple[int, int]]:
-    """The statements of a procedure of which some iterations change places."""
-    for second, where in enumerate(places):
-        for first, other in enumerate(places[:second]):
-            later, earlier = (where, other) if interior_first else (other, where)
-            if later.has_interior and earlier.has_edges:
-                yield first, second
+def _check_order(facts: UnitFacts, first: Part, second: Part, *, interior_first: bool) -> None:
+    """Check that what changes places of two statements may do so: the edges of the first one and
+    the interior of the second one, or the other way round."""
+    order = facts.once(Independence.of)
+    ahead, behind = (first.edges, second.interior) if interior_first else (
+        first.interior, second.edges
+    )  # fmt: skip
+    if not ahead or not behind:
+        return
+    why = order.why_not(first.node, second.node)
+    if why is not None:
+        raise RefusedError(ORDER, f"two of its statements keep their order ({why})")
 
 
 def _effect(node: Node, facts: UnitFacts) -> Effect | None:

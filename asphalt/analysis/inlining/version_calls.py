@@ -24,6 +24,7 @@ from asphalt.ir.expr import (
     OpaqueExpr,
     Ref,
     names_in,
+    root_name,
     walk,
 )
 from asphalt.ir.program import Located
@@ -50,8 +51,8 @@ class NewNames:
     published: str | None = None
 
 
-def check_call(facts: UnitFacts, leaf: Leaf, callee: Located) -> None:
-    """Check that a call can be two of them.
+def check_call(facts: UnitFacts, leaf: Leaf, inside: UnitFacts) -> None:
+    """Check that a call can be two of them; ``inside``: its procedure.
 
     Raises:
         RefusedError: it cannot, or it is not known.
@@ -67,12 +68,11 @@ def check_call(facts: UnitFacts, leaf: Leaf, callee: Located) -> None:
         raise RefusedError(TEXT, "a directive or a preprocessor line stands before the call")
     if threaded_nodes(facts.unit):
         raise RefusedError(TEXT, "the caller has directives of OpenMP or OpenACC")
-    _check_arguments(facts, leaf, call, callee)
+    _check_arguments(facts, leaf, call, inside)
 
 
-def _check_arguments(facts: UnitFacts, leaf: Leaf, call: Call, callee: Located) -> None:
-    scope, inner = facts.scope, facts.effects.scopes.of(callee)
-    head = callee.unit.head
+def _check_arguments(facts: UnitFacts, leaf: Leaf, call: Call, inside: UnitFacts) -> None:
+    scope, head = facts.scope, inside.unit.head
     assert head is not None
     assert isinstance(head.what, UnitHead)
     bound = bind(call.args, head.what.args)
@@ -87,9 +87,14 @@ def _check_arguments(facts: UnitFacts, leaf: Leaf, call: Call, callee: Located) 
             storage = facts.names.storage(name)
             if storage in written or storage == ALIASED:
                 raise RefusedError(ARGUMENT, f"an actual argument depends on {name}")
-    twice = passed_under_two_names(inner, callee)
+    twice = passed_under_two_names(inside.scope, inside.located)
     if not twice.no:
         raise RefusedError(TWICE, twice.reason)
+    own = {a.storage for node in inside.unit.body for a in inside.footprint(node).accesses}
+    roots = [facts.names.storage(r) for e in bound.values() if (r := root_name(e)) is not None]
+    for root in roots:
+        if root in written and (roots.count(root) > 1 or root in own - inside.scope.own.keys()):
+            raise RefusedError(TWICE, f"it may change {root}, which has two names there")
 
 
 def _is_value(part: Arg, scope: Scope) -> bool:

@@ -42,7 +42,7 @@ def choices_of(facts: UnitFacts, *, offsets: bool) -> Iterator[Ends]:
                 found = {
                     position: _at(dict(widths), divided, depth, wider)
                     for position, (depth, widths) in nests.items()
-                    if all(dict(widths).get(level) for level in divided)
+                    if any(dict(widths).get(level) for level in divided)
                 }
                 if found and found not in seen:
                     seen.append(found)

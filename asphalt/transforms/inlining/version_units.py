@@ -6,11 +6,14 @@ INTENT(OUT) becomes INTENT(INOUT): what one version defines stays as it is in th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.inlining.codes import ARGUMENT, TEXT, RefusedError
 from asphalt.analysis.names.scopes import Scope
+from asphalt.ir.conditionals import is_conditional
+from asphalt.ir.program import Located
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.stmt import Decl, Plain, UnitHead
 from asphalt.ir.tree import File, Leaf, Node, Unit, leaves, rewrite
@@ -22,16 +25,21 @@ _STRUCTURED = frozenset({"type", "class"})
 LONGEST_NAME = 63
 
 
-def check_head(unit: Unit, scope: Scope) -> None:
+def check_head(located: Located, scope: Scope) -> None:
     """Check that a procedure can stand a second time under another name.
 
     Raises:
         RefusedError: it cannot.
     """
+    unit = located.unit
     head = unit.head
     assert head is not None
     assert isinstance(head.what, UnitHead)
-    if not set(head.what.prefix) <= _PREFIXES:
+    if located.part is not None:
+        raise RefusedError(TEXT, f"{unit.name} stands in an included file")
+    if any(is_conditional(entry) for leaf in _behind_head(unit) for entry in leaf.lead):
+        raise RefusedError(TEXT, f"the preprocessor selects statements of {unit.name}")
+    if not set(_prefix(head.what)) <= _PREFIXES:
         raise RefusedError(TEXT, f"{unit.name} is {' '.join(head.what.prefix)}")
     if unit.contained:
         raise RefusedError(TEXT, f"{unit.name} has internal procedures")
@@ -50,6 +58,18 @@ def check_head(unit: Unit, scope: Scope) -> None:
             raise RefusedError(ARGUMENT, f"{dummy} of {unit.name} is INTENT(OUT) and is reset")
 
 
+def _behind_head(unit: Unit) -> Iterator[Leaf]:
+    """The statements of a procedure, but for the first one."""
+    own = leaves(unit)
+    next(own)
+    return own
+
+
+def _prefix(head: UnitHead) -> tuple[str, ...]:
+    """The prefixes of a procedure without its binding label."""
+    return tuple(one for one in head.prefix if not one.startswith("bind("))
+
+
 def version(facts: UnitFacts, name: str, body: tuple[Node, ...], comments: tuple[str, ...]) -> Unit:
     """A version of the procedure of ``facts``, with another name and other statements."""
     unit = facts.unit
@@ -60,7 +80,7 @@ def version(facts: UnitFacts, name: str, body: tuple[Node, ...], comments: tuple
     if not facts.free:
         make = Maker(max(0, make.column - 6), 2, False, facts.eol)
     dummies = tuple(_spelled(dummy, facts.scope) for dummy in head.what.args)
-    what = replace(head.what, name=name, args=dummies)
+    what = replace(head.what, name=name, args=dummies, prefix=_prefix(head.what))
     lead = (Trivia(TriviaKind.BLANK, facts.eol), *map(make.comment, comments))
     return replace(
         unit,

@@ -23,7 +23,7 @@ two procedures more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
@@ -37,18 +37,18 @@ from asphalt.analysis.exchange.site import StatementPosition, statements
 from asphalt.analysis.inlining.codes import RefusedError
 from asphalt.analysis.inlining.plan import planned
 from asphalt.analysis.inlining.procedure import communicates, movable_body
-from asphalt.analysis.inlining.procedure_parts import Where, check_parts, repeated
+from asphalt.analysis.inlining.procedure_parts import Part, Where, check_parts, repeated
 from asphalt.analysis.inlining.version_calls import NewNames, access, check_call
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.tiling.edge_iterations import EdgeCounts
-from asphalt.analysis.verdicts.splitting_codes import LONG, SHAPE
+from asphalt.analysis.verdicts.splitting_codes import LONG
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import Ref
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call, UnitHead, Use, UseItem
-from asphalt.ir.tree import Do, File, Leaf, Node, Unit, leaves, rewrite
+from asphalt.ir.tree import File, Leaf, Node, Unit, leaves, loops_of, rewrite
 from asphalt.transforms.inlining import version_units
 from asphalt.transforms.inlining.edge_choices import Ends, choices_of
 from asphalt.transforms.loops.index_set_splitting import Choices, DividedNest, Nest, Run
@@ -160,7 +160,7 @@ def _found(facts: UnitFacts, choices: Choices, *, interior_first: bool) -> Itera
             runs = choices(siblings, windows, position)
             if not any(_needs_parts(node, run, order) for run in runs):
                 continue
-            if any(nest_in(item, facts) for item in target[0].unit.body if isinstance(item, Do)):
+            if any(True for _ in loops_of(target[0].unit.body)):
                 at = _Call(facts, node, places[id(node)], target, path, position)
                 yield from at.versions(interior_first=interior_first)
 
@@ -197,8 +197,8 @@ class _Call:
             return
         try:
             movable_body(self.callee, self.facts.located, scopes)
-            version_units.check_head(self.callee.unit, scopes.of(self.callee))
-            check_call(self.facts, self.leaf, self.callee)
+            version_units.check_head(self.callee, scopes.of(self.callee))
+            check_call(self.facts, self.leaf, self._inside)
         except RefusedError as refused:
             yield self._refused(refused)
             return
@@ -239,9 +239,9 @@ class _Call:
 
     def _step(self, ends: Ends, *, interior_first: bool) -> Versions:
         inside = self._inside
-        parts = _parts(inside, ends)
-        places = tuple(part.where for part in parts)
-        check_parts(inside, places, interior_first=interior_first)
+        divided = tuple(_parts(inside, ends))
+        parts = tuple(part for part, _ in divided)
+        check_parts(inside, parts, interior_first=interior_first)
         head = self.callee.unit.head
         assert head is not None
         assert isinstance(head.what, UnitHead)
@@ -249,10 +249,7 @@ class _Call:
         for number in count(1):
             more = "" if number == 1 else f"_{number}"
             inner, outer = f"{spelled}{_INNER}{more}", f"{spelled}{_EDGES}{more}"
-            units = (
-                _interior(inside, inner, parts),
-                _edges(inside, outer, inner, parts),
-            )
+            units = _units(inside, parts, inner, outer)
             free = [self._is_free(unit) for unit in units]
             if None not in free:
                 break
@@ -263,7 +260,7 @@ class _Call:
         does = f"the call of {self.callee.unit.name} in {self.facts.at(self.leaf)} becomes two"
         return Versions(
             line_of(self.leaf),
-            f"{does}, of its interior and of its edges in {_variables(parts)}",
+            f"{does}, of its interior and of its edges in {_variables(inside, ends)}",
             (
                 "no iteration needs what another one computes",
                 "no local variable carries a value from one part to the other",
@@ -276,7 +273,7 @@ class _Call:
             (inner, outer) if interior_first else (outer, inner),
             made,
             names,
-            assumed=tuple(dict.fromkeys(a for part in parts for a in part.assumed)),
+            assumed=tuple(dict.fromkeys(a for _, nest in divided if nest for a in nest.assumed)),
         )
 
     def _is_free(self, unit: Unit) -> bool | None:
@@ -314,78 +311,51 @@ class _Procedures:
         return self._known[key]
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A statement of a procedure, the version that has it, and where a nest is divided."""
-
-    node: Node
-    where: Where
-    nest: DividedNest | None = None
-
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """The assumptions that its division rests on."""
-        return () if self.nest is None else self.nest.assumed
-
-
-def _parts(facts: UnitFacts, ends: Ends) -> tuple[_Part, ...]:
-    """The statements of a procedure with the versions that have them."""
+def _parts(facts: UnitFacts, ends: Ends) -> Iterator[tuple[Part, DividedNest | None]]:
+    """The statements of a procedure with the versions that have them, and how nests are divided."""
     order, again = facts.once(Independence.of), repeated(facts)
-    found: list[_Part] = []
     for position, node in enumerate(facts.unit.body):
         nest = nest_in(node, facts)
         if position in again:
-            found.append(_Part(node, Where.BOTH))
+            yield Part(node, Where.BOTH), None
         elif position in ends and nest is not None:
             *_, chain = ((), *tilable_loops(nest))
             own = Nest(facts, order, nest, node, (), position)
             split = own.why_once() or own.with_ends(chain, ends[position], _LONGEST)
             if isinstance(split, Refused):
                 raise RefusedError(split.code, split.message)
-            assert isinstance(split, DividedNest)
-            found.append(_Part(node, Where.DIVIDED, split))
+            inside = around(node, (interior(nest, split.ends, (), facts),))
+            outside = around(node, edges(nest, split.ends, facts))
+            yield Part(node, Where.DIVIDED, inside, outside), split
         else:
-            found.append(_Part(node, Where.EDGES))
-    if not any(part.where is Where.DIVIDED for part in found):
-        raise RefusedError(SHAPE, "it has no nest whose first or last iterations are apart")
-    return tuple(found)
+            yield Part(node, Where.EDGES, edges=(node,)), None
 
 
-def _variables(parts: tuple[_Part, ...]) -> str:
+def _variables(facts: UnitFacts, ends: Ends) -> str:
     """The variables of the divided loops."""
     found: dict[str, None] = {}
-    for part in parts:
-        nest = part.node if isinstance(part.node, Do) else None
+    for position, own in ends.items():
+        nest = nest_in(facts.unit.body[position], facts)
         *_, chain = ((), *tilable_loops(nest)) if nest is not None else ((),)
-        for loop, own in zip(chain, part.nest.ends if part.nest else (), strict=False):
-            found.update({str(loop_variable(loop)): None} if own else {})
+        pairs = zip(chain, own, strict=False)
+        found.update({str(loop_variable(loop)): None for loop, counts in pairs if counts})
     return " and ".join(found)
 
 
-def _interior(facts: UnitFacts, name: str, parts: tuple[_Part, ...]) -> Unit:
-    """The version without the first and last iterations."""
-    body: list[Node] = []
+def _units(facts: UnitFacts, parts: Sequence[Part], inner: str, outer: str) -> tuple[Unit, Unit]:
+    """The versions, with these names."""
+    name = facts.unit.name
+    bodies: tuple[list[Node], list[Node]] = [], []
     for part in parts:
-        nest = nest_in(part.node, facts)
-        if part.nest is not None and nest is not None:
-            body += around(part.node, (interior(nest, part.nest.ends, (), facts),))
-        elif part.where is not Where.EDGES:
-            body.append(part.node)
-    comment = f"asphalt: {facts.unit.name} without its first and last iterations"
-    return version_units.version(facts, name, tuple(body), (comment,))
-
-
-def _edges(facts: UnitFacts, name: str, inner: str, parts: tuple[_Part, ...]) -> Unit:
-    """The version with the first and last iterations, and with all other statements."""
-    body: list[Node] = []
-    for part in parts:
-        nest = nest_in(part.node, facts)
-        if part.nest is not None and nest is not None:
-            body += around(part.node, edges(nest, part.nest.ends, facts))
-        elif part.where is not Where.INTERIOR:
-            body.append(part.node)
-    comment = f"asphalt: what {inner} leaves out of {facts.unit.name}"
-    return version_units.version(facts, name, tuple(body), (comment,))
+        both = (part.node,) if part.where is Where.BOTH else ()
+        bodies[0].extend((*both, *part.interior))
+        bodies[1].extend((*both, *part.edges))
+    first = f"asphalt: {name} without its first and last iterations"
+    second = f"asphalt: what {inner} leaves out of {name}"
+    return (
+        version_units.version(facts, inner, tuple(bodies[0]), (first,)),
+        version_units.version(facts, outer, tuple(bodies[1]), (second,)),
+    )
 
 
 def _spelled(callee: Located) -> str:
