@@ -38,7 +38,7 @@ from asphalt.driver.assumed_outcomes import (
 )
 from asphalt.driver.blocking_reports import kept_blocking, kept_stores, kept_whole, not_overlapped
 from asphalt.driver.called_exchanges import CalledExchanges, Sites
-from asphalt.driver.configurations import confined_changes
+from asphalt.driver.configurations import calls_left_out, confined_changes
 from asphalt.driver.findings import findings
 from asphalt.driver.given_lines import refuse_ambiguous
 from asphalt.driver.given_sizes import refuse_unknown
@@ -101,6 +101,17 @@ class Project:
         own = [Path(entry.path) for entry in self._tree.files]
         parts = [Path(path) for path in self._tree.inclusions.texts]
         return tuple(sorted((*own, *(path for path in parts if is_source(path)))))
+
+    @property
+    def left_out(self) -> tuple[int, tuple[str, int]] | None:
+        """How many lines call MPI in branches of the preprocessor that are left out, and file and
+        line of the first one; None: there are none."""
+        return calls_left_out(self._tree)
+
+    @property
+    def lines(self) -> int:
+        """The number of lines of all files."""
+        return sum(self._tree.content(entry.path).count(b"\n") for entry in self._tree.files)
 
     @property
     def parts(self) -> Mapping[Path, Path]:

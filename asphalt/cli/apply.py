@@ -42,6 +42,9 @@ from asphalt.project import Project
 from asphalt.report.merged_reports import not_transformed
 from asphalt.report.steps import not_kept
 
+_FEW_LINES = 1000
+"""Of a program that is optimised again for assumptions without being asked."""
+
 
 @click.command(cls=Command)
 @paths_argument
@@ -103,7 +106,7 @@ def apply(
     with judging.judges(project, paths) as judges, watched(OPTIMISING) as watch:
         outcome = project.outcome(tile, depth, judges=judges, in_place=in_place, watch=watch)
     changes = outcome.changes
-    promise = report is not None or common.format != "text"
+    promise = report is not None or common.format != "text" or project.lines <= _FEW_LINES
     sites = tuple(map(not_transformed, reports_after(project, outcome, promise=promise)))
     include_dirs = project.settings.include_dirs
     if output is None:

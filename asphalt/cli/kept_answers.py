@@ -59,6 +59,7 @@ class Answer:
     missing: dict[str, tuple[str, ...]]
     unread: dict[str, str]
     has_messages: bool
+    left_out: tuple[int, tuple[str, int]] | None
     internal_errors: tuple[ProblemReport, ...]
     fails: bool
 
@@ -100,6 +101,7 @@ def answer_of(
         missing,
         {name: why for name in sorted(names) if (why := project.unread_module(name))},
         not sites and project.has_messages,
+        project.left_out,
         project.internal_errors,
         fails,
     )

@@ -69,6 +69,11 @@ class Reported(Protocol):
     def has_messages(self) -> bool:
         """Whether there are messages between two ranks; of meaning where there is no site."""
 
+    @property
+    def left_out(self) -> tuple[int, tuple[str, int]] | None:
+        """How many lines call MPI in branches of the preprocessor that are left out, and file and
+        line of the first one; None: there are none."""
+
     def missing_modules(self, file: str) -> tuple[str, ...]:
         """The modules that a file with a site uses and that are not there."""
 
@@ -263,8 +268,21 @@ def print_report(
                 note(f"--assume {name} has no effect: no exchange here needs it")
             if not sites and project.has_messages:
                 note(f"there are messages between two ranks: {_how_to_list_messages(project)}")
-            elif not sites and not project.settings.defines:
-                note("to include calls in #if branches, give the -D and -I options of your build")
+            elif not project.settings.defines:
+                _note_branches(project, sites)
+
+
+def _note_branches(project: Reported, sites: Sequence[SiteReport]) -> None:
+    """Note that branches of the preprocessor are left out for want of options."""
+    options = "give the -D and -I options of your build"
+    left_out = project.left_out
+    if left_out is not None:
+        number, (file, line) = left_out
+        calls = "a call of MPI is" if number == 1 else f"{number} calls of MPI are"
+        first = f"{file}:{line}" if number == 1 else f"the first in {file}:{line}"
+        note(f"{calls} in #if branches that are not compiled, {first}: {options}")
+    elif not sites:
+        note(f"to include calls in #if branches, {options}")
 
 
 def _how_to_list_messages(project: Reported) -> str:

@@ -36,6 +36,24 @@ def without_conditionals(tree: Tree, path: str) -> bytes:
     return selected(content.decode("latin-1"), here).encode("latin-1")
 
 
+def calls_left_out(tree: Tree) -> tuple[int, tuple[str, int]] | None:
+    """How many lines call MPI in branches of conditionals that the configuration leaves out, and
+    file and line of the first one; None: there are none."""
+    operations, found = set(table()), list[tuple[str, int]]()
+    for entry in tree.files:
+        paths = tree.preprocessed.conditionals(entry.path).paths
+        if None not in paths:
+            continue
+        lines = tree.content(entry.path).decode("latin-1").splitlines(keepends=True)
+        found += [
+            (entry.path, number)
+            for number, words in code_words(lines, entry.form)
+            if number <= len(paths) and paths[number - 1] is None
+            if "call" in (folded := {word.lower() for word in words}) and operations & folded
+        ]
+    return (len(found), found[0]) if found else None
+
+
 def confined_changes(
     tree: Tree, configurations: Configurations, changes: Sequence[Change]
 ) -> tuple[tuple[Change, ...], tuple[ProblemReport, ...]]:

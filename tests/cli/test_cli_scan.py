@@ -192,6 +192,22 @@ def test_annotations(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert out.count("\n") == 2
 
 
+def test_calls_in_branches_that_are_left_out(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the options -D select is not told of, nor what does not call MPI, as a comment."""
+    file = Path("src/main.F90")
+    file.write_text(
+        "program p\n  use mpi\n  integer :: ierr\n#ifdef PARALLEL\n  ! call MPI_Init\n"
+        "  call MPI_Init(ierr)\n#endif\n#ifndef SERIAL\n  call Mpi_Finalize(ierr)\n#endif\n"
+        "end program p\n"
+    )
+    assert "in #if branches that are not compiled, src/main.F90:6: give" in scan(capsys, "src")[2]
+    assert "#if" not in scan(capsys, "src", "-DPARALLEL")[2]
+    file.write_text(file.read_text().replace("#ifdef PARALLEL", "#ifndef PARALLEL"))
+    assert "#if" not in scan(capsys, "src")[2]
+
+
 def test_check(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert scan(capsys, "src", "--check")[0] == 1
     assert scan(capsys, "src/transposes.f90", "--check")[0] == 0

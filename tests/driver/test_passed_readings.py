@@ -146,7 +146,8 @@ def test_the_report_of_apply_says_what_the_assumption_would_change(
 ) -> None:
     path = tmp_path / "in" / "ring.f90"
     path.parent.mkdir()
-    path.write_text(_PROGRAM.format(clack="", row=_OWN, end=""))
+    text = _PROGRAM.format(clack="", row=_OWN, end="")
+    path.write_text(text + "! as long as programs that take long\n" * 1000)
     usual = ["--no-cache", "--jobs", "1", "--passes", "transfers"]
     apply = ["apply", *usual, str(path.parent), "--output"]
     assert main([*apply, str(tmp_path / "out")]) == 0
@@ -155,7 +156,11 @@ def test_the_report_of_apply_says_what_the_assumption_would_change(
     assert "clocks are read around 1 of the refused operations" in found.err
     report = tmp_path / "report.json"
     assert main([*apply, str(tmp_path / "again"), "--report", str(report)]) == 0
+    long = capsys.readouterr()
+    path.write_text(text)
+    assert main([*apply, str(tmp_path / "short")]) == 0
     found = capsys.readouterr()
+    assert found.out == long.out
     assert "assumed  ASP026  not transformed: it overlaps with" in found.out
     assert "behind the reading of a clock" in found.out
     assert "with --assume timers" in found.out
