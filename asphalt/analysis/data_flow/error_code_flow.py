@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT, ControlFlow, Point, PointRole
+from asphalt.analysis.data_flow.code_values import value_of, variables_of
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.data_flow.single_variables import is_single
 from asphalt.analysis.effects.error_handlers import SUCCESS, may_be_of_file
@@ -154,9 +155,7 @@ class ErrorCodeFlow:
         """The variables that may be codes and are operands of a comparison in a condition."""
         for part in walk(condition):
             if isinstance(part, Op) and part.op in COMPARISONS:
-                for operand in part.operands:
-                    if isinstance(operand, Ref) and self.is_code(operand):
-                        yield self._storage(operand)
+                yield from map(self._storage, self._codes_of(part.operands))
 
     def _passed(self, call: Call) -> Iterator[str]:
         """The variables that may be codes and are arguments of a call."""
@@ -384,22 +383,25 @@ class ErrorCodeFlow:
         """Whether a comparison holds, if one of its operands is a code."""
         match expr:
             case Op(op=op, operands=(one, other)) if op in COMPARISONS:
-                if not self._is_code_among((one, other)):
+                if not any(self._codes_of((one, other))):
                     return None
                 mine, theirs = self._integer(one, before), self._integer(other, before)
                 return None if mine is None or theirs is None else COMPARISONS[op](mine - theirs)
         return None
 
-    def _is_code_among(self, exprs: tuple[Expr, ...]) -> bool:
-        return any(isinstance(expr, Ref) and self.is_code(expr) for expr in exprs)
+    def _codes_of(self, exprs: tuple[Expr, ...]) -> Iterator[Ref]:
+        """The variables that may be codes and that integers are made of."""
+        parts = (part for expr in exprs for part in variables_of(expr, self.scope))
+        return (part for part in parts if self.is_code(part))
 
     def _integer(self, expr: Expr, before: Codes) -> int | None:
-        """The value of a constant, or of a code."""
-        if mpi_constant(expr, self.scope) == SUCCESS:
-            return 0
-        if isinstance(expr, Ref) and self.is_code(expr):
-            return 0 if self._storage(expr) in before else None
-        return constant(expr, self.scope)
+        """The value of constants and codes."""
+
+        def known(variable: Ref) -> int | None:
+            is_zero = self.is_code(variable) and self._storage(variable) in before
+            return 0 if is_zero else None
+
+        return value_of(expr, self.scope, known)
 
     # Variables
 

@@ -169,6 +169,12 @@ FREE = {
     "one is under a condition": {"two": f"if (n > 3) {_START}"},
     "one reads what it was before": {"two": "k = ierr", "before": "  ierr = 0"},
     "one stops if it is something else": {"two": "if (ierr /= 0) stop 1", "before": _BEFORE},
+    "one stops if its absolute value is something else": {
+        "two": "if (abs(ierr) /= 0) stop 1", "before": _BEFORE,
+    },
+    "one returns if a number made of it is something else": {
+        "two": "if (2*(ierr - iabs(-ierr)) + 1 > 1) return", "before": _BEFORE,
+    },
     "one aborts if it is something else": {
         "two": "if (.not. (MPI_SUCCESS == ierr)) then\n    print *, 'error', ierr\n"
         "    call MPI_Abort(comm, 1, ierr)\n  else if (ierr > 3 .or. ierr < 0) then\n    stop 2\n"
@@ -296,6 +302,13 @@ NOT_FATAL = {
     "nobody knows the main program": {"with_main": False},
 }
 KEPT = {
+    "a number made of it and of what is not known is something else": {
+        "two": "if (abs(ierr) + n /= 0) return", "before": _BEFORE,
+    },
+    "what the program calls its absolute value is something else": {
+        "two": "if (abs(ierr) /= 0) return", "before": _BEFORE,
+        "declared": "integer :: ierr\n  integer, external :: abs", "dummies": "",
+    },
     # other ranks may access memory by a window, whatever becomes of errors
     "errors of windows return": {"main": _HANDLER.replace("Comm_set", "Win_set")},
     "one stores something else": {"two": "ierr = 3"},
