@@ -12,7 +12,8 @@
 !
 ! The work behind an operation asks for each block with `asphalt_await_block`; where the work is
 ! before it, `later` is true, each block is sent with `asphalt_send_block` when it is filled, and
-! `asphalt_send_blocks` stands where the call stood.
+! `asphalt_send_blocks` stands where the call stood.  Where `receives_later` is true, too, the buffer
+! for what is received is the caller's until then.
 !
 ! Messages travel on the private duplicate of the communicator.  All sends are started, and nothing
 ! between the start and `asphalt_finish_blocks` waits for anything but these messages: so each of
@@ -100,6 +101,8 @@ module asphalt_decomposition
     integer :: window = least_window
     !> Whether it is one operation; its request, and the arguments where it is to start later.
     logical :: whole = .true.
+    !> Whether nothing may be received yet.
+    logical :: late = .false.
     integer :: request = MPI_REQUEST_NULL
     integer :: operation = 0, sendcount = 0, sendtype = 0, recvcount = 0, recvtype = 0
     integer :: users_comm = 0
@@ -128,13 +131,13 @@ contains
 
   !> MPI_Alltoall.
   subroutine asphalt_alltoall_blocks(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
-                                     comm, blocks, later)
+                                     comm, blocks, later, receives_later)
     !GCC$ attributes no_arg_check :: sendbuf, recvbuf
     !DIR$ ignore_tkr sendbuf, recvbuf
     integer, dimension(*), asynchronous :: sendbuf, recvbuf
     integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, comm
     type(asphalt_blocks), intent(inout) :: blocks
-    logical, intent(in), optional :: later
+    logical, intent(in), optional :: later, receives_later
 
     call open_blocks(blocks, comm, -1, max(1_int64, bytes_of(sendcount, sendtype)))
     if (blocks%whole) then
@@ -145,6 +148,7 @@ contains
       call divide(blocks%in, recvbuf, recvtype, spread_out(recvcount, blocks%np), &
                   one_by_one(recvcount, blocks%np))
     end if
+    if (present(receives_later)) blocks%late = receives_later
     call start(blocks, sendbuf, recvbuf, later)
   end subroutine asphalt_alltoall_blocks
 
@@ -557,6 +561,10 @@ contains
       call post_pieces(blocks)
     end if
     if (blocks%operation == bcast) return
+    if (blocks%late) then
+      blocks%late = .false.
+      call post(blocks)
+    end if
     do turn = 1, blocks%np
       call send(blocks, modulo(blocks%me + turn, blocks%np))
     end do
@@ -821,7 +829,7 @@ contains
     if (present(later)) waits = later
     if (.not. blocks%whole) then
       call open_window(blocks, waits)
-      call post(blocks)
+      if (.not. blocks%late) call post(blocks)
     end if
     if (.not. waits) call asphalt_send_blocks(blocks, sendbuf, recvbuf)
   end subroutine start
@@ -854,7 +862,7 @@ contains
     integer :: to
 
     to = rank + 1
-    if (.not. blocks%out%left(to)) return
+    if (.not. blocks%out%left(to) .or. (blocks%late .and. rank == blocks%me)) return
     blocks%out%left(to) = .false.
     if (rank == blocks%me) then
       call copy_own(blocks)

@@ -22,8 +22,8 @@ def merged_reports(
     """All reports, sorted by file and line.
 
     A call with two reports keeps the one that is applied.  If neither is, it keeps that of the
-    exchange if ``passes`` contain prepushing and it is for such calls, and that of the transfer
-    otherwise.
+    exchange if ``passes`` contain prepushing and it is for such calls, unless this is refused and
+    only the transfer is possible; and that of the transfer otherwise.
     """
     found = list(sites)
     places = {(site.file, site.line): number for number, site in enumerate(sites)}
@@ -41,8 +41,11 @@ def _of_one_call(site: SiteReport, transfer: SiteReport, asked: bool) -> SiteRep
         return site if site.verdict == "applied" else transfer
     if site.code == OPERATION.id:  # it is no operation that prepushing is for
         return transfer
-    if asked or site.verdict == "skipped":
+    if site.verdict == "skipped":
         return site
+    if asked:
+        refused = site.verdict == "refused" and transfer.verdict in _POSSIBLE
+        return transfer if refused else site
     if site.verdict in _POSSIBLE:
         more = f"with --passes {Pass.PREPUSH}, {_would(site.message)}"
         return replace(transfer, message=f"{transfer.message}; {more}")

@@ -16,7 +16,7 @@ program main
   use mpi
   implicit none
   integer, parameter :: n = 60
-  integer :: me, np, ierr, i, p, q, root, m, request
+  integer :: me, np, ierr, i, p, q, root, m, request, most
   integer, allocatable :: counts(:), starts(:), same(:), types(:), bytes(:)
   real(8), allocatable :: s(:,:), r(:,:), x(:,:), a(:), b(:), flat(:), parts(:)
   real(8), pointer :: far(:)
@@ -33,7 +33,7 @@ program main
     starts(p-1) = n*(p - 1)
   end do
   same = counts(me); types = MPI_DOUBLE_PRECISION; bytes = [(8*n*(p - 1), p = 1, np)]
-  s = me; r = 0; x = 0; b = 0; flat = 0; parts = me; total = 0; far = 0
+  s = me; r = 0; x = 0; b = 0; flat = 0; parts = me; total = 0; far = 0; most = maxval(counts)
   do i = 1, n
     a(i) = me + 0.25d0*i
   end do

@@ -8,11 +8,11 @@ from asphalt.analysis.call_graph.defined_operations import finalizes_at_end
 from asphalt.analysis.effects.shared_storage import SharedVariable, shared_storage
 from asphalt.analysis.effects.specification_expressions import evaluated_on_entry
 from asphalt.analysis.memory.accesses import ALIASED, Effect, EffectKind, Footprint, NameSemantics
-from asphalt.analysis.memory.forward_substitution import given_other_names
 from asphalt.analysis.memory.loop_scalars import surely_defined
 from asphalt.analysis.names.common_blocks import blocks_seen_twice
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.parallel_loops import private_names
+from asphalt.analysis.names.references import given_other_names
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.ir.expr import root_name
 from asphalt.ir.stmt import Allocation, Guarded, Opaque, Raw, UnitHead

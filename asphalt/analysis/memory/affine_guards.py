@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from asphalt.analysis.memory.accesses import Access, Mode
+from asphalt.analysis.memory.forward_substitution import Values
+from asphalt.analysis.names.designators import designator_name
 from asphalt.analysis.names.scopes import Scope
-from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Lit, Op, Ref, Section, walk
+from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, walk
 from asphalt.ir.stmt import ArmHead, Assign, DoHead, Guarded
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
@@ -34,6 +36,17 @@ def extremes(limit: Expr | None, relation: str) -> tuple[Expr, ...]:
         )
         return (limit, *parts)
     return (limit,)
+
+
+def greatest_above(limit: Expr | None, at: Leaf, values: Values) -> tuple[Expr, ...]:
+    """The variables with the greatest element of the array of which a limit is an element."""
+    match limit:
+        case Ref(args=(_, *_) as args) | Component(args=(_, *_) as args):
+            array = designator_name(limit)
+            elements = not any(isinstance(arg, Section | Keyword | AltReturn) for arg in args)
+            if array is not None and elements:
+                return tuple(Ref(name, name) for name in values.maxima_of(array, at))
+    return ()
 
 
 def is_integer(expr: Expr, scope: Scope) -> bool:

@@ -11,8 +11,8 @@ A local variable whose only definition is a constant has that value wherever it 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 
 from asphalt.analysis.call_graph.component_definitions import may_define
 from asphalt.analysis.call_graph.values_left import Left, value_left
@@ -28,11 +28,12 @@ from asphalt.analysis.names.designators import (
 )
 from asphalt.analysis.names.host_association import is_text_missing, named_inside
 from asphalt.analysis.names.intrinsics import is_inquiry, is_pure_function
+from asphalt.analysis.names.references import given_other_names
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol, constant
 from asphalt.analysis.symbolic.polynomials import Poly, poly
-from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
+from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, walk
 from asphalt.ir.records import record
-from asphalt.ir.stmt import ArmHead, Assign, Call, Opaque, Raw
+from asphalt.ir.stmt import Assign, Call
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 _INTEGER_FUNCTIONS = frozenset(
@@ -234,6 +235,34 @@ class Values:
             return False
         return True
 
+    def maxima_of(self, array: str, at: Leaf) -> tuple[str, ...]:
+        """The variables that no element of the array with this designator exceeds at a statement:
+        its MAXVAL is their only definition, and it stays as it was then."""
+        found = self._maxima.get(array, ())
+        return tuple(
+            name
+            for name, leaf, value in found
+            if self.executed_before(leaf, at) and self._stays(value, self._places[id(leaf)])
+        )
+
+    @cached_property
+    def _maxima(self) -> dict[str, list[tuple[str, Leaf, Expr]]]:
+        """For each array, the integers whose only definition is its MAXVAL."""
+        found: dict[str, list[tuple[str, Leaf, Expr]]] = {}
+        for writes in self._writes.values():
+            match writes[0].leaf.what:
+                case Assign(
+                    target=Ref(name=name, args=None),
+                    value=Ref(name="maxval", args=(Ref() | Component() as array,)) as value,
+                    pointer=False,
+                ) if len(writes) == 1 and array.args is None and _is_function("maxval", self.scope):
+                    symbol, of = symbol_named(name, self.scope), designator_name(array)
+                    if symbol is None or of is None or not is_plain_integer(symbol):
+                        continue
+                    if not self._changed_elsewhere(name) and is_integer(array, self.scope):
+                        found.setdefault(of, []).append((name, writes[0].leaf, value))
+        return found
+
     def executed_before(self, leaf: Leaf, at: Leaf) -> bool:
         """Whether ``leaf`` is executed on every path to ``at``."""
         here, there = self._places[id(leaf)], self._places[id(at)]
@@ -361,24 +390,6 @@ class Values:
         """Every access of the unit that may write a storage, or a component of one."""
         root = storage.split("%")[0]
         return tuple(a for a in self._writes.get(root, ()) if a.touches(storage))
-
-
-def given_other_names(body: Iterable[Node]) -> frozenset[str]:
-    """The variables that constructs associate with another name, and those in statements that
-    asphalt does not understand."""
-    found: set[str] = set()
-    for node in body:
-        for leaf in leaves(node):
-            match leaf.what:
-                case ArmHead(exprs=exprs):
-                    for part in exprs:
-                        if isinstance(part, Keyword):
-                            found |= names_in(part.value)
-                case Opaque(names=names):
-                    found |= names
-                case Raw(code=code):
-                    found |= set(re.findall(r"[a-z_]\w*", code.lower()))
-    return frozenset(found)
 
 
 def is_plain_integer(symbol: Symbol) -> bool:

@@ -10,7 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.memory.accesses import Access
-from asphalt.analysis.memory.affine_guards import conditions_around, extremes, is_integer
+from asphalt.analysis.memory.affine_guards import (
+    conditions_around,
+    extremes,
+    greatest_above,
+    is_integer,
+)
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.invariant_frame import Frame, Standpoint
 from asphalt.analysis.memory.invariant_frame import loop_variable as loop_variable
@@ -106,7 +111,10 @@ class Region:
             if not direction or loop is free:
                 continue
             for limit, relation in bounds:
-                for part in extremes(limit, relation):
+                parts = extremes(limit, relation)
+                if relation == "<=":
+                    parts += greatest_above(limit, loop.head, self.values)
+                for part in parts:
                     poly = self.value_at(part, loop.head, outer)
                     if poly is not None:
                         problem.add(Poly.atom(atom), relation, poly, bound)

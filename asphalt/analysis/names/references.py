@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from asphalt.analysis.names.openmp_sentinels import hidden_statements
 from asphalt.ir.expr import (
@@ -42,7 +42,7 @@ from asphalt.ir.stmt import (
     Use,
     What,
 )
-from asphalt.ir.tree import Block, Leaf, Unit, leaves
+from asphalt.ir.tree import Block, Leaf, Node, Unit, leaves
 
 _WORD = re.compile(r"[a-z]\w*")
 _NAME_AHEAD = re.compile(r"([A-Za-z]\w*)_['\"]")
@@ -303,3 +303,21 @@ def passed_on(located: Located, name: str, generic: bool = True) -> bool:
             *closing,
         )
     )
+
+
+def given_other_names(body: Iterable[Node]) -> frozenset[str]:
+    """The variables that constructs associate with another name, and those in statements that
+    asphalt does not understand."""
+    found: set[str] = set()
+    for node in body:
+        for leaf in leaves(node):
+            match leaf.what:
+                case ArmHead(exprs=exprs):
+                    for part in exprs:
+                        if isinstance(part, Keyword):
+                            found |= names_in(part.value)
+                case Opaque(names=names):
+                    found |= names
+                case Raw(code=code):
+                    found |= set(re.findall(r"[a-z_]\w*", code.lower()))
+    return frozenset(found)

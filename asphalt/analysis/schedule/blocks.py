@@ -33,6 +33,7 @@ class BlockSizes:
     iterations of the two loops; ``turned``: they begin with another block on each rank. ``planes``:
     for each rank, the iterations that access its block, if not the one of its number
     (MPI_ALLTOALLW).  ``window``: the receives posted at first; ``grows``: each wait doubles it.
+    ``late``: nothing is received before the loop that fills the blocks has ended.
     """
 
     pattern: Pattern
@@ -44,6 +45,7 @@ class BlockSizes:
     window: int
     grows: bool = False
     planes: tuple[range, ...] | None = None
+    late: bool = False
 
     @property
     def ranks(self) -> int:
@@ -96,15 +98,18 @@ class _Rank:
         sizes, peers = self.sizes, range(self.sizes.ranks)
         others = [(self.rank + turn) % sizes.ranks for turn in (*peers[1:], 0)]
         own = self._own_place()
-        yield from self._post()
+        if not sizes.late:
+            yield from self._post()
         missing = {p: set(self._filled(p)) for p in peers}
         for place in _order(sizes.fills, own + 1, 1, sizes.turned):
             yield Compute(place, range(place - sizes.fills.start, place - sizes.fills.start + 1))
             for peer in others:
                 if place in missing[peer]:
                     missing[peer].discard(place)
-                    if not missing[peer]:
+                    if not missing[peer] and not (sizes.late and peer == self.rank):
                         yield from self._send(peer)
+        if sizes.late:
+            yield from self._post()
         for peer in others:
             yield from self._send(peer)
         behind = len(sizes.fills) - sizes.uses.start

@@ -46,6 +46,7 @@ class Fault(Enum):
     DUPLICATED_PIECE = "an element is received twice"
     MISPLACED_PIECE = "an element is received from or into the wrong place"
     EARLY_SEND = "an element is sent before it is final"
+    EARLY_RECEIVE = "something is received in what an iteration still reads"
     UNRECEIVED = "an iteration is executed before its data is received"
     SLOT_REUSED = "a request is overwritten before it is completed"
     NOT_WAITED = "a request is never completed"

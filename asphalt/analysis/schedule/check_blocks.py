@@ -98,7 +98,19 @@ class _Spread:
 def check_blocks_of(programs: Sequence[RankProgram], sizes: BlockSizes) -> ProtocolError | None:
     """The first fault of the programs of all ranks; None: they have none."""
     moves = _Blocks(sizes)
-    return check(programs, moves) or _need_fault(programs, moves.needed)
+    fault = check(programs, moves) or _need_fault(programs, moves.needed)
+    return fault or (_late_fault(programs, len(sizes.fills)) if sizes.late else None)
+
+
+def _late_fault(programs: Sequence[RankProgram], fills: int) -> ProtocolError | None:
+    """Nothing is received before the loop with so many iterations has ended."""
+    for rank, program in enumerate(programs):
+        posted = False
+        for event in program:
+            if isinstance(event, Compute) and posted and any(i < fills for i in event.iterations):
+                return ProtocolError(Fault.EARLY_RECEIVE, f"rank {rank}, iteration {event.step}")
+            posted = posted or isinstance(event, Post)
+    return None
 
 
 def check_spread_of(programs: Sequence[RankProgram], sizes: Spread) -> ProtocolError | None:
@@ -135,15 +147,16 @@ def _need_fault(
 
 @cache
 def check_blocks(
-    pattern: Pattern, *, fills: bool, uses: bool, planes: bool = False
+    pattern: Pattern, *, fills: bool, uses: bool, planes: bool = False, late: bool = False
 ) -> ProtocolError | None:
     """The first fault of an operation with these loops, over small sizes.
 
     1 to 4 ranks, each of them as root; blocks of 0 to 3 elements, different on each rank; loops
     over all blocks, and over some; receives posted one by one, all at once, or more and more of
     them. ``planes``: several iterations access a block, on some ranks more than on others.
+    ``late``: nothing is received before all blocks are filled.
     """
-    for sizes in _block_sizes(pattern, fills, uses, planes):
+    for sizes in _block_sizes(pattern, fills, uses, planes, late):
         programs = [blocks_schedule(rank, sizes) for rank in range(sizes.ranks)]
         fault = check_blocks_of(programs, sizes)
         if fault is not None:
@@ -151,7 +164,9 @@ def check_blocks(
     return None
 
 
-def _block_sizes(pattern: Pattern, fills: bool, uses: bool, planes: bool) -> Iterator[BlockSizes]:
+def _block_sizes(
+    pattern: Pattern, fills: bool, uses: bool, planes: bool, late: bool
+) -> Iterator[BlockSizes]:
     for ranks, turn in product(range(1, 5), range(3)):
         counts = tuple(
             tuple((turn + 2 * rank + 3 * peer + rank * peer) % 4 for peer in range(ranks))
@@ -159,7 +174,8 @@ def _block_sizes(pattern: Pattern, fills: bool, uses: bool, planes: bool) -> Ite
         )
         apart = tuple(range(2 * peer, 2 * peer + 1 + (peer + turn) % 3) for peer in range(ranks))
         last = apart[-1].stop if planes else ranks
-        for root in range(1 if pattern is Pattern.ALL else ranks):
+        turned = (False, True) if pattern is Pattern.ALL else (False,)
+        for root, turns in product(range(1 if pattern is Pattern.ALL else ranks), turned):
             for first, window, grows in product((0, 1), (1, 2, ranks), (False, True)):
                 yield BlockSizes(
                     pattern,
@@ -167,10 +183,11 @@ def _block_sizes(pattern: Pattern, fills: bool, uses: bool, planes: bool) -> Ite
                     root,
                     range(first, last) if fills else range(0),
                     range(first, last) if uses else range(0),
-                    pattern is Pattern.ALL,
+                    turns,
                     min(window, ranks),
                     grows,
                     apart if planes else None,
+                    late,
                 )
 
 

@@ -21,7 +21,9 @@ The work on one block then overlaps with the messages of the others (Danalis et 
 section 5, "collective decomposition").  The non-blocking form of the operation overlaps only with
 work that uses no block at all.  A loop before the call that fills one block in each iteration sends
 the block there.  Where all ranks work on blocks, each begins with another block, so that not all
-wait for the same rank; that requires independent iterations.  The loop of a root keeps its order.
+wait for the same rank; that requires independent iterations.  A loop that fills blocks from others,
+as one with a running position, and the loop of a root keep their order.  Where the loop that fills
+the blocks reads what the operation will overwrite, the receives start where the call stood.
 
 The blocks of a broadcast are the planes of its buffer.  Each rank sends on what it has received, to
 the next rank or along a binomial tree, whichever the runtime finds faster; the work on the
@@ -238,7 +240,7 @@ def _fault(call: DividedCall, divided: Divided) -> ProtocolError | None:
     if call.rooted:
         pattern = Pattern.GATHER if out is None else Pattern.SCATTER
     planes = any(cut is not None and cut.planes for cut in (out, into))
-    return check_blocks(pattern, fills=fills, uses=uses, planes=planes)
+    return check_blocks(pattern, fills=fills, uses=uses, planes=planes, late=divided.late)
 
 
 def _refused(split: nonblocking.Split, obstacle: Obstacle) -> Refused:
@@ -308,8 +310,11 @@ class _Made:
         for number, node in enumerate(nodes):
             if divided.producer is not None and number == divided.producer[0]:
                 make = maker_at(node, self.facts.located.form, self.facts.eol)
-                later = Keyword("later", "later", Lit("logical", ".true."))
-                what = self._call(self.name, *self.arguments, self.blocks, later)
+                true = Lit("logical", ".true.")
+                later = [Keyword("later", "later", true)]
+                if divided.late:
+                    later.append(Keyword("receives_later", "receives_later", true))
+                what = self._call(self.name, *self.arguments, self.blocks, *later)
                 new += (make.leaf(what, self.mark), self._with(node, divided.producer[1], True))
             elif number == position:
                 assert isinstance(node, Leaf)

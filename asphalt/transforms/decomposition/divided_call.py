@@ -21,7 +21,7 @@ from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.block_loops import Worker, touching, worker_in
 from asphalt.analysis.tiling.rank_blocks import RankBlocks, planes_of, rank_blocks
-from asphalt.analysis.verdicts.block_codes import BESIDE, BLOCKS, LOOP, Obstacle
+from asphalt.analysis.verdicts.block_codes import BESIDE, BLOCKS, LOOP, ORDER, Obstacle
 from asphalt.ir.expr import Expr, Op, Ref, names_in
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, Node, leaves
@@ -71,6 +71,9 @@ This is no fact of the procedures, but what this transformation can do with them
 buffers it cuts, and whether into the blocks of the ranks or into planes.
 """
 
+_RECEIVES_LATER = (OPERATIONS["mpi_alltoall"],)
+"""Of which operations the receives may start where the call stood, later than the sends."""
+
 
 @dataclass(frozen=True, slots=True)
 class Divided:
@@ -78,13 +81,16 @@ class Divided:
     call.
 
     ``end``: the position behind which the operation is completed.  ``planes``: the arguments of the
-    run-time procedure with the sizes of planes, where these take the place of blocks.
+    run-time procedure with the sizes of planes, where these take the place of blocks.  ``late``:
+    what stands in front of the call reads the buffer for what is received, so that no receive may
+    start before.
     """
 
     producer: tuple[int, Worker] | None
     consumer: tuple[int, Worker] | None
     end: int
     planes: tuple[Expr, ...] = ()
+    late: bool = False
 
     @property
     def workers(self) -> tuple[Worker, ...]:
@@ -135,6 +141,9 @@ class DividedCall:
         behind = self._blocks(into, leaf) if into is not None and into.planes else None
         names = behind.names if isinstance(behind, RankBlocks) else frozenset()
         producer = self._loop(leaf, accesses, out, -1, names)
+        late = isinstance(producer, Obstacle) and cuts in _RECEIVES_LATER
+        if late:
+            producer = self._loop(leaf, accesses, out, -1, names, self.storage(_RECEIVE))
         consumer = self._loop(leaf, accesses, into, +1)
         end = consumer[0] if not isinstance(consumer, Obstacle) else self._free_until(accesses)
         if (
@@ -153,7 +162,7 @@ class DividedCall:
             planes += self._plane(_IN_W, leaf) if uses is not None else none
         else:
             planes = ()
-        return Divided(fills, uses, end, planes)
+        return Divided(fills, uses, end, planes, late and fills is not None)
 
     def _plane(self, cut: _Cut, leaf: Leaf) -> tuple[Expr, ...]:
         """The sizes of the dimensions of a plane of a buffer that has planes, whose product may be
@@ -222,9 +231,11 @@ class DividedCall:
         cut: _Cut | None,
         direction: int,
         names: frozenset[str] = frozenset(),
+        read: str | None = None,
     ) -> tuple[int, Worker] | Obstacle:
         """The nearest loop on one side of the call that works on the blocks of a buffer;
-        ``names``: of other variables that stay as they are until then."""
+        ``names``: of other variables that stay as they are until then; ``read``: a buffer that may
+        be read until then."""
         if cut is None:
             return Obstacle(BLOCKS, "its blocks are not divided", leaf)
         blocks = self._blocks(cut, leaf)
@@ -236,7 +247,7 @@ class DividedCall:
         while 0 <= here < len(self.siblings):
             node = self.siblings[here]
             uses = touching(node, blocks.storage, self.facts, writes=direction < 0)
-            reason = self._why_not_beside(node, others if uses else accesses, names)
+            reason = self._why_not_beside(node, others if uses else accesses, names, read)
             if reason is not None:
                 return Obstacle(BESIDE, reason, next(leaves(node)))
             if uses and cut is _SAME and direction > 0:
@@ -245,25 +256,50 @@ class DividedCall:
                     message = f"{self.facts.at(changed[0].leaf)} changes what is sent on"
                     return Obstacle(BESIDE, message, changed[0].leaf)
             if uses:
+                fixed = self._why_not_changed(uses)
+                if fixed is not None:
+                    return Obstacle(BESIDE, fixed, next(leaves(node)))
                 worker = worker_in(node, blocks, uses, not self.rooted, self.facts)
+                if direction < 0 and isinstance(worker, Obstacle) and worker.code is ORDER:
+                    worker = worker_in(node, blocks, uses, False, self.facts)  # in its own order
                 return worker if isinstance(worker, Obstacle) else (here, worker)
             here += direction
         return Obstacle(LOOP, "no loop fills or uses its blocks one by one", leaf)
 
+    def _why_not_changed(self, uses: tuple[Access, ...]) -> str | None:
+        """Why the outermost loop around accesses cannot get a call in its iterations: several
+        threads would execute it, or its lines are not its own."""
+        threads = self.order.place.threads.threads
+        for loop in {id(a.loops[0]): a.loops[0] for a in uses if a.loops}.values():
+            line = self.facts.at(loop.head)
+            if any(one.loop is loop for one in threads.loops) or threads.around(loop) is not None:
+                return f"several threads share the iterations of the loop of {line}"
+            if any(leaf.frozen or leaf.is_hidden for leaf in (loop.head, loop.end) if leaf):
+                return f"the text of {line} comes from a macro, an included file or OpenMP alone"
+        return None
+
     def _why_not_beside(
-        self, node: Node, accesses: Iterable[Access], names: Iterable[str] = ()
+        self,
+        node: Node,
+        accesses: Iterable[Access],
+        names: Iterable[str] = (),
+        read: str | None = None,
     ) -> str | None:
-        """Why a statement or construct may not stand between the start and the end."""
+        """Why a statement or construct may not stand between the start and the end; ``read``: a
+        buffer that it may read."""
         line = self.facts.at(next(leaves(node)))
         call = next((call for _, call in self.order.messages.calls(node)), None)
         if call is not None:
             return f"the {call.procedure.spelled} in {line}"
-        stays = self.order.place.bound(node)
+        stays = self.order.place.stays(node)
         if stays is not None:
             return stays
-        mine = self.facts.footprint(node).accesses
+        named = self.order.place.threads.accesses(node)
+        mine = (*self.facts.footprint(node).accesses, *named)
         for a in accesses:
             for b in mine:
+                if read is not None and a.storage == b.storage == read and not b.writes:
+                    continue
                 if (a.writes or b.writes) and b.mode is not Mode.INQUIRE and a.meets(b):
                     does = "changes" if b.writes else "reads"
                     name = b.object.split("::")[-1]

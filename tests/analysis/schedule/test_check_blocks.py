@@ -50,6 +50,11 @@ def test_blocks_that_touch_planes(fills: bool, uses: bool) -> None:
     assert check_blocks(Pattern.ALL, fills=fills, uses=uses, planes=True) is None
 
 
+@pytest.mark.parametrize("uses", [False, True])
+def test_blocks_that_come_late(uses: bool) -> None:
+    assert check_blocks(Pattern.ALL, fills=True, uses=uses, late=True) is None
+
+
 @pytest.mark.parametrize(("fills", "uses"), _LOOPS)
 def test_a_broadcast(fills: bool, uses: bool) -> None:
     assert check_spread(fills=fills, uses=uses) is None
@@ -141,6 +146,9 @@ FAULTS: dict[str, tuple[BlockSizes | Spread, Change, set[Fault]]] = {
     "used before it is there": (
         replace(USUAL, fills=range(0)), _before(Compute, Wait), {Fault.UNRECEIVED},
     ),
+    "received in what is still read": (
+        replace(USUAL, late=True), _before(Post, Compute), {Fault.EARLY_RECEIVE},
+    ),
     "sent on before it is there": (
         replace(LINE, fills=False, uses=False), _before(Send, Wait), {Fault.EARLY_SEND},
     ),
@@ -193,6 +201,7 @@ _EACH = range(_RANKS)
 _NONE = range(0)
 EXECUTED: dict[str, BlockSizes | Spread] = {
     "all": BlockSizes(Pattern.ALL, _EQUAL, 0, _EACH, _EACH, True, _RANKS),
+    "late": BlockSizes(Pattern.ALL, _EQUAL, 0, _EACH, _NONE, False, _RANKS, late=True),
     "gather": BlockSizes(Pattern.GATHER, _EQUAL, 1, _NONE, _EACH, False, _RANKS),
     "scatter": BlockSizes(Pattern.SCATTER, _EQUAL, 1, _EACH, _NONE, False, _RANKS),
     "line": Spread(_RANKS, 1, _RANKS, _COUNT, _COUNT // 2, True, True, False),

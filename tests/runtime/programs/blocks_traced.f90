@@ -5,7 +5,7 @@ program blocks_traced
   implicit none
   integer, parameter :: n = 4096  ! of a block; enough for a message of its own
   integer, parameter :: many = 524288  ! enough for messages of the first operation
-  type(asphalt_blocks) :: first, all, collected, dealt
+  type(asphalt_blocks) :: first, all, late, collected, dealt
   integer :: me, np, error, turn, p
   real(8), allocatable :: s(:,:), r(:,:), long(:,:)
 
@@ -32,6 +32,16 @@ program blocks_traced
     print '(a, 2i8)', 'use', me, p - 1
   end do
   call asphalt_finish_blocks(all, s, r)
+
+  call begin('late')
+  call asphalt_alltoall_blocks(s, n, MPI_REAL8, r, n, MPI_REAL8, MPI_COMM_WORLD, late, &
+                               later=.true., receives_later=.true.)
+  do p = 1, np
+    print '(a, 2i8)', 'fill', me, p - 1
+    call asphalt_send_block(late, p - 1, s)
+  end do
+  call asphalt_send_blocks(late, s, r)
+  call asphalt_finish_blocks(late, s, r)
 
   call begin('gather')
   call asphalt_gather_blocks(s, n, MPI_REAL8, r, n, MPI_REAL8, 1, MPI_COMM_WORLD, collected)

@@ -185,6 +185,9 @@ SECTION_BEFORE = (
     "    do p = 1, np\n      x(1:n,p) = x(1:n,p) + flat(m:m+n-1)\n"
     "      m = n*(p - 1) + 1\n    end do\n"
 )
+MOST = f"most, {REAL}"
+GAPS = f"    call MPI_Alltoall(parts, {MOST}, flat, {MOST}, {WORLD}"
+USE_GAPS = loop("x(i,p) = x(i,p) + flat(most*(p - 1) + i)", count="counts(p-1)")
 MORE = "may use more than one block in an iteration"
 STAYS = {
     "a-sum": (ALLTOALL + loop("total = total + r(i,p)"), "cannot be reordered: lines 30 and 30"),
@@ -198,6 +201,16 @@ STAYS = {
     ),
     "section-that-is-set-behind": (
         FLAT_ALLTOALL + SECTION_BEFORE, MORE,
+    ),
+    "greatest-count-of-before": (GAPS + "    counts(0) = n\n" + USE_GAPS, MORE),
+    "greatest-of-other-counts": (
+        GAPS + USE_GAPS.replace("counts(p-1)", "same(p-1) + 1"), MORE,
+    ),
+    "shared-by-threads": (
+        ALLTOALL + "!$omp parallel do private(i)\n" + USE, "several threads share the iterations",
+    ),
+    "what-comes-is-changed-before": (
+        loop("s(i,p) = r(i,p)\n        r(i,p) = 0") + ALLTOALL, "no loop fills or uses",
     ),
     "another-block": (ALLTOALL + loop("x(i,p) = r(i,1)"), MORE),
     "two-blocks": (
@@ -293,7 +306,10 @@ QUICK = {
     "section-that-is-not-a-block",
     "section-that-is-set-behind",
     "a-sum",
+    "greatest-count-of-before",
+    "shared-by-threads",
     "two-blocks",
+    "what-comes-is-changed-before",
     "more-than-a-block",
     "what-is-sent-is-filled-again",
     "way-out",
@@ -408,9 +424,20 @@ def test_all_of_them_compute_the_same(mpi: Mpi, n: int, parted: int, tmp_path: P
     assert [len(lines) for lines in results["after"]] == list(numbers)
 
 
+THREADS = "      !$omp parallel do\n      do i"
+RUNNING = (
+    "    m = 0\n"
+    + loop("s(i,p) = s(i,p) + x(i,p) + m").replace(
+        "    end do\n    end", "    end do\n      m = m + p\n    end"
+    )
+    + ALLTOALL
+)
 FLAT_BLOCKS = (
     ALLTOALL + loop("flat(n*(p - 1) + i) = flat(n*(p - 1) + i) + sqrt(r(i,p))"),
     FLAT_ALLTOALL + SECTION.format("n*p"),
+    RUNNING,
+    loop("s(i,p) = s(i,p) + r(i,np + 1 - p)").replace("      do i", THREADS) + ALLTOALL,
+    GAPS + USE_GAPS.replace("      do i", THREADS),
 )
 
 
@@ -419,13 +446,16 @@ def test_flat_blocks_compute_the_same(tmp_path: Path) -> None:
     text = program("".join(FLAT_BLOCKS), 2501)
     found = optimised(tmp_path, text)
     assert found.content is not None
-    assert found.content.count(b"call asphalt_await_block") == 2
+    assert found.content.count(b"call asphalt_await_block") == 3
+    assert found.content.count(b"call asphalt_send_block(") == 2
+    assert found.content.count(b"receives_later=.true.") == 1
     results: list[list[str]] = []
     for kind, content in (("before", text.encode()), ("after", found.content)):
         folder = tmp_path / kind
         folder.mkdir()
         (folder / "main.f90").write_bytes(content)
-        built = build(OPENMPI, [*RUNTIME, folder / "main.f90"], folder, ["-O1", "-fcheck=all"])
+        flags = ["-O1", "-fcheck=all", "-fopenmp"]
+        built = build(OPENMPI, [*RUNTIME, folder / "main.f90"], folder, flags)
         outcome = run(OPENMPI, built, 3)
         assert outcome.code == 0, outcome.stderr
         results.append(sorted(outcome.stdout.splitlines()))
