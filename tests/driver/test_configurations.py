@@ -468,6 +468,43 @@ def test_a_macro_that_stands_for_a_name_keeps_a_procedure(tmp_path: Path) -> Non
     assert procedure.ended == "no condition can ask whether the macro ROOT stands for sqrt"
 
 
+_WITH_ARGUMENT = """\
+{before}subroutine turn(a, b, w, n, right)
+  use mpi
+  implicit none
+  integer, intent(in) :: n, right
+  real(8), intent(inout) :: a(n), b(n), w(n)
+  integer :: i, k, ierr
+  call MPI_Sendrecv(a, n, MPI_DOUBLE_PRECISION, right, 1, b, n, MPI_DOUBLE_PRECISION, &
+                    MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+  do i = 1, n
+    w(i) = ROOT(w(i))
+  end do
+{behind}  b(1) = b(1) + w(n)
+end subroutine turn
+"""
+_AGAIN = "#undef ROOT\n#define ROOT(x) x\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "passed"),
+    [
+        ("#define ROOT(x) sqrt(x)\n", "", True),
+        ("#define ROOT(x) sqrt(x)\n", _AGAIN, False),
+        ("#define ROOT(x) sqrt(x); k = i\n", "", False),  # one text of two statements
+    ],
+)
+def test_a_message_passes_a_loop_with_a_macro_of_arguments(
+    tmp_path: Path, before: str, behind: str, passed: bool
+) -> None:
+    text = _WITH_ARGUMENT.format(before=before, behind=behind)
+    found = outcome(tmp_path, TRANSFERS, [], turn_F90=text)
+    assert bool(found.changes) is passed
+    if passed:
+        loop = text[text.index("  do i") : text.index("  end do")]
+        assert loop in changed(found)
+
+
 def test_a_build_with_openmp_is_another_configuration(tmp_path: Path) -> None:
     work = CALLEE.replace("DBL", "_OPENMP")
     after = changed(outcome(tmp_path, TRANSFERS, [], step_F90=CALLER, work_F90=work))

@@ -34,7 +34,7 @@ from asphalt.analysis.names.openmp_sentinels import is_threading
 from asphalt.ir.conditionals import is_conditional
 from asphalt.ir.source import OF_THE_PREPROCESSOR, TriviaKind
 from asphalt.ir.stmt import DoHead, Guarded
-from asphalt.ir.tree import Node, leaves
+from asphalt.ir.tree import Leaf, Node, leaves
 
 _PLAIN = frozenset({EffectKind.MPI, EffectKind.ASSUMED})
 _LINES_THAT_STAY = OF_THE_PREPROCESSOR | {TriviaKind.CONDITIONAL, TriviaKind.DIRECTIVE}
@@ -61,7 +61,8 @@ class Placement:
     def stays(self, node: Node) -> str | None:
         """Why a statement or construct cannot move as a whole, whatever its neighbours are.
 
-        Parallel loops move with their directives, and lines for OpenMP alone with their sentinels.
+        Parallel loops move with their directives, lines for OpenMP alone with their sentinels, and
+        lines that macros change with what stands there, where it means the same in all of the unit.
         """
         if id(node) not in self._staying:
             why = self._fixed_by(node, whole=True)
@@ -87,7 +88,12 @@ class Placement:
         one = next((one for one in self.threads.threads.loops if one.loop is node), None)
         if one is None:
             return self.bound(node)
-        return self.threads.why_whole(one) or self.stays(node)
+        return self.threads.why_whole(one) or self.repeated(node)
+
+    def repeated(self, node: Node) -> str | None:
+        """Why a statement or construct cannot be written several times as it is."""
+        frozen = next((leaf for leaf in leaves(node) if leaf.frozen and not leaf.is_hidden), None)
+        return self.stays(node) if frozen is None else _from_macro(frozen)
 
     def fixed(self, node: Node) -> str | None:
         """Why a statement or construct cannot move, whatever its MPI calls do."""
@@ -160,8 +166,8 @@ class Placement:
                 return f"{where} is skipped by the directive in line {skipped}"
             stays = (t for t in leaf.lead if t.kind in _LINES_THAT_STAY and not is_conditional(t))
             stay = [t for t in stays if not (id(leaf) in parallel and is_threading(t))]
-            if leaf.frozen and not leaf.is_hidden:
-                return f"the text of {where} comes from a macro or an included file"
+            if leaf.frozen and not leaf.is_hidden and not (whole and id(leaf) in self._verbatim):
+                return _from_macro(leaf)
             if (leaf.frozen and not whole) or not all(only_accepts(t) for t in stay):
                 return f"{where} has a directive or a preprocessor line"
             if leaf.joined or ";" in leaf.trail.split("!")[0]:
@@ -211,6 +217,22 @@ class Placement:
         return found
 
     @cached_property
+    def _verbatim(self) -> frozenset[int]:
+        """The statements with macros whose text means the same wherever it stands in the unit: it
+        is all of its line, and nothing there defines macros."""
+        own = [leaf for node in self.facts.unit.body for leaf in leaves(node)]
+        behind = [*own[1:], self.facts.unit.end]
+        for leaf in (*own, self.facts.unit.end):
+            if any(t.kind in OF_THE_PREPROCESSOR and not is_conditional(t) for t in leaf.lead):
+                return frozenset()
+        return frozenset(
+            id(leaf)
+            for leaf, following in zip(own, behind, strict=True)
+            if leaf.frozen and leaf.body and "#" not in leaf.body
+            if not leaf.joined and not following.joined
+        )
+
+    @cached_property
     def _loops_to(self) -> Counter[int]:
         """The number of loops of the unit that end with the statement of each label."""
         found: Counter[int] = Counter()
@@ -235,6 +257,10 @@ class Placement:
             if call is None or stage_of(call) in (Stage.OTHER, Stage.NOTHING):
                 return effect.described + ("" if call is None else _with_files(call))
         return None
+
+
+def _from_macro(leaf: Leaf) -> str:
+    return f"the text of line {line_of(leaf)} comes from a macro or an included file"
 
 
 def _with_files(call: MpiCall) -> str:

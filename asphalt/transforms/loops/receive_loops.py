@@ -75,7 +75,7 @@ def _steps(facts: UnitFacts) -> Iterator[ReceivesFirst]:
         for position, node in enumerate(siblings):
             if not isinstance(node, Do) or not messages.only_starts(node, computing=True):
                 continue
-            if place.stays(node) is not None or why_not_repeated(node, facts) is not None:
+            if place.repeated(node) is not None or why_not_repeated(node, facts) is not None:
                 continue
             parts = _Parts.of(node, messages)
             if parts is not None and parts.are_independent():
