@@ -11,7 +11,6 @@
 !   find_companion       what a communicator carries
 !   recall               what its ranks remember of one site
 !   private_duplicate    the duplicate
-!   private_messages     the duplicate, and a tag for the messages of one operation
 !   too_early            whether too little has come by yet to be worth a duplicate
 !
 ! Nothing here is for transformed code.
@@ -26,8 +25,7 @@ module asphalt_communicators
   implicit none
   private
   ! for the other modules of the runtime
-  public :: companion, site_memory, find_companion, recall, private_duplicate, private_messages, &
-            too_early
+  public :: companion, site_memory, find_companion, recall, private_duplicate, too_early
 
   !> Bytes of a block from which on the first exchange on a communicator is worth the duplicate, and
   !! bytes of all blocks that have come by from which on a shorter one is.
@@ -35,9 +33,6 @@ module asphalt_communicators
   integer(int64), parameter :: least_first_blocks = 2097152_int64
   !> The same where it takes asking, too, of one block or of all.
   integer(int64), parameter :: least_agreed_blocks = 4194304_int64
-
-  !> The greatest tag that every MPI has (MPI-3.1 section 8.1.2).
-  integer, parameter :: most_tags = 32767
 
   !> What the ranks of a communicator remember of a site, all of them the same.
   type :: site_memory
@@ -192,30 +187,6 @@ contains
       usable = .false.
     end if
   end subroutine private_duplicate
-
-  !> The private duplicate of `comm`, and a tag for the messages of one operation on it: no other
-  !! one has it that may be under way at the same time, and an exchange in tiles has none of these.
-  !!
-  !! All ranks of `comm` call it together, with the same `block`: bytes of a block, 0 where they are
-  !! not known to be equal.  Not `usable`: too little has come by yet to be worth a duplicate.
-  subroutine private_messages(comm, block, own, tag, usable)
-    integer, intent(in) :: comm
-    integer(int64), intent(in) :: block
-    integer, intent(out) :: own, tag
-    logical, intent(out) :: usable
-    type(companion), pointer :: carried
-    integer :: ierror
-
-    own = MPI_COMM_NULL
-    tag = 0
-    call find_companion(comm, carried, ierror)
-    usable = ierror == MPI_SUCCESS
-    if (usable .and. block > 0) usable = .not. too_early(carried, block, .true.)
-    if (usable) call private_duplicate(comm, own, .true., usable, ierror)
-    if (.not. usable) return
-    carried%exchanges = 1 + mod(carried%exchanges, most_tags)
-    tag = carried%exchanges
-  end subroutine private_messages
 
   !> Whether a communicator has seen too little, with this block of so many bytes, to be worth a
   !! duplicate (and, where not `certain`, asking).  `block` is the same on all ranks.

@@ -1,11 +1,11 @@
 ! Messages between two ranks, and what every other module of asphalt's runtime stands on.
 !
 ! For transformed code
-!   asphalt_isend, asphalt_issend, asphalt_irecv   start a message (MPI-4.0 section 3.7.2)
-!   asphalt_waitall                                completes several (section 3.7.5)
-!   asphalt_no_request                             a request that is complete (section 3.7.3)
-!   asphalt_sync                                   a fence for the compiler (section 19.1.8)
-!   asphalt_byte                                   the kind of integers in which memory is counted
+!   asphalt_isend, asphalt_irecv   start a message (MPI-4.0 section 3.7.2)
+!   asphalt_waitall                completes several (section 3.7.5)
+!   asphalt_no_request             a request that is complete (section 3.7.3)
+!   asphalt_sync                   a fence for the compiler (section 19.1.8)
+!   asphalt_byte                   the kind of integers in which memory is counted
 !
 ! The procedures have the arguments of MPI's own, with explicit interfaces: under mpif.h and in some
 ! MPI modules those of MPI have none, and a compiler then compares all calls of a file, and refuses
@@ -30,8 +30,8 @@ module asphalt_core
                  MPI_SUCCESS
   implicit none
   private
-  public :: asphalt_isend, asphalt_issend, asphalt_irecv, asphalt_waitall, asphalt_no_request, &
-            asphalt_sync, asphalt_byte
+  public :: asphalt_isend, asphalt_irecv, asphalt_waitall, asphalt_no_request, asphalt_sync, &
+            asphalt_byte
   ! for the other modules of the runtime
   public :: int64, int8, is_dense, is_smpi, keep_first, MPI_Isend, MPI_Irecv, MPI_Get_address, &
             memcpy
@@ -59,15 +59,6 @@ module asphalt_core
       integer, intent(in) :: count, datatype, dest, tag, comm
       integer, intent(out) :: request, ierror
     end subroutine MPI_Isend
-
-    subroutine MPI_Issend(buf, count, datatype, dest, tag, comm, request, ierror)
-      implicit none
-      !GCC$ attributes no_arg_check :: buf
-      !DIR$ ignore_tkr buf
-      integer, dimension(*), asynchronous :: buf
-      integer, intent(in) :: count, datatype, dest, tag, comm
-      integer, intent(out) :: request, ierror
-    end subroutine MPI_Issend
 
     subroutine MPI_Irecv(buf, count, datatype, source, tag, comm, request, ierror)
       implicit none
@@ -117,20 +108,6 @@ contains
     call MPI_Isend(buf, count, datatype, dest, tag, comm, request, error)
     call keep_first(error, ierror)
   end subroutine asphalt_isend
-
-  !> MPI_Issend with an explicit interface.
-  subroutine asphalt_issend(buf, count, datatype, dest, tag, comm, request, ierror)
-    !GCC$ attributes no_arg_check :: buf
-    !DIR$ ignore_tkr buf
-    integer, dimension(*), asynchronous :: buf
-    integer, intent(in) :: count, datatype, dest, tag, comm
-    integer, intent(out) :: request
-    integer, intent(inout), optional :: ierror
-    integer :: error
-
-    call MPI_Issend(buf, count, datatype, dest, tag, comm, request, error)
-    call keep_first(error, ierror)
-  end subroutine asphalt_issend
 
   !> MPI_Irecv with an explicit interface.
   !!

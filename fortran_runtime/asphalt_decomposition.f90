@@ -30,7 +30,7 @@ module asphalt_decomposition
   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_null_ptr, c_ptr, c_signed_char, c_size_t
   use asphalt_core, only: asphalt_irecv, asphalt_isend, asphalt_sync, int64, is_smpi, memcpy, &
                           MPI_Get_address
-  use asphalt_communicators, only: private_messages
+  use asphalt_tags, only: private_messages
   use asphalt_collectives, only: asphalt_iallgather, asphalt_iallgatherv, asphalt_ialltoall, &
                                  asphalt_ialltoallv, asphalt_ibcast, asphalt_igather, &
                                  asphalt_igatherv, asphalt_iscatter, asphalt_iscatterv

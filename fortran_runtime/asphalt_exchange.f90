@@ -23,12 +23,13 @@
 !                        progress do with them is bound to the type
 !   open_exchange        rank, size, and whether there is anything to tile on
 !   tell_tiled           tells whoever checks the program that an exchange was tiled
-!   keep_buffers, receive_piece, send_piece, wait_for   buffers and messages of an exchange
+!   set_loop, carry      what an exchange is about, and what carries its pieces
+!   keep_buffers, receive_piece, send_piece   buffers and pieces of an exchange
 !   asked                a request that `asphalt_progress` has an eye on
 module asphalt_exchange
   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_intptr_t, c_loc, c_null_ptr, c_ptr, c_size_t
-  use asphalt_core, only: asphalt_byte, asphalt_irecv, asphalt_isend, asphalt_no_request, &
-                          asphalt_sync, asphalt_waitall, int64, is_dense, memcpy
+  use asphalt_core, only: asphalt_byte, asphalt_no_request, asphalt_sync, int64, is_dense, memcpy
+  use asphalt_backend_isend, only: backend_t
   use asphalt_communicators, only: companion, find_companion, private_duplicate, recall, &
                                    site_memory, too_early
   use asphalt_choice, only: block_bytes, chosen_k, least_block, least_slab_depth, patience, tiles
@@ -39,8 +40,8 @@ module asphalt_exchange
   public :: asphalt_exchange_t, asphalt_begin, asphalt_next_tile, asphalt_progress, &
             asphalt_send_tile, asphalt_finished, asphalt_ranks, asphalt_rank
   ! for the other modules of the runtime
-  public :: open_exchange, tell_tiled, asked, keep_buffers, planes_before, receive_piece, &
-            send_piece, set_loop, wait_for
+  public :: open_exchange, tell_tiled, asked, carry, keep_buffers, planes_before, receive_piece, &
+            send_piece, set_loop
 
   !> Chances for MPI in one tile: more of them cost more than they bring.
   integer, parameter :: chances_a_tile = 8
@@ -57,7 +58,6 @@ module asphalt_exchange
     !> The communicator of the messages, rank and size; what is sent, and bytes of an element.
     integer :: comm = MPI_COMM_NULL, me = 0, np = 1
     integer :: datatype = MPI_DATATYPE_NULL, bytes = 0
-    integer :: tag = 0
     !> Iterations of a tile, and tiles in flight.
     integer :: k = 1, d = 1
     !> The loop: its iterations are `first`, `first + step` ... `last`.
@@ -66,8 +66,8 @@ module asphalt_exchange
     integer :: tile = 0, tiles = 1
     !> Tiles whose receives are posted; calls of `asphalt_progress`.
     integer :: posted = 0, turn = 0
-    !> Requests: `sends` of sends, and behind them those of receives.
-    integer, allocatable :: requests(:)
+    !> What carries the pieces: in `sends` slots of sources, and those of destinations behind them.
+    class(backend_t), allocatable :: messages
     integer :: sends = 0
     integer :: error = MPI_SUCCESS
     type(c_ptr) :: send = c_null_ptr, receive = c_null_ptr
@@ -83,7 +83,7 @@ module asphalt_exchange
     procedure :: send_pieces => send_equal
     procedure :: start_message => start_equal
     procedure :: hear_of_ranks => nothing_to_hear
-    procedure :: release_all => release_requests
+    procedure :: release_all => release_messages
   end type asphalt_exchange_t
 
   !> The request of the last exchange whose ranks are still telling each other how they cut.
@@ -119,10 +119,11 @@ contains
   !! the ranks agree here by one reduction.  `site`: under which name it is remembered that they
   !! agreed not to tile.  `alone`: nothing else of the program can meet the messages on `comm`
   !! itself; by default they need a private duplicate.  `clone`: the receive buffer is in use until
-  !! the call, so that messages are received elsewhere, and copied at the end.
+  !! the call, so that messages are received elsewhere, and copied at the end.  `backend`: what
+  !! carries the pieces; by default asphalt_backend_isend.
   subroutine asphalt_begin(x, comm, send, receive, count, datatype, bytes, unit, first, last, k, &
                            d, step, slab, backwards, ready, before, grain, tiled, uniform, &
-                           alone, clone, site, least_k, facts)
+                           alone, clone, site, least_k, facts, backend)
     class(asphalt_exchange_t), intent(out) :: x
     integer, intent(in) :: comm, count, datatype, bytes, unit, first, last, k, d
     !GCC$ attributes no_arg_check :: send, receive
@@ -132,8 +133,9 @@ contains
     integer, intent(in), optional :: step, ready, before, grain, least_k, facts(:)
     logical, intent(in), optional :: slab, backwards, tiled, uniform, alone, clone
     character(*), intent(in), optional :: site
-    logical :: legal
+    class(backend_t), intent(in), optional :: backend
 
+    call carry(x, comm, backend)
     x%unit = unit
     x%count = count
     x%datatype = datatype
@@ -145,10 +147,9 @@ contains
     if (present(ready)) x%ready = ready
     if (present(before)) x%before = before
     if (x%ready > 0) x%prologue = 1
-    legal = is_so(tiled, .true.)
     if (unit > 0) x%planes = count / unit
-    call enter(x, comm, k, d, count, legal .and. fits(x), is_so(uniform, .false.), &
-               .not. is_so(alone, .false.), grain, site, least_k, facts)
+    call enter(x, comm, k, d, count, is_so(tiled, .true.) .and. fits(x), is_so(uniform, .false.), &
+               x%messages%apart .or. .not. is_so(alone, .false.), grain, site, least_k, facts)
     x%tiled = x%k > 0
     x%cut = x%tiled
     if (.not. x%tiled) return
@@ -159,11 +160,11 @@ contains
       x%tiles = (x%trips + x%k - 1) / x%k + x%prologue
     end if
     x%sends = x%d * merge(1, x%np, x%slab)
-    allocate(x%requests(3 * x%sends), source=asphalt_no_request)
-    call keep_buffers(x, send, receive)
+    call keep_buffers(x, send, receive, 3 * x%sends)
     if (is_so(clone, .false.)) then
       allocate(x%clone(int(x%np, int64) * count * bytes))
       x%receive = c_loc(x%clone(1))
+      x%messages%keeps = .false.  ! the clone goes with this exchange
     end if
   end subroutine asphalt_begin
 
@@ -213,7 +214,8 @@ contains
 
     asphalt_finished = x%tiled
     if (x%tiled) then
-      call asphalt_waitall(size(x%requests), x%requests, x%error)
+      call x%messages%destination_needed(x%sends, size(x%messages%requests) - x%sends)
+      call x%messages%source_volatile(0, x%sends)
       call x%release_all()
       if (associated(x%clone)) then
         unused = memcpy(receive, x%clone, size(x%clone, kind=c_size_t))
@@ -223,7 +225,7 @@ contains
     end if
     call fence(c_loc(send))
     call asphalt_sync(receive)
-    if (allocated(x%requests)) deallocate(x%requests)
+    if (allocated(x%messages)) deallocate(x%messages)
     x%tiled = .false.
   end function asphalt_finished
 
@@ -248,16 +250,33 @@ contains
     x%trips = (last - first) * x%step + 1
   end subroutine set_loop
 
-  !> Keeps the addresses of the buffers.
-  subroutine keep_buffers(x, send, receive)
+  !> Sets what carries the pieces of an exchange on `comm`.
+  subroutine carry(x, comm, backend)
+    class(asphalt_exchange_t), intent(inout) :: x
+    integer, intent(in) :: comm
+    class(backend_t), intent(in), optional :: backend
+
+    if (present(backend)) then
+      allocate(x%messages, source=backend)
+    else
+      allocate(x%messages)
+    end if
+    x%messages%owner = comm
+  end subroutine carry
+
+  !> Keeps the addresses of the buffers, and makes so many slots for pieces on `x%comm`.
+  subroutine keep_buffers(x, send, receive, slots)
     class(asphalt_exchange_t), intent(inout) :: x
     !GCC$ attributes no_arg_check :: send, receive
     !DIR$ ignore_tkr send, receive
     integer(asphalt_byte), dimension(*), intent(in), target :: send
     integer(asphalt_byte), dimension(*), intent(inout), target :: receive
+    integer, intent(in) :: slots
 
     x%send = c_loc(send)
     x%receive = c_loc(receive)
+    x%messages%comm = x%comm
+    allocate(x%messages%requests(slots), source=asphalt_no_request)
   end subroutine keep_buffers
 
   !> Whether the loop fills the blocks: whole planes, and each of them once.  Slabs may have planes
@@ -291,7 +310,7 @@ contains
     type(site_memory), pointer :: memory
     integer, allocatable :: known(:)
     integer :: stream, multiple
-    logical :: usable, dense, covers, made
+    logical :: usable, dense, covers
 
     x%k = 0
     x%d = 1
@@ -338,15 +357,14 @@ contains
       if (x%k > 0) x%d = int(max(1_int64, min(int(x%d, int64), tiles(x%slab, x%np, stream, x%k))))
     end if
     if (.not. certain .and. x%np > 1) then
-      known = [x%k, x%d, stream, x%unit, count, x%bytes, x%ready]
+      known = [x%k, x%d, stream, x%unit, count, x%bytes, x%ready, x%messages%number]
       if (present(facts)) known = [known, facts]
       call agree(comm, known, x%k, x%error)
       if (x%k == 0 .and. associated(memory)) memory%resting = patience
     end if
     if (x%k > 0 .and. apart) then
-      made = .true.
-      call private_duplicate(comm, x%comm, .true., made, x%error)
-      if (.not. made) x%k = 0
+      call private_duplicate(comm, x%comm, .true., usable, x%error)
+      if (.not. usable) x%k = 0
     end if
     if (x%k == 0) x%d = 1
     if (x%k > 0) call tell_tiled()
@@ -425,9 +443,9 @@ contains
 
     tile = x%tile - 1
     width = merge(1, x%np, x%slab)
-    call wait_for(x, width * (x%d + mod(tile + x%d, 2 * x%d)), width)
+    call x%messages%destination_needed(width * (x%d + mod(tile + x%d, 2 * x%d)), width)
     slot = width * mod(tile, x%d)
-    call wait_for(x, slot, width)
+    call x%messages%source_volatile(slot, width)
     call planes_of(x, tile, from, planes)
     if (planes <= 0) return
     if (x%slab) then
@@ -465,7 +483,7 @@ contains
     if (x%backwards) planes_before = x%planes - from - planes
   end function planes_before
 
-  !> Starts a send of `count` of `datatype` from the element `offset` on, counted from 0.
+  !> A source is ready: `count` of `datatype` from the element `offset` on, counted from 0.
   subroutine send_piece(x, offset, count, datatype, dest, slot)
     class(asphalt_exchange_t), intent(inout) :: x
     integer(int64), intent(in) :: offset
@@ -473,10 +491,10 @@ contains
     integer(asphalt_byte), pointer :: byte
 
     call find(x%send, offset * x%bytes, byte)
-    call asphalt_isend(byte, count, datatype, dest, x%tag, x%comm, x%requests(slot), x%error)
+    call x%messages%source_ready(byte, count, datatype, dest, slot)
   end subroutine send_piece
 
-  !> Starts a receive.
+  !> A destination is ready.
   subroutine receive_piece(x, offset, count, datatype, source, slot)
     class(asphalt_exchange_t), intent(inout) :: x
     integer(int64), intent(in) :: offset
@@ -484,7 +502,7 @@ contains
     integer(asphalt_byte), pointer :: byte
 
     call find(x%receive, offset * x%bytes, byte)
-    call asphalt_irecv(byte, count, datatype, source, x%tag, x%comm, x%requests(slot), x%error)
+    call x%messages%destination_ready(byte, count, datatype, source, slot)
   end subroutine receive_piece
 
   !> The byte at an address, on a machine with one address space.
@@ -505,14 +523,6 @@ contains
     call asphalt_sync(byte)
   end subroutine fence
 
-  !> Completes `count` requests behind slot `slot`.
-  subroutine wait_for(x, slot, count)
-    class(asphalt_exchange_t), intent(inout) :: x
-    integer, intent(in) :: slot, count
-
-    call asphalt_waitall(count, x%requests(slot+1:slot+count), x%error)
-  end subroutine wait_for
-
   !> What the other ranks tell: all is known of equal blocks.
   subroutine nothing_to_hear(x, now)
     class(asphalt_exchange_t), intent(inout) :: x
@@ -522,11 +532,12 @@ contains
   end subroutine nothing_to_hear
 
   !> Frees what a completed exchange holds.
-  subroutine release_requests(x)
+  subroutine release_messages(x)
     class(asphalt_exchange_t), intent(inout) :: x
 
-    deallocate(x%requests)
-  end subroutine release_requests
+    call x%messages%leave()
+    if (x%error == MPI_SUCCESS) x%error = x%messages%error
+  end subroutine release_messages
 
   !> Lets MPI work on the messages: MPI_Test on one pending request, which is expected last.
   !!
@@ -548,29 +559,30 @@ contains
       if (.not. x%tiled) return
     end if
     distance = 1 + (x%k - 1) / chances_a_tile
-    if (present(times)) then
-      distance = int(min(1 + (int(x%k, int64) * max(1, times) - 1) / chances_a_tile, &
-                         int(huge(distance), int64)))
-    end if
+    if (present(times)) distance = int(min( &
+      1 + (int(x%k, int64) * max(1, times) - 1) / chances_a_tile, int(huge(distance), int64)))
     x%turn = x%turn + 1
-    if (mod(x%turn, distance) /= 0 .or. size(x%requests) == 0) return
-    sends = size(x%requests) / 3
-    receives = size(x%requests) - sends
-    if (expected_last < 1 .or. expected_last > receives) expected_last = receives
-    later = 0
-    do looked_at = 0, receives
-      request = 1 + modulo(expected_last - 1 + later - looked_at, receives)
-      if (is_pending(x%requests(sends + request), x%error)) then
-        expected_last = request
-        return
-      end if
-      if (looked_at == 0) later = 1 + receives / 2  ! as many tiles later as are in flight
-    end do
-    do looked_at = 1, sends
-      if (is_pending(x%requests(looked_at), x%error)) return
-    end do
-    if (.not. associated(asked)) return
-    if (.not. is_pending(asked, x%error)) nullify (asked)  ! what the ranks tell each other at first
+    if (mod(x%turn, distance) /= 0) return
+    associate (requests => x%messages%requests, error => x%messages%error)
+      if (size(requests) == 0) return
+      sends = size(requests) / 3
+      receives = size(requests) - sends
+      if (expected_last < 1 .or. expected_last > receives) expected_last = receives
+      later = 0
+      do looked_at = 0, receives
+        request = 1 + modulo(expected_last - 1 + later - looked_at, receives)
+        if (is_pending(requests(sends + request), error)) then
+          expected_last = request
+          return
+        end if
+        if (looked_at == 0) later = 1 + receives / 2  ! as many tiles later as are in flight
+      end do
+      do looked_at = 1, sends
+        if (is_pending(requests(looked_at), error)) return
+      end do
+      if (.not. associated(asked)) return
+      if (.not. is_pending(asked, error)) nullify (asked)  ! what the ranks tell each other at first
+    end associate
   end subroutine asphalt_progress
 
   !> Tests a request, if it is one: whether it is not complete.
@@ -584,6 +596,7 @@ contains
     call MPI_Test(request, done, MPI_STATUS_IGNORE, error)
     if (ierror == MPI_SUCCESS) ierror = error
     is_pending = .not. done
+    if (done) request = asphalt_no_request
   end function is_pending
 
   !> Rank and size; not usable: there is nothing to tile on, on any rank.  Nothing that only one
@@ -647,26 +660,19 @@ contains
   !> The number of ranks of `comm`; 1 where the exchange is not going to be tiled anyway.
   integer function asphalt_ranks(comm)
     integer, intent(in) :: comm
-    integer :: ierror
-    logical :: between_groups
+    integer :: own, me, ierror
+    logical :: usable
 
-    asphalt_ranks = 1
-    if (comm == MPI_COMM_NULL) return
-    call MPI_Comm_test_inter(comm, between_groups, ierror)
-    if (ierror /= MPI_SUCCESS .or. between_groups) return
-    call MPI_Comm_size(comm, asphalt_ranks, ierror)
+    call open_exchange(comm, own, me, asphalt_ranks, usable, ierror)
   end function asphalt_ranks
 
   !> The number of this rank in `comm`; -1 where the exchange is not going to be tiled anyway.
   integer function asphalt_rank(comm)
     integer, intent(in) :: comm
-    integer :: ierror
-    logical :: between_groups
+    integer :: own, np, ierror
+    logical :: usable
 
-    asphalt_rank = -1
-    if (comm == MPI_COMM_NULL) return
-    call MPI_Comm_test_inter(comm, between_groups, ierror)
-    if (ierror /= MPI_SUCCESS .or. between_groups) return
-    call MPI_Comm_rank(comm, asphalt_rank, ierror)
+    call open_exchange(comm, own, asphalt_rank, np, usable, ierror)
+    if (.not. usable) asphalt_rank = -1
   end function asphalt_rank
 end module asphalt_exchange

@@ -10,14 +10,15 @@
 ! The tiles are handed out, sent and completed by the procedures of asphalt_exchange, which this
 ! module offers, too.
 module asphalt_packed
-  use asphalt_core, only: asphalt_byte, asphalt_no_request, int64, is_dense
+  use asphalt_core, only: asphalt_byte, int64, is_dense
+  use asphalt_backend_isend, only: backend_t
   use asphalt_communicators, only: companion, find_companion, private_duplicate, recall, &
                                    site_memory
   use asphalt_choice, only: chosen_k, kibibytes, least_uneven_block, over
   use asphalt_exchange, only: asphalt_exchange_t, asphalt_finished, asphalt_next_tile, &
                               asphalt_progress, asphalt_rank, asphalt_ranks, asphalt_send_tile, &
-                              keep_buffers, open_exchange, receive_piece, send_piece, set_loop, &
-                              tell_tiled, wait_for
+                              carry, keep_buffers, open_exchange, receive_piece, send_piece, &
+                              set_loop, tell_tiled
   use asphalt_pieces, only: most_elements, posts_of
   use mpi, only: MPI_INTEGER, MPI_MAX, MPI_SUCCESS
   implicit none
@@ -47,8 +48,8 @@ contains
   !! sends the messages itself, a receive may be longer than its message, or be for one of another
   !! time.  Where no rank knows anything else than when they last agreed, that is all they tell.
   !!
-  !! `comm`, `datatype`, `bytes`, `first`, `last`, `k`, `d`, `grain`, `tiled`, `alone` and `site`:
-  !! as for `asphalt_begin`; both buffers with their counts and displacements: as for
+  !! `comm`, `datatype`, `bytes`, `first`, `last`, `k`, `d`, `grain`, `tiled`, `alone`, `site`
+  !! and `backend`: as for `asphalt_begin`; both buffers with their counts and displacements: as for
   !! `asphalt_begin_uneven`.  The lists are only looked at if `tiled`.  `units`: elements that one
   !! iteration of this rank adds to the block for each rank.  `spread`: if present and not 0, the
   !! blocks begin at multiples of so many elements; else they lie one behind the other, each filled
@@ -58,7 +59,8 @@ contains
   !! at what became of the messages of the entries between.
   subroutine asphalt_begin_packed(x, comm, send, send_counts, send_displacements, receive, &
                                   receive_counts, receive_displacements, datatype, bytes, units, &
-                                  first, last, k, d, site, spread, grain, tiled, alone, tag)
+                                  first, last, k, d, site, spread, grain, tiled, alone, tag, &
+                                  backend)
     type(asphalt_packed_t), intent(out) :: x
     integer, intent(in) :: comm, datatype, bytes, first, last, k, d
     !GCC$ attributes no_arg_check :: send, receive
@@ -70,14 +72,16 @@ contains
     character(*), intent(in) :: site
     integer, intent(in), optional :: spread, grain, tag
     logical, intent(in), optional :: tiled, alone
+    class(backend_t), intent(in), optional :: backend
     integer, allocatable :: cuts(:)
     integer :: apart, multiple, slot, turn, peer, from
     logical :: legal, own
 
+    call carry(x, comm, backend)
     call set_loop(x, first, last)
     x%datatype = datatype
     x%bytes = bytes
-    if (present(tag)) x%tag = tag
+    if (present(tag)) x%messages%tag = tag
     apart = 0
     if (present(spread)) apart = spread
     multiple = 1
@@ -85,7 +89,7 @@ contains
     legal = .true.
     if (present(tiled)) legal = tiled
     own = .true.
-    if (present(alone)) own = .not. alone
+    if (present(alone)) own = x%messages%apart .or. .not. alone
     call enter_packed(x, comm, datatype, bytes, units, x%trips, multiple, k, d, legal, &
                       send_counts, send_displacements, receive_counts, receive_displacements, &
                       apart, own, cuts, site)
@@ -96,9 +100,8 @@ contains
     x%units = units(:x%np-1)
     x%send_counts = send_counts(:x%np-1)
     x%send_displacements = send_displacements(:x%np-1)
-    call keep_buffers(x, send, receive)
     x%sends = x%np * x%d
-    allocate(x%requests(x%sends + posts_of(receive_counts, x%np, cuts)), source=asphalt_no_request)
+    call keep_buffers(x, send, receive, x%sends + posts_of(receive_counts, x%np, cuts))
     slot = x%sends
     do turn = 1, x%np
       peer = modulo(x%me - turn, x%np)
@@ -125,7 +128,7 @@ contains
     integer :: slot, turn, peer, from, count
 
     slot = x%np * mod(x%tile - 1, x%d)
-    call wait_for(x, slot, x%np)
+    call x%messages%source_volatile(slot, x%np)
     do turn = 1, x%np
       peer = modulo(x%me + turn, x%np)
       from = (x%tile - 1) * x%k * x%units(peer+1)
@@ -171,7 +174,7 @@ contains
     call recall(carried, site, 0, memory)
     if (memory%resting > 0) return
 
-    mine = [datatype, bytes, trips, spread, merge(1, 0, legal)]
+    mine = [datatype, bytes, trips, spread, merge(1, 0, legal), x%messages%number]
     if (legal) mine = [mine, units(:x%np-1), scounts(:x%np-1), sdispls(:x%np-1), rcounts(:x%np-1), &
                        rdispls(:x%np-1)]
     if (allocated(memory%told)) then  ! on all ranks or on none
@@ -186,8 +189,8 @@ contains
     end if
     if (.not. allocated(memory%told)) then
       call agree_on_blocks(comm, x%np, x%me, datatype, bytes, units, trips, grain, wanted_k, &
-                           legal, scounts, sdispls, rcounts, rdispls, spread, memory%k, cuts, &
-                           x%error)
+                           legal, scounts, sdispls, rcounts, rdispls, spread, x%messages%number, &
+                           memory%k, cuts, x%error)
       fits = memory%k > 0
     end if
     if (fits .and. apart) call private_duplicate(comm, x%comm, wanted_k <= 0, fits, x%error)
@@ -225,13 +228,13 @@ contains
 
   !> What all ranks come to about K, 0 where they do not tile, and the pieces that come from each.
   subroutine agree_on_blocks(comm, np, me, datatype, bytes, units, trips, grain, wanted_k, legal, &
-                             scounts, sdispls, rcounts, rdispls, spread, k, cuts, ierror)
-    integer, intent(in) :: comm, np, me, datatype, bytes, trips, grain, wanted_k, spread
+                             scounts, sdispls, rcounts, rdispls, spread, number, k, cuts, ierror)
+    integer, intent(in) :: comm, np, me, datatype, bytes, trips, grain, wanted_k, spread, number
     logical, intent(in) :: legal
     integer, intent(in) :: units(0:*), scounts(0:*), sdispls(0:*), rcounts(0:*), rdispls(0:*)
     integer, intent(out) :: k, cuts(0:np-1)
     integer, intent(inout) :: ierror
-    integer, parameter :: facts = 5
+    integer, parameter :: facts = 7
     integer :: known(facts), common(facts), theirs(0:np-1), largest, failed
     logical :: dense, fits
 
@@ -243,7 +246,8 @@ contains
     if (fits) largest = maxval(units(:np-1))
     k = wanted_k
     if (wanted_k <= 0) k = chosen_k(np, .false., .true., int(largest, int64) * bytes, trips, grain)
-    known = [merge(0, 1, fits), k, kibibytes(trips, largest, bytes), bytes, -bytes]
+    known = [merge(0, 1, fits), k, kibibytes(trips, largest, bytes), bytes, -bytes, &
+             number, -number]
     if (np <= few_ranks) then
       call tell_all(comm, np, me, known, units, scounts, rcounts, common, theirs, failed)
     else
@@ -251,7 +255,8 @@ contains
     end if
     if (ierror == MPI_SUCCESS) ierror = failed
     k = common(2)
-    fits = failed == MPI_SUCCESS .and. common(1) == 0 .and. common(4) == -common(5)
+    fits = failed == MPI_SUCCESS .and. common(1) == 0 .and. common(4) == -common(5) &
+      .and. common(6) == -common(7)
     if (wanted_k <= 0) fits = fits .and. common(3) >= least_uneven_block / 1024
     if (.not. fits) k = 0
     cuts = 0

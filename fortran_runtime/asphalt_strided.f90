@@ -9,8 +9,9 @@
 ! module offers, too.
 module asphalt_strided
   use asphalt_core, only: asphalt_byte, int64
+  use asphalt_backend_isend, only: backend_t
   use asphalt_choice, only: over
-  use asphalt_datatypes, only: free_type, make_strided
+  use asphalt_datatypes, only: free_type, keep_strided, make_strided
   use asphalt_exchange, only: asphalt_begin, asphalt_exchange_t, asphalt_finished, &
                               asphalt_next_tile, asphalt_progress, asphalt_ranks, &
                               asphalt_send_tile, planes_before, receive_piece, send_piece
@@ -48,7 +49,7 @@ contains
   !! `asphalt_begin`.
   subroutine asphalt_begin_strided(x, comm, send, receive, count, datatype, bytes, unit, first, &
                                    last, k, d, extents, along, step, backwards, strides, offset, &
-                                   grain, tiled, uniform, alone, clone, site)
+                                   grain, tiled, uniform, alone, clone, site, backend)
     type(asphalt_strided_t), intent(out) :: x
     integer, intent(in) :: comm, count, datatype, bytes, unit, first, last, k, d, extents(:), along
     !GCC$ attributes no_arg_check :: send, receive
@@ -58,6 +59,7 @@ contains
     integer, intent(in), optional :: step, strides(:), offset, grain
     logical, intent(in), optional :: backwards, tiled, uniform, alone, clone
     character(*), intent(in), optional :: site
+    class(backend_t), intent(in), optional :: backend
     integer :: rest, dims, multiple
     logical :: legal
 
@@ -67,7 +69,7 @@ contains
     if (present(grain)) multiple = grain
     call asphalt_begin(x, comm, send, receive, count, datatype, bytes, unit, first, last, k, d, &
                        step=step, backwards=backwards, grain=grain, tiled=legal, uniform=uniform, &
-                       alone=alone, clone=clone, site=site, facts=extents, &
+                       alone=alone, clone=clone, site=site, backend=backend, facts=extents, &
                        least_k=least_planes(bytes, multiple, extents, along, strides))
     if (.not. x%tiled) return
     dims = size(extents)
@@ -75,15 +77,30 @@ contains
     x%plane_apart = product(int(extents(:along-1), int64))
     x%send_plane_apart = x%plane_apart
     x%send_block_apart = x%count
-    call make_strided(datatype, extents, along, x%k, x%receive_types(1), x%error)
-    call make_strided(datatype, extents, along, rest, x%receive_types(2), x%error)
+    call make_type(x%k, x%receive_types(1))
+    call make_type(rest, x%receive_types(2))
     x%alike = .not. present(strides)
     if (x%alike) return
     x%send_plane_apart = strides(along)
     x%send_block_apart = strides(dims+1)
     if (present(offset)) x%send_begins = offset
-    call make_strided(datatype, extents, along, x%k, x%send_types(1), x%error, strides(:dims))
-    call make_strided(datatype, extents, along, rest, x%send_types(2), x%error, strides(:dims))
+    call make_type(x%k, x%send_types(1), strides(:dims))
+    call make_type(rest, x%send_types(2), strides(:dims))
+
+  contains
+
+    !> Makes the data type of so many planes.
+    subroutine make_type(planes, new, apart)
+      integer, intent(in) :: planes
+      integer, intent(out) :: new
+      integer, intent(in), optional :: apart(:)
+
+      if (x%messages%keeps) then
+        call keep_strided(datatype, extents, along, planes, new, x%error, apart)
+      else
+        call make_strided(datatype, extents, along, planes, new, x%error, apart)
+      end if
+    end subroutine make_type
   end subroutine asphalt_begin_strided
 
   !> Starts the message with `planes` planes of the block of `peer`, `from` planes into it.

@@ -5,21 +5,23 @@
 !                               argument, so that the compiler moves no access to it across the wait
 !                               (section 19.1.8)
 !   asphalt_wait_all            waits for several transfers (section 3.7.5), with their buffers
+!   asphalt_issend              a synchronous send (section 3.7.2), as asphalt_isend is one
 !   asphalt_isendrecv_replace   MPI_ISENDRECV_REPLACE (section 3.10), which MPI 3 does not have
 !
-! The starts, `asphalt_isend` and `asphalt_irecv`, are those of asphalt_core.
+! The other starts, `asphalt_isend` and `asphalt_irecv`, are those of asphalt_core.
 !
 ! For the other modules of the runtime
 !   waited    what is left to do when MPI has waited itself
 module asphalt_transfers
   use, intrinsic :: iso_c_binding, only: c_ptr, c_size_t
-  use asphalt_core, only: asphalt_irecv, asphalt_sync, int64, is_dense, memcpy, MPI_Isend
+  use asphalt_core, only: asphalt_irecv, asphalt_sync, int64, is_dense, keep_first, memcpy, &
+                          MPI_Isend
   use asphalt_copies, only: copied, find_room, give_back, message, usual_mebibytes
   use mpi, only: MPI_PACKED, MPI_PROC_NULL, MPI_REQUEST_NULL, MPI_SOURCE, MPI_STATUS_SIZE, &
                  MPI_SUCCESS
   implicit none
   private
-  public :: asphalt_wait, asphalt_wait_all, asphalt_isendrecv_replace
+  public :: asphalt_wait, asphalt_wait_all, asphalt_issend, asphalt_isendrecv_replace
   ! for the other modules of the runtime
   public :: waited
 
@@ -28,6 +30,15 @@ module asphalt_transfers
 
   ! buffers of any type and rank: see asphalt_core
   interface
+    subroutine MPI_Issend(buf, count, datatype, dest, tag, comm, request, ierror)
+      implicit none
+      !GCC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      integer, dimension(*), asynchronous :: buf
+      integer, intent(in) :: count, datatype, dest, tag, comm
+      integer, intent(out) :: request, ierror
+    end subroutine MPI_Issend
+
     subroutine MPI_Pack(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror)
       implicit none
       !GCC$ attributes no_arg_check :: inbuf, outbuf
@@ -40,6 +51,20 @@ module asphalt_transfers
   end interface
 
 contains
+
+  !> MPI_Issend with an explicit interface.
+  subroutine asphalt_issend(buf, count, datatype, dest, tag, comm, request, ierror)
+    !GCC$ attributes no_arg_check :: buf
+    !DIR$ ignore_tkr buf
+    integer, dimension(*), asynchronous :: buf
+    integer, intent(in) :: count, datatype, dest, tag, comm
+    integer, intent(out) :: request
+    integer, intent(inout), optional :: ierror
+    integer :: error
+
+    call MPI_Issend(buf, count, datatype, dest, tag, comm, request, error)
+    call keep_first(error, ierror)
+  end subroutine asphalt_issend
 
   !> MPI_Wait for a transfer from or to `buf`, which the caller may access again afterwards.
   !!

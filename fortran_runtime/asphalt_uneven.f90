@@ -15,14 +15,15 @@
 ! rank with a shorter first tile may send to one that still computes its own.
 module asphalt_uneven
   use asphalt_core, only: asphalt_byte, asphalt_no_request, int64, is_dense
+  use asphalt_backend_isend, only: backend_t
   use asphalt_communicators, only: companion, find_companion, private_duplicate, recall, &
                                    site_memory
   use asphalt_choice, only: chosen_k, first_patience, kibibytes, least_slab_depth, &
                             least_uneven_block, least_uneven_slab, patience
   use asphalt_exchange, only: asked, asphalt_exchange_t, asphalt_finished, asphalt_next_tile, &
                               asphalt_progress, asphalt_ranks, asphalt_send_tile, &
-                              keep_buffers, open_exchange, receive_piece, send_piece, set_loop, &
-                              tell_tiled, wait_for
+                              carry, keep_buffers, open_exchange, receive_piece, send_piece, &
+                              set_loop, tell_tiled
   use asphalt_pieces, only: iterations_for, most_elements, most_pieces, next_piece, pieces_of, &
                             posts_of
   use mpi, only: MPI_INTEGER, MPI_REQUEST_NULL, MPI_STATUS_SIZE, MPI_SUCCESS
@@ -32,7 +33,7 @@ module asphalt_uneven
             asphalt_send_tile, asphalt_finished, asphalt_ranks
 
   !> Numbers that ranks tell each other about blocks of different lengths.
-  integer, parameter :: cut_facts = 4
+  integer, parameter :: cut_facts = 5
 
   !> What all ranks tell each other on entry of an exchange of blocks of different lengths, for
   !! `hear`, which hears it while this rank may already compute.
@@ -74,14 +75,15 @@ contains
   !! and whether it can tile at all.  Where the header says `k`, the ranks compute their first tile
   !! before they hear of each other.
   !!
-  !! `comm`, `datatype`, `bytes`, `first`, `last`, `k`, `d`, `grain`, `tiled`, `alone` and `site`:
-  !! as for `asphalt_begin`; both buffers with their counts and displacements: of the call.  `unit`:
-  !! elements that one iteration of this rank adds to a block.  `slab`: the iterations fill the
-  !! blocks one after the other; else they fill all of them at once, and the blocks begin at
-  !! multiples of `spread` elements.
+  !! `comm`, `datatype`, `bytes`, `first`, `last`, `k`, `d`, `grain`, `tiled`, `alone`, `site`
+  !! and `backend`: as for `asphalt_begin`; both buffers with their counts and displacements: of the
+  !! call.  `unit`: elements that one iteration of this rank adds to a block.  `slab`: the iterations
+  !! fill the blocks one after the other; else they fill all of them at once, and the blocks begin
+  !! at multiples of `spread` elements.
   subroutine asphalt_begin_uneven(x, comm, send, send_counts, send_displacements, receive, &
                                   receive_counts, receive_displacements, datatype, bytes, unit, &
-                                  first, last, k, d, slab, spread, grain, tiled, alone, site)
+                                  first, last, k, d, slab, spread, grain, tiled, alone, site, &
+                                  backend)
     type(asphalt_uneven_t), intent(out) :: x
     integer, intent(in) :: comm, datatype, bytes, unit, first, last, k, d
     !GCC$ attributes no_arg_check :: send, receive
@@ -93,9 +95,11 @@ contains
     integer, intent(in), optional :: spread, grain
     logical, intent(in), optional :: slab, tiled, alone
     character(*), intent(in), optional :: site
+    class(backend_t), intent(in), optional :: backend
     integer :: apart, multiple, iterations
     logical :: legal, own
 
+    call carry(x, comm, backend)
     call set_loop(x, first, last)
     x%datatype = datatype
     x%bytes = bytes
@@ -104,7 +108,7 @@ contains
     legal = .true.
     if (present(tiled)) legal = tiled
     own = .true.
-    if (present(alone)) own = .not. alone
+    if (present(alone)) own = x%messages%apart .or. .not. alone
     apart = 0
     if (present(spread)) apart = spread
     multiple = 1
@@ -119,7 +123,6 @@ contains
     x%send_displacements = send_displacements(:x%np-1)
     x%receive_counts = receive_counts(:x%np-1)
     x%receive_displacements = receive_displacements(:x%np-1)
-    call keep_buffers(x, send, receive)
     x%sends = x%d
     if (x%slab) then
       x%tiles = pieces_of(send_counts, x%np, x%piece)
@@ -132,7 +135,7 @@ contains
       x%sends = x%np * x%d
     end if
     x%tiles = max(1, x%tiles)
-    allocate(x%requests(x%sends), source=asphalt_no_request)
+    call keep_buffers(x, send, receive, x%sends)
     call hear_of_others(x, .false.)
   end subroutine asphalt_begin_uneven
 
@@ -165,13 +168,13 @@ contains
     if (.not. x%cut) return
     if (x%slab) then
       slot = mod(x%tile - 1, x%d)
-      call wait_for(x, slot, 1)
+      call x%messages%source_volatile(slot, 1)
       call send_piece(x, int(x%send_displacements(x%peer+1), int64) + x%from, x%length, &
                       x%datatype, x%peer, slot + 1)
       return
     end if
     slot = x%np * mod(x%tile - 1, x%d)
-    call wait_for(x, slot, x%np)
+    call x%messages%source_volatile(slot, x%np)
     do turn = 1, x%np
       peer = modulo(x%me + turn, x%np)
       count = min(x%piece, x%send_counts(peer+1) - x%from)
@@ -201,8 +204,9 @@ contains
     x%tiled = x%answers%cuts(0) > 0
     if (x%tiled) then
       call tell_tiled()
-      deallocate(x%requests)
-      allocate(x%requests(x%sends + posts_of(x%receive_counts, x%np, x%answers%cuts)), &
+      deallocate(x%messages%requests)
+      allocate(x%messages%requests(x%sends &
+                                   + posts_of(x%receive_counts, x%np, x%answers%cuts)), &
                source=asphalt_no_request)
       slot = x%sends
       do turn = 1, x%np
@@ -267,13 +271,13 @@ contains
     if (wanted_k > 0) then
       ! a duplicate that was made in vain is made once
       if (apart) call private_duplicate(comm, x%comm, .false., fits, x%error)
-      call tell(x%answers, x%comm, x%np, [chosen, x%piece, merge(bytes, 0, fits), 0], .true., &
-                x%error)
+      call tell(x%answers, x%comm, x%np, &
+                [chosen, x%piece, merge(bytes, 0, fits), 0, x%messages%number], .true., x%error)
       x%piece = merge(max(1, x%piece), 0, fits)
       if (.not. fits) x%comm = comm
     else
       call tell(x%answers, comm, x%np, [chosen, x%piece, merge(bytes, 0, fits), &
-                kibibytes(longest, elements, bytes)], .false., x%error)
+                kibibytes(longest, elements, bytes), x%messages%number], .false., x%error)
       call take_cuts(x%answers, .true., most, x%error)
       if (most < merge(least_uneven_slab, least_uneven_block, slab) / 1024) x%answers%cuts = 0
       if (associated(memory) .and. x%answers%cuts(0) == 0) memory%resting = patience
@@ -297,7 +301,7 @@ contains
   !> Tells all ranks of `comm` how this one cuts what it sends; `later`: only begins to.
   !!
   !! `mine`: iterations of a piece, 0 where this rank would not cut; their elements; bytes of an
-  !! element, 0 where this rank cannot tile; KiB of its longest block.
+  !! element, 0 where this rank cannot tile; KiB of its longest block; what carries its pieces.
   subroutine tell(answers, comm, np, mine, later, ierror)
     type(answers_t), intent(inout) :: answers
     integer, intent(in) :: comm, np, mine(cut_facts)
@@ -343,9 +347,10 @@ contains
     if (failed /= MPI_SUCCESS) answers%told = 0
     if (ierror == MPI_SUCCESS) ierror = failed
     allocate(answers%cuts(0:answers%np-1), source=0)
-    associate (told => answers%told, bytes => answers%mine(3))
+    associate (told => answers%told, bytes => answers%mine(3), number => answers%mine(5))
       most = maxval(told(4::cut_facts))
-      if (bytes > 0 .and. all(told(3::cut_facts) == bytes) .and. any(told(1::cut_facts) > 0)) then
+      if (bytes > 0 .and. all(told(3::cut_facts) == bytes) .and. any(told(1::cut_facts) > 0) &
+          .and. all(told(5::cut_facts) == number)) then
         answers%cuts = max(1, told(2::cut_facts))
         if (alike) answers%cuts = maxval(answers%cuts, told(1::cut_facts) > 0)
       end if

@@ -14,7 +14,8 @@ from asphalt.report.json import SCHEMA
 from support.cli_programs import MAIN, REFUSED, TRANSPOSES, write_tree
 
 HEADER = "asphalt_params.inc"
-RUNTIME = [f"asphalt_{name}.f90" for name in ("choice", "communicators", "core", "exchange")]
+_USED = ("backend_isend", "choice", "communicators", "core", "exchange")
+RUNTIME = [f"asphalt_{name}.f90" for name in _USED]
 QUIET = ("--no-cache", "--jobs", "1")
 
 
@@ -68,10 +69,10 @@ def test_apply_mirrors_the_tree(here: Path, capsys: pytest.CaptureFixture[str]) 
     captured = capsys.readouterr()
     assert " applied " in captured.out
     assert captured.err.splitlines()[-3:] == [
-        "asphalt: 1 file transformed, 9 files written in out",
-        "asphalt: to build: compile out/asphalt_core.f90, asphalt_choice.f90, "
-        "asphalt_communicators.f90, asphalt_exchange.f90 in this order and before transposes.f90, "
-        "and link their objects, too",
+        "asphalt: 1 file transformed, 10 files written in out",
+        "asphalt: to build: compile out/asphalt_core.f90, asphalt_backend_isend.f90, "
+        "asphalt_choice.f90, asphalt_communicators.f90, asphalt_exchange.f90 in this order and "
+        "before transposes.f90, and link their objects, too",
         f"asphalt: to build: transposes.f90 includes {HEADER} (K and D): compile it again when you "
         "edit it",
     ]

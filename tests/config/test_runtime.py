@@ -68,6 +68,7 @@ def _code(modules: list[str]) -> int:
 def test_the_modules_that_a_tree_needs_are_few() -> None:
     assert [one.name for one in needed(["asphalt_exchange"])] == [
         "asphalt_core",
+        "asphalt_backend_isend",
         "asphalt_choice",
         "asphalt_communicators",
         "asphalt_exchange",

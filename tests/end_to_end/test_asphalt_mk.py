@@ -85,7 +85,8 @@ def transformed(lines: list[str]) -> int:
 def test_a_build_from_nothing(first: FirstBuild) -> None:
     here, lines = first.folder, first.lines
     assert transformed(lines) == 1
-    runtime = [f"asphalt_{name}.f90" for name in ("choice", "communicators", "core", "exchange")]
+    used = ("backend_isend", "choice", "communicators", "core", "exchange")
+    runtime = [f"asphalt_{name}.f90" for name in used]
     assert compiled(lines) == [*runtime, "main.f90", "transposes.f90"]
     assert "! asphalt:" in (here / "build" / "asphalt" / "src" / "transposes.f90").read_text()
     assert (here / "program").exists()

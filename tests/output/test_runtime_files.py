@@ -12,7 +12,13 @@ from asphalt.config.runtime import needed, runtime_modules
 from asphalt.output.write import Written, used_runtime, write_in_place, write_tree
 from asphalt.unparse.params import HeaderEntry
 
-EXCHANGE = ["asphalt_choice", "asphalt_communicators", "asphalt_core", "asphalt_exchange"]
+EXCHANGE = [
+    "asphalt_backend_isend",
+    "asphalt_choice",
+    "asphalt_communicators",
+    "asphalt_core",
+    "asphalt_exchange",
+]
 TRANSFERS = ["asphalt_copies", "asphalt_core", "asphalt_transfers"]
 
 

@@ -39,6 +39,7 @@ CHECKED = {
     "enter.f90": OPENMPI,
     "communicators.f90": MPICH,
     "datatypes.f90": OPENMPI,
+    "persistent.f90": OPENMPI,
     "packed.f90": SMPI,
     "segments.f90": SMPI,
     "uneven.f90": SMPI,
@@ -68,10 +69,20 @@ def test_what_programs_check(name: str, mpi: Mpi, tmp_path: Path) -> None:
         assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), (ranks, outcome)
 
 
+@pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH), ids=str)
+def test_kept_requests(mpi: Mpi, tmp_path: Path) -> None:
+    """Nothing is kept where threads may call MPI at once."""
+    source = PROGRAMS / "persistent.f90"
+    program = build(mpi, [*RUNTIME, source], tmp_path, ["-O1", "-fcheck=all"])
+    for arguments in ([], ["threads"]):
+        outcome = run(mpi, program, 2, arguments)
+        assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), (arguments, outcome)
+
+
 def test_each_module_has_programs_that_check_it() -> None:
     used = {name for path in PROGRAMS.glob("*.f90") for name in used_modules(path)}
     elsewhere = {"asphalt_transfers_f08", "asphalt_queues_f08"}  # test_typed_statuses.py
-    inside = {"asphalt_choice", "asphalt_copies"}  # choice.f90, nobody.f90
+    inside = {"asphalt_backend_isend", "asphalt_choice", "asphalt_copies"}  # what they use
     assert runtime_modules().keys() == (used & runtime_modules().keys()) | elsewhere | inside
 
 

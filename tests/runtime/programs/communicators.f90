@@ -2,7 +2,8 @@
 ! remember of a site; duplicates of the program have nothing of it.
 program communicators
   use mpi
-  use asphalt_communicators, only: companion, find_companion, private_duplicate, private_messages, &
+  use asphalt_tags, only: private_messages
+  use asphalt_communicators, only: companion, find_companion, private_duplicate, &
                                    recall, site_memory, too_early
   use asphalt_core, only: int64
   implicit none

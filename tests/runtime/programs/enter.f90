@@ -53,11 +53,11 @@ contains
     error = x%error
     tiled = x%tiled
     call check(tiled .eqv. k > 0, 'tiled')
-    call check(allocated(x%requests) .eqv. tiled, 'requests where it is tiled')
+    call check(allocated(x%messages%requests) .eqv. tiled, 'requests where it is tiled')
     ierror = -77
     call check(asphalt_finished(x, s, r, ierror) .eqv. tiled, 'finished')
     call check(ierror == merge(error, -77, tiled), 'the error code of one that is not tiled')
-    call check(.not. (x%tiled .or. allocated(x%requests)), 'nothing is left')
+    call check(.not. (x%tiled .or. allocated(x%messages)), 'nothing is left')
   end subroutine finish
 
   !> `trips` iterations that fill the blocks, `elements` each.

@@ -65,7 +65,7 @@ contains
     k = x%k
     call expect(x%me == me .and. x%np == np .and. x%error == MPI_SUCCESS)
     call expect((k > 0 .eqv. x%tiled) .and. (k > 0 .eqv. x%comm /= MPI_COMM_WORLD))
-    if (k > 0) call expect(size(x%requests) == 2*np + count_pieces(rcounts, units))
+    if (k > 0) call expect(size(x%messages%requests) == 2*np + count_pieces(rcounts, units))
     done = 0
     tiles = 0
     do while (asphalt_next_tile(x))

@@ -13,7 +13,8 @@ program progress
   x%tiled = .true.
   x%k = 1
   x%tile = 2
-  allocate(x%requests(3*depth), source=asphalt_no_request)
+  allocate(x%messages)
+  allocate(x%messages%requests(3*depth), source=asphalt_no_request)
   sent = [5, 6, 7, 8]
   received = 0
   call post(0)
@@ -27,27 +28,28 @@ program progress
   call check(is_there(0), 'behind a tile comes the one that was posted for it')
   call check(is_there(2), 'what is not sent is not there')
   call post(3)
-  call asphalt_waitall(1, x%requests(slot(0):slot(0)), error)  ! as behind each tile
+  call asphalt_waitall(1, x%messages%requests(slot(0):slot(0)), error)  ! as behind each tile
   call send(2)
   call progressed(until=2)
   call check(is_there(3) .and. .not. is_there(2), 'around the ring')
   call send(3)
   call progressed(until=3)
   call progressed(until=0)
-  call check(all(x%requests == asphalt_no_request), 'in the end all are tested')
+  call check(all(x%messages%requests == asphalt_no_request), 'in the end all are tested')
   call check(all(received == sent), 'what was sent is what was received')
-  x%requests = asphalt_no_request
+  x%messages%requests = asphalt_no_request
   call post(0)
   call send(0)
   call progressed(until=0)
   call check(.not. is_there(0), 'of one exchange nothing is known in the next one')
   call asphalt_progress(none)  ! of one that is not tiled
   none%tiled = .true.
-  allocate(none%requests(0))
+  allocate(none%messages)
+  allocate(none%messages%requests(0))
   do tile = 1, 3
     call asphalt_progress(none)
   end do
-  call asphalt_waitall(size(x%requests), x%requests, error)
+  call asphalt_waitall(size(x%messages%requests), x%messages%requests, error)
   call check(error == MPI_SUCCESS .and. x%error == MPI_SUCCESS .and. none%error == MPI_SUCCESS, &
              'no errors')
   if (failures == 0) print '(a)', 'PASS'
@@ -60,7 +62,7 @@ contains
     character(*), intent(in) :: what
     if (holds) return
     failures = failures + 1
-    print '(2a,6(1x,l1))', 'FAIL ', what, x%requests /= asphalt_no_request
+    print '(2a,6(1x,l1))', 'FAIL ', what, x%messages%requests /= asphalt_no_request
   end subroutine check
 
   !> Where the request of a tile's receive is.
@@ -71,22 +73,22 @@ contains
 
   logical function is_there(tile)
     integer, intent(in) :: tile
-    is_there = x%requests(slot(tile)) /= asphalt_no_request
+    is_there = x%messages%requests(slot(tile)) /= asphalt_no_request
   end function is_there
 
   subroutine post(tile)
     integer, intent(in) :: tile
     call asphalt_irecv(received(tile:tile), 1, MPI_INTEGER, 0, tile, MPI_COMM_SELF, &
-                       x%requests(slot(tile)), error)
+                       x%messages%requests(slot(tile)), error)
   end subroutine post
 
   subroutine send(tile)
     integer, intent(in) :: tile
     integer :: own
     own = 1 + mod(tile, depth)
-    call asphalt_waitall(1, x%requests(own:own), error)
-    call asphalt_isend(sent(tile:tile), 1, MPI_INTEGER, 0, tile, MPI_COMM_SELF, x%requests(own), &
-                       error)
+    call asphalt_waitall(1, x%messages%requests(own:own), error)
+    call asphalt_isend(sent(tile:tile), 1, MPI_INTEGER, 0, tile, MPI_COMM_SELF, &
+                       x%messages%requests(own), error)
   end subroutine send
 
   !> Calls often enough for the receive of a tile to be complete; or for any that is there.

@@ -1,6 +1,8 @@
 ! Runs the exchanges of a list, and records them: what the iterations are that the runtime hands
 ! out, which messages it starts and completes, and what came.  See test_recorded_exchanges.py.
 !
+! With the name of a backend as argument; persistent messages are started a second time, too.
+!
 ! In addition to the lines of recorder.f90:
 !   L       the value of lo behind the last tile
 !   B       addresses of the arrays that messages leave and reach
@@ -11,6 +13,7 @@
 program recorded
   use, intrinsic :: iso_c_binding, only: c_intptr_t, c_loc
   use mpi
+  use asphalt_backend_persistent, only: asphalt_persistent
   use asphalt_exchange, only: asphalt_begin, asphalt_exchange_t, asphalt_finished, &
                               asphalt_next_tile, asphalt_progress, asphalt_send_tile
   use asphalt_packed, only: asphalt_begin_packed, asphalt_packed_t
@@ -19,10 +22,11 @@ program recorded
   use recorder, only: address, record, recording
   implicit none
   integer, parameter :: equal = 1, uneven = 2
-  integer :: me, np, ierr, list, file, kind, number, numbers(100), taken
+  integer :: me, np, ierr, list, file, kind, number, numbers(100), taken, time
   double precision, allocatable, target :: s(:), r(:)
-  character(12) :: name, site
+  character(12) :: name, site, chosen
 
+  call get_command_argument(1, chosen)
   call MPI_Init(ierr)
   call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
@@ -34,20 +38,22 @@ program recorded
   do
     read(list, *, iostat=ierr) numbers(1), numbers(2:numbers(1)+1)
     if (ierr /= 0) exit
-    taken = 1
     number = number + 1
     write(site, '(i0)') number
-    write(file, '(a)') 'N'
-    kind = next()
-    call buffers(next(), next())
-    select case (kind)
-    case (equal)
-      call equal_blocks()
-    case (uneven)
-      call uneven_blocks()
-    case default
-      call packed_blocks()
-    end select
+    do time = 1, merge(2, 1, chosen == 'persistent')
+      taken = 1
+      write(file, '(a)') 'N'
+      kind = next()
+      call buffers(next(), next())
+      select case (kind)
+      case (equal)
+        call equal_blocks()
+      case (uneven)
+        call uneven_blocks()
+      case default
+        call packed_blocks()
+      end select
+    end do
   end do
   close(file)
   call MPI_Finalize(ierr)
@@ -78,8 +84,10 @@ contains
   subroutine buffers(sent, received)
     integer, intent(in) :: sent, received
     integer :: i
-    if (allocated(s)) deallocate(s, r)
-    allocate(s(sent), r(received))
+    if (time == 1) then
+      if (allocated(s)) deallocate(s, r)
+      allocate(s(sent), r(received))
+    end if
     s = [(1000*me + i, i=0,sent-1)]
     r = -1
   end subroutine buffers
@@ -120,14 +128,14 @@ contains
                                  unit=unit, first=first, last=last, k=k, d=d, extents=extents, &
                                  along=2, step=step, backwards=against, strides=strides, &
                                  offset=offset, tiled=tiled, uniform=uniform, clone=clone, &
-                                 site=site)
+                                 site=site, backend=asphalt_persistent(chosen, '', .true.))
       call execute(y, chances)
       return
     end if
     call asphalt_begin(x, MPI_COMM_WORLD, s, r, count, MPI_DOUBLE_PRECISION, bytes=8, unit=unit, &
                        first=first, last=last, k=k, d=d, step=step, slab=slab, backwards=against, &
                        ready=early, before=front, tiled=tiled, uniform=uniform, clone=clone, &
-                       site=site)
+                       site=site, backend=asphalt_persistent(chosen, '', .true.))
     call execute(x, chances)
   end subroutine equal_blocks
 
@@ -152,7 +160,8 @@ contains
     recording = file
     call asphalt_begin_uneven(x, MPI_COMM_WORLD, s, counts, displs, r, arrive, landing, &
                               MPI_DOUBLE_PRECISION, bytes=8, unit=unit, first=first, last=last, &
-                              k=k, d=d, slab=slab, spread=spread, tiled=tiled, site=site)
+                              k=k, d=d, slab=slab, spread=spread, tiled=tiled, site=site, &
+                              backend=asphalt_persistent(chosen, '', .true.))
     call execute(x, chances)
   end subroutine uneven_blocks
 
@@ -178,7 +187,8 @@ contains
     recording = file
     call asphalt_begin_packed(x, MPI_COMM_WORLD, s, counts, displs, r, arrive, landing, &
                               MPI_DOUBLE_PRECISION, bytes=8, units=units, first=first, last=last, &
-                              k=k, d=d, spread=apart, tiled=tiled, site=site)
+                              k=k, d=d, spread=apart, tiled=tiled, site=site, &
+                              backend=asphalt_persistent(chosen, '', .true.))
     call execute(x, chances)
   end subroutine packed_blocks
 

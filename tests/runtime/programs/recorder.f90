@@ -3,19 +3,65 @@
 !
 !   S or R  rank of the other side, tag, address of the request, address of the buffer, and the
 !           elements of double precision from there on that the message has, in its order
+!   P       handle of a persistent request, whose message follows
 !   W       address of the first request, number of requests
 module recorder
-  use, intrinsic :: iso_c_binding, only: c_intptr_t, c_ptr
+  use, intrinsic :: iso_c_binding, only: c_intptr_t, c_loc, c_ptr
   use mpi, only: MPI_COMM_SELF
   implicit none
   private
-  public :: recording, record, address, message
+  public :: recording, record, address, message, remember, forget, started
   !> The unit of the file; 0: nothing is recorded.
   integer, save :: recording = 0
   !> More elements than a message has here.
   integer, parameter :: most = 2000
 
+  !> A persistent request, whose messages are recorded when they are started.
+  type :: kept
+    character(1) :: letter
+    type(c_ptr) :: buffer
+    integer :: count, datatype, peer, tag, request
+    logical :: there = .false.
+  end type kept
+  type(kept), save :: all_kept(2000)
+
 contains
+
+  !> Remembers a request that is made.
+  subroutine remember(letter, buffer, count, datatype, peer, tag, request)
+    character(1), intent(in) :: letter
+    type(c_ptr), intent(in) :: buffer
+    integer, intent(in) :: count, datatype, peer, tag, request
+    integer :: place
+
+    do place = 1, size(all_kept)
+      if (.not. all_kept(place)%there) exit
+    end do
+    all_kept(place) = kept(letter, buffer, count, datatype, peer, tag, request, .true.)
+  end subroutine remember
+
+  !> Forgets a request that is freed.
+  subroutine forget(request)
+    integer, intent(in) :: request
+
+    where (all_kept%request == request) all_kept%there = .false.
+  end subroutine forget
+
+  !> Records a request that is started.
+  subroutine started(request)
+    integer, intent(in), target :: request
+    integer :: place
+
+    do place = 1, size(all_kept)
+      associate (one => all_kept(place))
+        if (.not. one%there .or. one%request /= request) cycle
+        call record('P', int([request], c_intptr_t))
+        call message(one%letter, one%buffer, one%count, one%datatype, one%peer, one%tag, &
+                     c_loc(request))
+        return
+      end associate
+    end do
+  end subroutine started
 
   !> Writes numbers behind a letter.
   subroutine record(letter, numbers)
@@ -74,6 +120,51 @@ subroutine MPI_Irecv(buf, count, datatype, source, tag, comm, request, ierror)
   call message('R', c_loc(buf), count, datatype, source, tag, c_loc(request))
   call PMPI_Irecv(buf, count, datatype, source, tag, comm, request, ierror)
 end subroutine MPI_Irecv
+
+subroutine MPI_Send_init(buf, count, datatype, dest, tag, comm, request, ierror)
+  use, intrinsic :: iso_c_binding, only: c_loc, c_signed_char
+  use recorder, only: remember
+  implicit none
+  integer(c_signed_char), target :: buf(*)
+  integer :: count, datatype, dest, tag, comm, request, ierror
+  external :: PMPI_Send_init
+
+  call PMPI_Send_init(buf, count, datatype, dest, tag, comm, request, ierror)
+  call remember('S', c_loc(buf), count, datatype, dest, tag, request)
+end subroutine MPI_Send_init
+
+subroutine MPI_Recv_init(buf, count, datatype, source, tag, comm, request, ierror)
+  use, intrinsic :: iso_c_binding, only: c_loc, c_signed_char
+  use recorder, only: remember
+  implicit none
+  integer(c_signed_char), target :: buf(*)
+  integer :: count, datatype, source, tag, comm, request, ierror
+  external :: PMPI_Recv_init
+
+  call PMPI_Recv_init(buf, count, datatype, source, tag, comm, request, ierror)
+  call remember('R', c_loc(buf), count, datatype, source, tag, request)
+end subroutine MPI_Recv_init
+
+subroutine MPI_Start(request, ierror)
+  use recorder, only: started
+  implicit none
+  integer, target :: request
+  integer :: ierror
+  external :: PMPI_Start
+
+  call started(request)
+  call PMPI_Start(request, ierror)
+end subroutine MPI_Start
+
+subroutine MPI_Request_free(request, ierror)
+  use recorder, only: forget
+  implicit none
+  integer :: request, ierror
+  external :: PMPI_Request_free
+
+  call forget(request)
+  call PMPI_Request_free(request, ierror)
+end subroutine MPI_Request_free
 
 subroutine MPI_Waitall(count, requests, statuses, ierror)
   use, intrinsic :: iso_c_binding, only: c_intptr_t, c_loc

@@ -2,7 +2,7 @@
 ! wrong.
 module checks
   use mpi
-  use asphalt_core, only: asphalt_no_request, asphalt_waitall
+  use asphalt_core, only: asphalt_waitall
   use asphalt_pieces, only: iterations_for, most_pieces, next_piece, pieces_of, posts_of
   use asphalt_exchange, only: asphalt_exchange_t, asphalt_finished, asphalt_next_tile, &
                               asphalt_progress, asphalt_send_tile, keep_buffers, receive_piece, &
@@ -47,9 +47,9 @@ contains
     d = x%d
     begun = x%tiled
     call check(me == x%me .and. size(counts) == np, 'rank and size')
-    call check(allocated(x%requests) .or. .not. begun, 'requests of sends')
+    call check(allocated(x%messages%requests) .or. .not. begun, 'requests of sends')
     if (begun .and. wanted_k > 0 .and. np > 1) &
-      call check(size(x%requests) == d*merge(1, np, slab), 'nothing is known yet')
+      call check(size(x%messages%requests) == d*merge(1, np, slab), 'nothing is known yet')
     done = 0
     tiles = 0
     piece = 0
@@ -69,7 +69,7 @@ contains
     tiled = asphalt_finished(x, s, r, ierror)
     error = x%error
     call check(ierror == merge(MPI_SUCCESS, -77, tiled), 'the error code')
-    call check(.not. allocated(x%requests), 'nothing is left')
+    call check(.not. allocated(x%messages), 'nothing is left')
     if (.not. tiled) call check(all(r == want), 'nothing came')
     if (.not. tiled) return
     call MPI_Alltoallv(s, counts, displs, MPI_DOUBLE_PRECISION, want, arrive, landing, &
@@ -195,12 +195,12 @@ contains
       lo = x%lo
       hi = x%hi
       call check(lo == hi, 'one iteration')
-      do while (meanwhile .and. size(x%requests) == sends)  ! ends when all have told
+      do while (meanwhile .and. size(x%messages%requests) == sends)  ! ends when all have told
         call asphalt_progress(x)
       end do
       call asphalt_send_tile(x, s)
       call check(x%tiled, 'pieces of several lengths')
-      call check(size(x%requests) == sends + sum([(12/(p + 1), p=0,ranks-1)]), 'as many as come')
+      call check(size(x%messages%requests) == sends + sum([(12/(p + 1), p=0,ranks-1)]), 'as many as come')
     end do
     lo = x%lo
     call check(asphalt_finished(x, s, r, error), 'they are tiled')
@@ -236,19 +236,20 @@ contains
     r = 0
     x%comm = MPI_COMM_WORLD
     x%bytes = 8
-    allocate(x%requests(2), source=asphalt_no_request)
-    call keep_buffers(x, s, r)
+    allocate(x%messages)
+    call keep_buffers(x, s, r, 2)
     call receive_piece(x, 1_long, 5, MPI_DOUBLE_PRECISION, rank, 1)
     call send_piece(x, 4_long, 5, MPI_DOUBLE_PRECISION, rank, 2)
-    call asphalt_waitall(2, x%requests, x%error)
+    call asphalt_waitall(2, x%messages%requests, x%error)
     call check(all(r == [0, 5, 6, 7, 8, 9, 0, 0, 0, 0, 0, 0]), 'places in memory')
     text = ['ab', 'cd', 'ef', 'gh']
     heard = '..'
     x%bytes = 1
-    call keep_buffers(x, text, heard)
+    deallocate(x%messages%requests)
+    call keep_buffers(x, text, heard, 2)
     call receive_piece(x, 5_long, 3, MPI_CHARACTER, rank, 1)
     call send_piece(x, 1_long, 3, MPI_CHARACTER, rank, 2)
-    call asphalt_waitall(2, x%requests, x%error)
+    call asphalt_waitall(2, x%messages%requests, x%error)
     call check(heard(3) == '.b' .and. heard(4) == 'cd', 'places in characters')
     call check(x%error == MPI_SUCCESS, 'no error')
   end subroutine places
