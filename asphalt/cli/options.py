@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from asphalt.config.backends import BACKENDS, ISEND
 from asphalt.config.limits import CLONES, DEPTH, TILE, USUAL_CLONES
 from asphalt.config.passes import DEFAULT, GROUPS, PASSES
 from asphalt.config.settings import Settings, load_settings
@@ -35,6 +36,7 @@ class CommonOptions:
     cpp: bool = False
     passes: tuple[str, ...] | None = None
     clone_limit: int | None = None
+    backend: tuple[str, ...] | None = None
     sizes: tuple[Size, ...] = ()
 
     def settings(self, path: Path) -> Settings:
@@ -52,6 +54,7 @@ class CommonOptions:
             cpp=found.cpp or self.cpp,
             passes=found.passes if self.passes is None else self.passes,
             clone_limit=found.clone_limit if self.clone_limit is None else self.clone_limit,
+            backend=found.backend if self.backend is None else self.backend,
             sizes=(*found.sizes, *self.sizes),
         )
 
@@ -73,6 +76,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
         cpp: bool,
         passes: str | None,
         clone_limit: int | None,
+        backend: str | None,
         sizes: tuple[str, ...],
         **kwargs: Any,
     ) -> Any:
@@ -88,6 +92,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
             cpp=cpp,
             passes=None if passes is None else _listed(passes),
             clone_limit=clone_limit,
+            backend=None if backend is None else _listed(backend),
             sizes=tuple(map(size_of, sizes)),
         )
         return command(*args, common=common, **kwargs)
@@ -163,6 +168,13 @@ _OPTIONS = (
         metavar="MIB",
         help="Memory limit of a rank for the copies of message buffers that the passes expansion "
         f"and renaming make (else {USUAL_CLONES} MiB; 0: no copies).",
+    ),
+    click.option(
+        "--backend",
+        metavar="NAME,...",
+        help="What may carry the messages of an exchange in tiles, of "
+        f"{', '.join(BACKENDS)}; the first one does unless the header names another "
+        f"(else {ISEND}).",
     ),
     click.option(
         "--size",

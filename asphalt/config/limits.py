@@ -34,5 +34,5 @@ USUAL_DEPTH = 4
 
 HEADER = "asphalt_params.inc"
 """The file with K and D of every site of a directory, as named constants; it is included."""
-CONSTANTS = ("asphalt_k_", "asphalt_d_")
-"""What the names in it begin with."""
+CONSTANTS = {"asphalt_k_": "integer", "asphalt_d_": "integer", "asphalt_backend_": "character"}
+"""What the names in it begin with, and their types."""

@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from asphalt.config.assumptions import folded
+from asphalt.config.backends import ISEND, put_in
 from asphalt.config.errors import UsageError
 from asphalt.config.limits import CLONES, DEPTH, TILE, Limits
 from asphalt.config.passes import DEFAULT, in_order
@@ -29,8 +30,9 @@ class Settings:
     not only those whose suffix says so.  ``tile`` None or 0: chosen on entry.
     ``assume``: the names of assumptions that the user accepts.  ``passes``: the transformations to
     apply.  ``clone_limit``: MiB that copies of message buffers may take on a rank; None: the
-    default.  ``sizes``: of variables in runs, for the cost model alone; the last one of a variable
-    counts.
+    default.  ``backend``: what may carry the pieces of an exchange in tiles, first what does unless
+    the header says otherwise.  ``sizes``: of variables in runs, for the cost model alone; the last
+    one of a variable counts.
     """
 
     defines: tuple[str, ...] = ()
@@ -46,6 +48,7 @@ class Settings:
     assume: frozenset[str] = frozenset()
     passes: tuple[str, ...] = DEFAULT
     clone_limit: int | None = None
+    backend: tuple[str, ...] = (ISEND,)
     sizes: tuple[Size, ...] = ()
 
     def __post_init__(self) -> None:
@@ -58,6 +61,7 @@ class Settings:
         _within("depth", self.depth, DEPTH)
         _within("clone_limit", self.clone_limit, CLONES)
         object.__setattr__(self, "sizes", settled(self.sizes))
+        object.__setattr__(self, "backend", put_in(self.backend))
         object.__setattr__(self, "passes", in_order(self.passes))
         object.__setattr__(self, "assume", frozenset(folded(name) for name in self.assume))
 
@@ -138,6 +142,7 @@ def _settings_from(path: Path, table: Mapping[str, object]) -> Settings:
             assume=frozenset(_strings("assume", values.get("assume", []))),
             passes=_strings("passes", values.get("passes", list(DEFAULT))),
             clone_limit=_integer("clone_limit", values.get("clone_limit")),
+            backend=_strings("backend", values.get("backend", [ISEND])),
             sizes=sizes_of(values.get("sizes", {})),
         )
     except UsageError as error:

@@ -39,7 +39,9 @@ class AskedFor:
         said = site_directives(plan.exchange, plan.producer.start)
         tile, tile_from = self._chosen("tile", self.tile, said.tile)
         depth, depth_from = self._chosen("depth", self.depth, said.depth)
-        sources = {"k": tile_from, "d": depth_from}
+        backends = self.settings.backend
+        backend_from = "the setting backend" if len(backends) > 1 else None
+        sources = {"k": tile_from, "d": depth_from, "backend": backend_from}
         return HeaderEntry(
             site.name,
             site.exchange.spelled,
@@ -48,6 +50,7 @@ class AskedFor:
             DEFAULT_TILE if tile is None else tile,
             DEFAULT_DEPTH if depth is None else depth,
             {what: source for what, source in sources.items() if source is not None},
+            backends,
         )
 
     def given(self, name: str, given: int | None) -> tuple[int, str] | None:
@@ -91,7 +94,7 @@ def _change(tree: Tree, path: str, sites: list[Site], asked: AskedFor, given: Tr
     for site in sites:
         units.setdefault(id(site.exchange.unit), []).append(site)
     for group in units.values():
-        file = _transformed(file, group)
+        file = _transformed(file, group, asked.settings.backend)
     parameters = tuple(asked.parameter(site) for site in sites)
     reports = tuple(
         replace(
@@ -107,13 +110,13 @@ def _change(tree: Tree, path: str, sites: list[Site], asked: AskedFor, given: Tr
     return Change(Path(path), given.content(path), after, reports, parameters)
 
 
-def _transformed(file: File, group: list[Site]) -> File:
+def _transformed(file: File, group: list[Site], backends: tuple[str, ...]) -> File:
     """The file with all sites of one unit prepushed, the last one first."""
     original = group[0].exchange.unit
     unit: Unit = original
     for site in reversed(group):
         assert isinstance(site.judgement, Plan)
-        unit = prepush(unit, site.judgement, site.name, file.eol)
+        unit = prepush(unit, site.judgement, site.name, file.eol, backends)
     unit = declare(unit, tuple(site.name for site in group), file.form, file.eol)
     return replace_unit(file, original, unit)
 

@@ -43,7 +43,7 @@ _UNARY = {".not.": _NOT, "+": _SUM, "-": _SUM}
 _UNARY_OPERAND = {".not.": _RELATION, "+": _PRODUCT, "-": _PRODUCT}
 
 # functions whose argument lists are printed like those of a CALL; a matter of looks alone
-_EXCHANGES = ("asphalt_finished", "asphalt_next_tile", "asphalt_place")
+_EXCHANGES = ("asphalt_finished", "asphalt_next_tile", "asphalt_persistent", "asphalt_place")
 _FUNCTIONS = frozenset(
     ("abs", "int", "max", "merge", "min", "mod", "modulo", "present", *_EXCHANGES)
 )

@@ -1,4 +1,5 @@
-"""The header ``asphalt_params.inc``: K and D of every site in a directory.
+"""The header ``asphalt_params.inc``: K and D of every site in a directory, and its backend where
+there are several.
 
 People and tuners edit it, several runs of asphalt write it, and it must be valid in both source
 forms.  asphalt merges it line by line: a line that does not have to change is not changed.  A value
@@ -11,7 +12,8 @@ and is kept.
           integer(merge(kind(0), -1, asphalt_k_transpose >= 0 .and. &
          &asphalt_d_transpose >= 1)), parameter :: asphalt_valid_transpose = 0
 
-The third statement of a site does not compile where one of the values is out of range.
+The third statement of a site does not compile where one of the values is out of range; nor does
+that behind a backend where it is none of those that the code can choose.
 """
 
 from __future__ import annotations
@@ -21,76 +23,62 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from asphalt.config.backends import BACKENDS
 from asphalt.config.errors import InputError
 from asphalt.config.limits import DEPTH, HEADER, TILE
+from asphalt.unparse.header_entry import SECOND, check_of, either, known_of, lines_of
+from asphalt.unparse.header_entry import HeaderEntry as HeaderEntry
 
 _TITLE = (
     "! Written by asphalt. Edit the numbers and rebuild; there is no need to run asphalt again.",
     "! k: iterations of a tile, 0 for a choice on entry; d: tiles in flight, at least 1.",
 )
 _LIMITS = {"k": TILE, "d": DEPTH}
-_OPENING = "      integer, parameter ::"
-_FIXED_WIDTH = 72  # columns of code; what is not a comment ends here in fixed form
 _VALUE = re.compile(
-    r"(?P<before>\s*(?:integer\s*,\s*parameter\s*::|&)\s*asphalt_(?P<what>[kd])_(?P<site>\w+)\s*=\s*)"
+    r"(?P<before>\s*(?:(?:integer|character\(\*\))\s*,\s*parameter\s*::|&)\s*"
+    r"asphalt_(?P<what>[kd]|backend)_(?P<site>\w+)\s*=\s*)"
     r"(?P<value>[^!;&,]*?)(?P<after>\s*(?:!.*)?)",
     re.IGNORECASE | re.ASCII,
 )
-_OPENED = re.compile(r"\s*integer\s*,\s*parameter\s*::\s*&\s*", re.IGNORECASE | re.ASCII)
+_OPENED = re.compile(
+    r"\s*(?:integer|character\(\*\))\s*,\s*parameter\s*::\s*&\s*", re.IGNORECASE | re.ASCII
+)
 # What a header may hold besides: declarations, their continuation, what the preprocessor reads.
 _BELONGS = re.compile(
     r"\s*&|\s*#|     [^\s0]|\s*(?:integer|real|double\s*precision|logical|complex|character|type"
     r"|parameter|dimension|implicit|include|save|data|use)\b",
     re.IGNORECASE,
 )
-_MENTION = re.compile(r"\basphalt_[kd]_(\w+)", re.IGNORECASE | re.ASCII)
+_MENTION = re.compile(r"\basphalt_(?:[kd]|backend)_(\w+)", re.IGNORECASE | re.ASCII)
 _CHECK = re.compile(
     r"integer\(merge\(kind\(0\),-1,asphalt_k_(\w+)>=0\.and\.asphalt_d_\1>=1\)\),"
     r"parameter::asphalt_valid_\1=0",
     re.IGNORECASE | re.ASCII,
 )
-_WRITTEN = re.compile(r"written as: (\d+)")
-
-
-@dataclass(frozen=True, slots=True)
-class HeaderEntry:
-    """The header's entry for one site; ``source`` is ``file:line``, ``loop`` what is tiled.
-
-    ``asked``: the origin of the values, by ``k`` and ``d`` (``--tile``, say), where a user gave
-    them.
-    """
-
-    site: str
-    operation: str
-    source: str
-    loop: str
-    tile: int
-    depth: int
-    asked: Mapping[str, str] = field(default_factory=dict)
-
-    def of(self, what: str) -> int:
-        """The value of ``k`` or ``d``."""
-        return self.tile if what == "k" else self.depth
-
-    @property
-    def comment(self) -> str:
-        """The line that introduces the site."""
-        text = f"! {self.site}: {self.operation} at {self.source}, tiled along {self.loop}"
-        # one line in every character set, also where a preprocessor joins lines at a backslash
-        return re.sub(r"[^ -\[\]-~]", "?", text)
+_KNOWN = re.compile(
+    r"integer\(merge\(kind\(0\),-1,asphalt_backend_(\w+)=='\w+'"
+    r"(?:\.or\.asphalt_backend_\1=='\w+')*\)\),parameter::asphalt_known_\1=0",
+    re.IGNORECASE | re.ASCII,
+)
+_BEGUN = re.compile(r"\s*&\s*asphalt_backend_\w+\s*=\s*&\s*", re.IGNORECASE | re.ASCII)
+_WRITTEN = re.compile(r"written as: (\w+)")
 
 
 @dataclass(slots=True)
 class _Site:
-    """Where the lines of a site are: indices, and of K and D also the match."""
+    """Where the lines of a site are: indices, and of K, D and the backend also the match.
+
+    ``check``: of K and D; ``known``: of the backend.
+    """
 
     comment: int | None = None
     check: range | None = None
+    known: range | None = None
     lines: dict[str, int] = field(default_factory=dict)
     values: dict[str, re.Match[str]] = field(default_factory=dict)
 
@@ -112,16 +100,18 @@ def merge_header(
     lines = existing.removesuffix("\n").split("\n") if existing else list(_TITLE)
     wanted = {entry.site.lower() for entry in entries} | {name.lower() for name in drop}
     sites = _read(lines, wanted, str(path))
-    edits = _Edits(lines)
+    edits = _Edits(lines, str(path))
     for name in drop:
         edits.remove(sites.pop(name.lower(), _Site()))
     for entry in sorted(entries, key=lambda entry: entry.site.lower()):
         known = sites.get(entry.site.lower(), _Site())
-        if not known.lines:
+        if not known.lines.keys() & {"k", "d"}:
             edits.remove(known)
             at = _place_for(entry.site.lower(), sites, lines)
-            values = (*_lines_of(entry, "k"), *_lines_of(entry, "d"))
-            edits.insert(at, [entry.comment, *values, *_check_of(entry.site)])
+            edits.insert(at, [entry.comment, *lines_of(entry, "k"), *lines_of(entry, "d")])
+            edits.insert(at, check_of(entry.site))
+            if "backend" in entry.names:
+                edits.insert(at, [*lines_of(entry, "backend"), *known_of(entry)])
         else:
             _refresh(known, entry, edits)
     merged = edits.result("\r" if existing and "\r\n" in existing else "")
@@ -151,8 +141,8 @@ def kept_values(path: Path, entries: Sequence[HeaderEntry]) -> list[tuple[int, s
     for entry in entries:
         known = sites.get(entry.site.lower(), _Site())
         for what, match in known.values.items():
-            value, written = int(match["value"]), _WRITTEN.search(match["after"])
-            own = written is None or int(written[1]) != value
+            value, written = _value(match), _WRITTEN.search(match["after"])
+            own = written is None or written[1] != value
             if what in entry.asked and own and value != entry.of(what):
                 name, source = f"asphalt_{what}_{entry.site}", entry.asked[what]
                 message = (
@@ -187,15 +177,24 @@ def _read(lines: Sequence[str], wanted: Collection[str], path: str) -> dict[str,
     """The sites of a header; sites that are not ``wanted`` may be written in any way."""
     sites: dict[str, _Site] = {}
     continued = False
-    checks = _checks(lines)
-    for name, places in checks.items():
-        sites.setdefault(name, _Site()).check = places
-    known = {index for places in checks.values() for index in places}
+    known: set[int] = set()
+    for pattern, places in _checks(lines):
+        site = sites.setdefault(pattern[1].lower(), _Site())
+        if pattern.re is _KNOWN:
+            site.known = places
+        else:
+            site.check = places
+        known.update(places)
     for index, line in enumerate(lines):
         if index in known:
             continued = False
             continue
-        match = _VALUE.fullmatch(line)
+        if _BEGUN.fullmatch(line) and index + 1 < len(lines):
+            continue
+        whole = line
+        if index and _BEGUN.fullmatch(lines[index - 1]):
+            whole = lines[index - 1].rstrip().removesuffix("&") + line.strip().removeprefix("&")
+        match = _VALUE.fullmatch(whole)
         if match is None:
             code = line.split("!", 1)[0] if line[:1] not in ("C", "c", "*") else ""
             for mention in _MENTION.finditer(code):
@@ -203,8 +202,8 @@ def _read(lines: Sequence[str], wanted: Collection[str], path: str) -> dict[str,
                     raise InputError(
                         path,
                         index + 1,
-                        f"write '{mention[0]} = NUMBER' in an 'integer, parameter ::' line of its "
-                        "own; asphalt does not know this form",
+                        f"write '{mention[0]} = {_form_of(mention[0])}' line of its own; "
+                        "asphalt does not know this form",
                     )
             if code.strip() and not (continued or _BELONGS.match(code)):
                 raise InputError(
@@ -232,25 +231,43 @@ def _read(lines: Sequence[str], wanted: Collection[str], path: str) -> dict[str,
     return sites
 
 
-def _checks(lines: Sequence[str]) -> dict[str, range]:
-    """The statements that check values, by their sites."""
-    found: dict[str, range] = {}
+def _checks(lines: Sequence[str]) -> Iterator[tuple[re.Match[str], range]]:
+    """The statements that check values, each as it matches, and its lines."""
     for index, line in enumerate(lines):
         if not line.lstrip().lower().startswith("integer(merge("):
             continue
-        end, text = index, line
+        end, text = index, line.partition("!")[0]
         while text.rstrip().endswith("&") and end + 1 < len(lines):
             end += 1
-            text = text.rstrip()[:-1] + lines[end].strip().removeprefix("&")
-        match = _CHECK.fullmatch("".join(text.split()))
+            text = text.rstrip()[:-1] + lines[end].partition("!")[0].strip().removeprefix("&")
+        code = "".join(text.split())
+        match = _CHECK.fullmatch(code) or _KNOWN.fullmatch(code)
         if match is not None:
-            found[match[1].lower()] = range(index, end + 1)
-    return found
+            yield match, range(index, end + 1)
+
+
+def _form_of(name: str) -> str:
+    """What a value is, and in what kind of statement it stands."""
+    if name.lower().startswith("asphalt_backend_"):
+        return "'NAME'' in a 'character(*), parameter ::"
+    return "NUMBER' in an 'integer, parameter ::"
+
+
+def _value(match: re.Match[str]) -> str:
+    """The value of a line, as ``HeaderEntry.of`` has it; ``_check`` has looked at it."""
+    text = match["value"]
+    return text[1:-1] if match["what"].lower() == "backend" else str(int(text))
 
 
 def _check(match: re.Match[str], what: str, path: str, line: int) -> None:
     value = match["value"]
-    name, limits = f"asphalt_{what}_{match['site']}", _LIMITS[what]
+    name = f"asphalt_{what}_{match['site']}"
+    if what == "backend":
+        if value.strip("'\"") not in BACKENDS or value[:1] + value[-1:] not in ("''", '""'):
+            message = f"{name} must be {either(BACKENDS)}, not {value}"
+            raise InputError(path, line, message)
+        return
+    limits = _LIMITS[what]
     if not re.fullmatch(r"[+-]?\d+", value, re.ASCII) or int(value) < limits.least:
         message = f"{name} must be a whole number from {limits.least} up, not '{value}'"
         raise InputError(path, line, message)
@@ -260,15 +277,20 @@ def _check(match: re.Match[str], what: str, path: str, line: int) -> None:
 
 def _start(index: int, lines: Sequence[str]) -> int:
     """The first line of the statement whose value stands in line ``index``."""
-    continued = lines[index].lstrip().startswith("&")
-    return index - 1 if continued and index and _OPENED.fullmatch(lines[index - 1]) else index
+    while index and lines[index].lstrip().startswith("&"):
+        before = lines[index - 1]
+        if not (_BEGUN.fullmatch(before) or _OPENED.fullmatch(before)):
+            break
+        index -= 1
+    return index
 
 
 class _Edits:
     """Lines to be put in front of lines of the header, or in their place."""
 
-    def __init__(self, lines: Sequence[str]) -> None:
+    def __init__(self, lines: Sequence[str], path: str = HEADER) -> None:
         self.lines = lines
+        self.path = path
         self.inserted: dict[int, list[str]] = {}
         self.replaced: dict[int, list[str]] = {}
 
@@ -282,7 +304,7 @@ class _Edits:
             self.replaced.update({i: [] for i in range(_start(at, self.lines), at + 1)})
         if site.comment is not None:
             self.replaced[site.comment] = []
-        self.replaced.update({at: [] for at in site.check or ()})
+        self.replaced.update({at: [] for at in (*(site.check or ()), *(site.known or ()))})
 
     def result(self, ending: str) -> list[str]:
         """The lines after all edits; ``ending`` is added to new ones."""
@@ -299,20 +321,44 @@ def _refresh(site: _Site, entry: HeaderEntry, edits: _Edits) -> None:
         ending = "\r" if edits.lines[site.comment].endswith("\r") else ""
         edits.replaced[site.comment] = [entry.comment + ending]
     for what in ("k", "d"):
-        match = site.values.get(what)
-        if match is None:
-            (other,) = site.lines.values()
+        if what not in site.values:
+            other = site.lines["d" if what == "k" else "k"]
             at = _start(other, edits.lines) if what == "k" else other + 1
-            edits.insert(at, _lines_of(entry, what))
+            edits.insert(at, lines_of(entry, what))
+    for what, match in site.values.items():
+        if what not in entry.names:
             continue
         written = _WRITTEN.search(match["after"])
         new = entry.of(what)
-        if written and int(written[1]) == int(match["value"]) != new:
+        if written and written[1] == _value(match) != new:
             after = _WRITTEN.sub(f"written as: {new}", match["after"])
-            edits.replaced[site.lines[what]] = [f"{match['before']}{new}{after}"]
+            at = site.lines[what]
+            before = match["before"] if match.string == edits.lines[at] else SECOND
+            text = f"'{new}'" if what == "backend" else new
+            edits.replaced[at] = [f"{before}{text}{after}"]
 
+    end = max(site.lines[what] for what in ("k", "d") if what in site.lines) + 1
     if site.check is None:
-        edits.insert(max(site.lines.values()) + 1, _check_of(entry.site))
+        edits.insert(end, check_of(entry.site))
+    else:
+        end = site.check.stop
+    _refresh_backend(site, entry, end, edits)
+
+
+def _refresh_backend(site: _Site, entry: HeaderEntry, end: int, edits: _Edits) -> None:
+    """Bring the line of the backend, and what checks it, up to date: they stand at ``end``."""
+    at = site.lines.get("backend")
+    edits.replaced.update({line: [] for line in site.known or ()})
+    if "backend" in entry.names:
+        value = None if at is None else _value(site.values["backend"])
+        if value is not None and value not in entry.backends and at not in edits.replaced:
+            name = f"asphalt_backend_{entry.site}"
+            message = f"{name} must be {either(entry.backends)}, or else be put in by --backend"
+            raise InputError(edits.path, (at or 0) + 1, message)
+        value_lines = lines_of(entry, "backend") if at is None else []
+        edits.insert(end if at is None else at + 1, [*value_lines, *known_of(entry)])
+    elif at is not None:
+        edits.replaced.update({line: [] for line in range(_start(at, edits.lines), at + 1)})
 
 
 def _place_for(name: str, sites: dict[str, _Site], lines: Sequence[str]) -> int:
@@ -321,37 +367,6 @@ def _place_for(name: str, sites: dict[str, _Site], lines: Sequence[str]) -> int:
     starts = [_start(at, lines) for site in later for at in site.lines.values()]
     starts += [site.comment for site in later if site.comment is not None]
     return min(starts, default=len(lines))
-
-
-def _lines_of(entry: HeaderEntry, what: str) -> list[str]:
-    """The definition of K or D, valid in both source forms."""
-    code = f"asphalt_{what}_{entry.site} = {entry.of(what)}"
-    note = f"  ! written as: {entry.of(what)}"
-    if len(f"{_OPENING} {code}") <= _FIXED_WIDTH:
-        return [f"{_OPENING} {code}{note}"]
-    if len(code) > _FIXED_WIDTH - 6:
-        code = code.replace(" ", "")
-    # past column 72 the first & is seen in free form only, in column 6 the second is seen in both
-    return [_OPENING.ljust(_FIXED_WIDTH) + "&", f"     &{code}{note}"]
-
-
-def _check_of(site: str) -> list[str]:
-    """The statement that does not compile where K or D is out of range, in both source forms."""
-    parts = [
-        "integer(merge(kind(0), -1, ",
-        f"asphalt_k_{site} ",
-        ">= 0 .and. ",
-        f"asphalt_d_{site} ",
-        ">= 1)), parameter :: ",
-        f"asphalt_valid_{site} = 0",
-    ]
-    lines = [_OPENING[:6]]
-    for part in parts:
-        if len(lines[-1]) + len(part.rstrip()) > _FIXED_WIDTH:
-            lines.append("     &")
-        lines[-1] += part
-    whole = [line.ljust(_FIXED_WIDTH) + "&" for line in lines[:-1]]
-    return [*whole, lines[-1].rstrip()]
 
 
 @contextmanager

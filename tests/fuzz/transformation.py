@@ -57,7 +57,13 @@ def transformed(program: Program, tag: str, folder: Path, bits: bool = False) ->
     support = folder / SUPPORT.name
     if not support.exists():
         support.write_bytes(SHOWN)
-    settings = Settings(cache=False, jobs=1, assume=frozenset({"bits"} if bits else ()))
+    kept = sum(exchange.tile for exchange in program.exchanges) % 2 == 1
+    settings = Settings(
+        cache=False,
+        jobs=1,
+        assume=frozenset({"bits"} if bits else ()),
+        backend=("persistent",) if kept else ("isend",),
+    )
     try:
         project = Project(path, support, settings=settings)
         changes = project.transform()
@@ -75,6 +81,9 @@ def transformed(program: Program, tag: str, folder: Path, bits: bool = False) ->
         ):
             header += f"      integer, parameter :: asphalt_k_{parameter.site} = {exchange[0]}\n"
             header += f"      integer, parameter :: asphalt_d_{parameter.site} = {exchange[1]}\n"
+            if kept:
+                header += f"      character(*), parameter :: asphalt_backend_{parameter.site} ="
+                header += " 'persistent'\n"
     fault = "".join(f"{problem}\n" for problem in problems)
     if after != source.text and must_stay(program):
         fault = "an illegal program was changed"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,67 @@ def test_merging_again_changes_nothing() -> None:
     assert merge_header(NEW, []) == NEW
     without_newline = NEW.rstrip("\n")
     assert merge_header(without_newline, [entry("transpose")]) == without_newline
+
+
+LONG = "a_procedure_with_quite_a_long_name_indeed_123"
+
+
+def chosen(site: str, *backends: str) -> HeaderEntry:
+    return replace(entry(site), backends=backends)
+
+
+@pytest.mark.parametrize("site", ["transpose", LONG])
+def test_backends(site: str) -> None:
+    alone, isend, persistent = (
+        merge_header(None, [chosen(site, *names)])
+        for names in (("isend",), ("isend", "persistent"), ("persistent", "isend"))
+    )
+    assert "backend" not in alone
+    assert persistent.count("backend") > 2
+    for text, entry_of in (
+        (persistent, chosen(site, "persistent", "isend")),
+        (isend, chosen(site, "isend", "persistent")),
+        (alone, chosen(site, "isend")),
+    ):
+        for before in (alone, isend, persistent):
+            assert merge_header(before, [entry_of]) == text
+            assert merge_header(before, [], drop=[site]) == merge_header(alone, [], drop=[site])
+    edited = persistent.replace("'persistent'  ! w", "'isend'  ! w")
+    assert edited != persistent
+    assert merge_header(edited, [chosen(site, "persistent", "isend")]) == edited
+    assert merge_header(edited, [chosen(site, "isend")]) == alone
+    lines = persistent.splitlines(keepends=True)
+    here = next(n for n, line in enumerate(lines) if line.startswith("      character"))
+    left = "".join([*lines[:2], *lines[here:]])  # somebody removed K and D
+    assert merge_header(left, [chosen(site, "persistent", "isend")]) == persistent
+
+
+def test_a_backend_that_is_not_there_is_told_of() -> None:
+    text = merge_header(None, [chosen("transpose", "persistent", "isend")])
+    wrong = text.replace("'persistent'  ! w", "'shmem'  ! w")
+    with pytest.raises(InputError, match=r"10: .* must be 'isend' or 'persistent', not 'shmem'"):
+        merge_header(wrong, [])
+    wrong = text.replace(" = 'persistent'  ! w", " = 'a' // 'b' ! w; ")
+    with pytest.raises(InputError, match=r"must be 'isend' or 'persistent', not 'a' // 'b'"):
+        merge_header(wrong, [])
+
+
+@pytest.mark.parametrize("suffix", ["f", "f90"])
+def test_a_wrong_backend_does_not_compile(suffix: str, tmp_path: Path) -> None:
+    user = tmp_path / f"user.{suffix}"
+    user.write_text(f"      subroutine user\n      include '{HEADER}'\n      end\n")
+    entries = [chosen(site, "persistent", "isend") for site in ("transpose", LONG)]
+    right = merge_header(None, entries)
+    for site in ("", "transpose", LONG):
+        line = re.compile(rf"(asphalt_backend_{site} *=\s*&?\s*&?)'persistent'")
+        (tmp_path / HEADER).write_text(line.sub(r"\1'shmem'", right) if site else right)
+        command = ["gfortran", "-Wall", "-c", user.name]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.returncode == 0) == (not site)
+        if site:
+            assert "  ! the backend must be 'persistent' or 'isend'\n" in done.stderr
+        else:
+            assert done.stderr == ""
 
 
 def test_values_that_a_person_set_stay() -> None:
@@ -144,9 +206,6 @@ def test_a_name_defined_twice_is_refused() -> None:
 def test_comment_is_one_line_of_plain_characters() -> None:
     odd = HeaderEntry("s", "MPI_Alltoall", "na\u00efve\nfile\\.f90:3", "z", 0, 2)
     assert odd.comment == "! s: MPI_Alltoall at na?ve?file?.f90:3, tiled along z"
-
-
-LONG = "a_procedure_with_quite_a_long_name_indeed_123"
 
 
 def test_header_compiles_in_both_forms(tmp_path: Path) -> None:

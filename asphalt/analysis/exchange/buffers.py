@@ -16,6 +16,7 @@ from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.memory.regions import Region
 from asphalt.analysis.memory.shapes import Shape, shape_of
 from asphalt.analysis.names.designators import designator_name, spelled_designator, symbol_named
+from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.symbolic.flat_indices import FlatDimensions
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Component, Expr, Lit, Ref, Section
@@ -72,6 +73,26 @@ class View:
     def room(self) -> Poly | None:
         """The extent of the view in its last dimension."""
         return self.shape.extent[-1] if self.tail else None
+
+
+def is_static(array: Expr, scope: Scope) -> bool:
+    """Whether an array lives as long as the program, at one address: a variable of a module, in
+    COMMON, of the main program, or with SAVE, that is neither allocated nor pointed to."""
+    if not isinstance(array, Ref):
+        return False
+    symbol = scope.lookup(array.name)
+    if symbol is None or symbol.attrs & {"allocatable", "pointer", "dummy"}:
+        return False
+    if symbol.origin in (Origin.MODULE, Origin.COMMON):
+        return True
+    if symbol.origin not in (Origin.LOCAL, Origin.HOST):
+        return False
+    if "save" in symbol.attrs:
+        return True
+    declaring: Scope | None = scope
+    while declaring is not None and array.name not in declaring.declared.symbols:
+        declaring = declaring.host
+    return declaring is not None and declaring.unit.kind == "program"
 
 
 def buffer_of(exchange: Exchange, argument: str | None) -> Buffer | None:

@@ -227,8 +227,9 @@ class Scope:
             return used
         if self.declared.mpif and name.startswith(("mpi_", "pmpi_")):
             return _built_in(name, "mpif.h", Origin.MPI)
-        if self.declared.tiled and name.startswith(CONSTANTS):
-            return _built_in(name, HEADER, Origin.PARAMETER, TypeSpec("integer"))
+        kind = next((CONSTANTS[start] for start in CONSTANTS if name.startswith(start)), None)
+        if self.declared.tiled and kind is not None:
+            return _built_in(name, HEADER, Origin.PARAMETER, TypeSpec(kind))
         if self.declared.may_declare(name):
             return Absence.UNKNOWN
         if self.unit.kind == "submodule":

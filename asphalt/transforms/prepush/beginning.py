@@ -9,12 +9,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import replace
 
-from asphalt.analysis.exchange.buffers import Buffer, buffer_of
+from asphalt.analysis.exchange.buffers import Buffer, buffer_of, is_static
 from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.layout import Address, Contiguous, Divides, Guard
 from asphalt.analysis.tiling.plan import Plan
+from asphalt.config.backends import BACKENDS
 from asphalt.ir.expr import (
     AltReturn,
     Arg,
@@ -58,8 +59,9 @@ class Beginning(ABC):
 
     variable: Ref
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, backends: tuple[str, ...]) -> None:
         self.plan = plan
+        self.backends = backends
         self.layout = plan.layout
         self.scope = plan.exchange.scope
 
@@ -125,6 +127,25 @@ class Beginning(ABC):
     def name(self, site: str) -> Keyword:
         """The name of the site, as an argument."""
         return _keyword("site", Lit("character", f"'{site}'"))
+
+    def backend(self, site: str) -> tuple[Keyword, ...]:
+        """What carries the pieces, as an argument; none where there is no choice."""
+        offered = [BACKENDS[name] for name in self.backends]
+        functions = [name for name in offered if name is not None]
+        if not functions:
+            return ()
+        lasting = all(
+            is_static(self.array(address), self.scope)
+            for address in (self.layout.send, self.layout.receive)
+        )
+        (function,) = functions
+        chosen = fn(
+            function,
+            var(f"asphalt_backend_{site}"),
+            Lit("character", f"'{site}'"),
+            TRUE if lasting else Lit("logical", ".false."),
+        )
+        return (_keyword("backend", chosen),)
 
     def trips(self) -> Expr:
         """The trip count of the tiled loop."""

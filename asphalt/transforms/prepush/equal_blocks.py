@@ -52,6 +52,7 @@ class EqualBlocks(Beginning):
                 )
             ),
             *(() if self.plan.certain else (self.name(site),)),
+            *self.backend(site),
         )
 
     def sent(self) -> Ref | Component:

@@ -38,8 +38,8 @@ class PackedBlocks(UnevenBlocks):
 
     variable = var("asphalt_p")
 
-    def __init__(self, plan: Plan) -> None:
-        super().__init__(plan)
+    def __init__(self, plan: Plan, backends: tuple[str, ...]) -> None:
+        super().__init__(plan, backends)
         assert self.layout.packed is not None
         self.packed = self.layout.packed
         self.coded = plan.exchange.open_coded
@@ -61,6 +61,7 @@ class PackedBlocks(UnevenBlocks):
             *self.guards(),
             *keywords((("tag", None if coded is None else self.written(coded.tag)),)),
             self.name(site),
+            *self.backend(site),
         )
 
     def _units(self) -> Expr:

@@ -38,6 +38,7 @@ from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.analysis.tiling.plan import TAG, Plan
+from asphalt.config.backends import ISEND
 from asphalt.ir.expr import Component, Expr, Op, Ref
 from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import Allocation, Call, DoHead, Guarded, Jump, JumpKind, Plain
@@ -54,13 +55,16 @@ from asphalt.transforms.rewriting.make import Maker, fn, size, var
 MORE = var("asphalt_more")
 
 
-def prepush(unit: Unit, plan: Plan, site: str, eol: str) -> Unit:
+def prepush(
+    unit: Unit, plan: Plan, site: str, eol: str, backends: tuple[str, ...] = (ISEND,)
+) -> Unit:
     """The unit with one site prepushed, its declarations still to be added (``declare``).
 
-    ``site`` is the name of the site in the header.  Where a unit has several sites they are to be
-    prepushed from the last to the first, so that the places of the others stay what they were.
+    ``site`` is the name of the site in the header, ``backends`` what it may choose among there.
+    Where a unit has several sites they are to be prepushed from the last to the first, so that the
+    places of the others stay what they were.
     """
-    emission = _Emission(plan, site, eol)
+    emission = _Emission(plan, site, eol, backends)
     body = rewrite_list(unit.body, plan.exchange.place.path, emission.statements)
     return replace(unit, body=body)
 
@@ -68,10 +72,10 @@ def prepush(unit: Unit, plan: Plan, site: str, eol: str) -> Unit:
 class _Emission:
     """The statements that replace the producer and the call of one site."""
 
-    def __init__(self, plan: Plan, site: str, eol: str) -> None:
+    def __init__(self, plan: Plan, site: str, eol: str, backends: tuple[str, ...]) -> None:
         self.plan = plan
         self.site = site
-        self.exchange = _beginning_of(plan)
+        self.exchange = _beginning_of(plan, backends)
         free = plan.exchange.located.form is Form.FREE
         nest = plan.producer.phases[0].nest
         self.make = Maker(_column(nest.head, free), _step(nest, free), free, eol)
@@ -339,10 +343,11 @@ def _with_lead(node: Node, lead: tuple[Trivia, ...]) -> Node:
     return map_leaves(node, lambda leaf: replace(leaf, lead=lead) if leaf is first else leaf)
 
 
-def _beginning_of(plan: Plan) -> Beginning:
+def _beginning_of(plan: Plan, backends: tuple[str, ...]) -> Beginning:
     """The type of exchange of a plan."""
     if plan.layout.strides is not None:
-        return StridedBlocks(plan)
+        return StridedBlocks(plan, backends)
     if plan.layout.packed is not None:
-        return PackedBlocks(plan)
-    return EqualBlocks(plan) if plan.layout.uneven is None else UnevenBlocks(plan)
+        return PackedBlocks(plan, backends)
+    kind = EqualBlocks if plan.layout.uneven is None else UnevenBlocks
+    return kind(plan, backends)

@@ -21,8 +21,8 @@ class StridedBlocks(EqualBlocks):
     variable = var("asphalt_s")
     beginning = "asphalt_begin_strided"
 
-    def __init__(self, plan: Plan) -> None:
-        super().__init__(plan)
+    def __init__(self, plan: Plan, backends: tuple[str, ...]) -> None:
+        super().__init__(plan, backends)
         assert plan.layout.strides is not None
         self.blocks = plan.layout.strides
 

@@ -19,8 +19,8 @@ class UnevenBlocks(Beginning):
 
     variable = var("asphalt_v")
 
-    def __init__(self, plan: Plan) -> None:
-        super().__init__(plan)
+    def __init__(self, plan: Plan, backends: tuple[str, ...]) -> None:
+        super().__init__(plan, backends)
         assert self.layout.uneven is not None
         self.uneven: Uneven = self.layout.uneven
 
@@ -38,6 +38,7 @@ class UnevenBlocks(Beginning):
             *keywords((("slab", slab), ("spread", spread))),
             *self.guards(),
             self.name(site),
+            *self.backend(site),
         )
 
     def blocks(self) -> tuple[Arg, ...]:

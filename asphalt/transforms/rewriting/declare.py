@@ -53,7 +53,7 @@ def declare(unit: Unit, sites: tuple[str, ...], form: Form, eol: str) -> Unit:
     used = _used_names(unit.body)
     typed = {name: kind for name, kind in _EXCHANGES.items() if name in used}
     used |= set(typed.values())
-    parameters = {f"asphalt_{kind}_{site}" for site in sites for kind in ("k", "d")}
+    parameters = {f"asphalt_{kind}_{site}" for site in sites for kind in ("k", "d", "backend")}
     scalars = sorted(used - offering().keys() - parameters - {*_ARRAYS, *_EXCHANGES, *_LOGICAL})
     arrays = tuple(_entity(name, (Dim("assumed_shape"),)) for name in _ARRAYS if name in used)
     make = Maker(column_of(unit, form), 2, form is Form.FREE, eol)
