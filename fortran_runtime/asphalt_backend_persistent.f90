@@ -129,11 +129,16 @@ contains
 
   !> Whether this MPI, as it was initialised, lets anything be kept.
   logical function may_keep()
+    logical, save :: asked = .false., answer = .false.
     integer :: level, error
 
-    call MPI_Query_thread(level, error)
-    may_keep = error == MPI_SUCCESS .and. level /= MPI_THREAD_MULTIPLE
-    if (may_keep .and. .not. number_key_exists) may_keep = .not. is_smpi()
+    if (.not. asked) then
+      call MPI_Query_thread(level, error)
+      answer = error == MPI_SUCCESS .and. level /= MPI_THREAD_MULTIPLE
+      if (answer) answer = .not. is_smpi()
+      asked = .true.
+    end if
+    may_keep = answer
   end function may_keep
 
   !> Starts a receive, as the kept one in its place if it can.

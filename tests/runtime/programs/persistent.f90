@@ -264,6 +264,32 @@ contains
     call expect(kept_requests == before, 'they go behind the exchange')
   end subroutine freed_meanwhile
 
+  !> Ranks that do not agree about what carries the pieces do not tile.
+  subroutine disagreement()
+    character(10) :: name
+    integer :: ones(np), places(np), p
+    type(asphalt_exchange_t) :: x
+    type(asphalt_uneven_t) :: y
+    type(asphalt_packed_t) :: z
+    name = merge('isend     ', 'persistent', me == np - 1)
+    ones = 1
+    places = [(p - 1, p=1,np)]
+    call asphalt_begin(x, MPI_COMM_WORLD, s, r, n, MPI_INTEGER, bytes=4, unit=n, first=1, last=1, &
+                       k=1, d=1, backend=asphalt_persistent(name, 'x', .true.))
+    call expect(.not. x%tiled, 'ranks disagree about blocks')
+    call asphalt_begin_uneven(y, MPI_COMM_WORLD, s, ones, places, r, ones, places, MPI_INTEGER, &
+                              bytes=4, unit=1, first=1, last=1, k=1, d=1, spread=1, &
+                              backend=asphalt_persistent(name, 'y', .true.))
+    do while (asphalt_next_tile(y))
+      call asphalt_send_tile(y, s)
+    end do
+    call expect(.not. asphalt_finished(y, s, r), 'ranks disagree about uneven blocks')
+    call asphalt_begin_packed(z, MPI_COMM_WORLD, s, ones, places, r, ones, places, MPI_INTEGER, &
+                              bytes=4, units=ones, first=1, last=1, k=1, d=1, site='z', &
+                              backend=asphalt_persistent(name, 'z', .true.))
+    call expect(.not. z%tiled, 'ranks disagree about packed blocks')
+  end subroutine disagreement
+
   !> More sites than the table has, which all are exchanged.
   subroutine many_sites()
     character(4) :: site
@@ -299,6 +325,7 @@ program main
   call blocks(MPI_COMM_WORLD, 'nested', t, u, planes, 1, 2, .true., .false.)
   call communicators()
   call freed_meanwhile()
+  if (np > 1) call disagreement()
   call many_sites()
   call MPI_Comm_dup(MPI_COMM_WORLD, left, ierr)
   call blocks(left, 'left', s, r, planes, 1, 2, .true., .false.)
