@@ -8,6 +8,7 @@ from pathlib import Path
 
 from asphalt.config.settings import Settings
 from asphalt.project import Project
+from asphalt.unparse.header_entry import lines_of
 from fuzz.oddities import ODDITIES
 from fuzz.program import Program
 from fuzz.render import Source, render
@@ -82,8 +83,7 @@ def transformed(program: Program, tag: str, folder: Path, bits: bool = False) ->
             header += f"      integer, parameter :: asphalt_k_{parameter.site} = {exchange[0]}\n"
             header += f"      integer, parameter :: asphalt_d_{parameter.site} = {exchange[1]}\n"
             if kept:
-                header += f"      character(*), parameter :: asphalt_backend_{parameter.site} ="
-                header += " 'persistent'\n"
+                header += "".join(f"{line}\n" for line in lines_of(parameter, "backend"))
     fault = "".join(f"{problem}\n" for problem in problems)
     if after != source.text and must_stay(program):
         fault = "an illegal program was changed"
