@@ -5,7 +5,7 @@
     call MPI_Send(a, n, dp_type, ...)
 
 A variable that is used is defined.  So it has that datatype wherever it is used, if each of its
-definitions in the program gives it the same one.
+definitions in the program gives it the same one; else it has one of those that they give it.
 """
 
 from __future__ import annotations
@@ -22,16 +22,22 @@ _OTHER_NAMES = frozenset({"pointer", "target", "volatile", "bind", "data"})
 
 def datatype_of(handle: Expr, scope: Scope) -> PredefinedType | None:
     """The predefined datatype that a handle denotes where it is used; None: unknown."""
+    found = datatypes_of(handle, scope)
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def datatypes_of(handle: Expr, scope: Scope) -> frozenset[PredefinedType]:
+    """The predefined datatypes of which a handle denotes one where it is used; none: unknown."""
     known = predefined_type(handle, scope)
     if known is not None:
-        return known
+        return frozenset({known})
     if isinstance(handle, Component) and handle.name == "mpi_val":
         handle = handle.base
     if not isinstance(handle, Ref) or handle.args is not None:
-        return None
+        return frozenset()
     symbol = scope.lookup(handle.name)
     if symbol is None or not _is_handle(symbol):
-        return None
+        return frozenset()
     kept = scope.scopes.once(_known)
     key = symbol.identity, symbol.origin, id(symbol.home)
     if key not in kept:
@@ -39,7 +45,7 @@ def datatype_of(handle: Expr, scope: Scope) -> PredefinedType | None:
     return kept[key][1]
 
 
-def _known(scopes: Scopes) -> dict[tuple[object, ...], tuple[Symbol, PredefinedType | None]]:
+def _known(scopes: Scopes) -> dict[tuple[object, ...], tuple[Symbol, frozenset[PredefinedType]]]:
     """The answers for variables, which are kept so that no others get their identity."""
     return {}
 
@@ -55,14 +61,17 @@ def _is_handle(symbol: Symbol) -> bool:
     return symbol.type.base == "integer" and symbol.type.kind is None
 
 
-def _given(symbol: Symbol, scope: Scope) -> PredefinedType | None:
-    """The datatype that all definitions of a variable in the program give it."""
-    types = set[PredefinedType | None]()
+def _given(symbol: Symbol, scope: Scope) -> frozenset[PredefinedType]:
+    """The datatypes that the definitions of a variable in the program give it; none: unknown."""
+    types = set[PredefinedType]()
     for context, one in _definitions(symbol, scope) or ():
         plain = one.source is Source.EXPRESSIONS and not one.path and len(one.exprs) == 1
         value = one.exprs[0] if plain else None
-        types.add(predefined_type(value, context.scope) if isinstance(value, Expr) else None)
-    return types.pop() if len(types) == 1 else None
+        known = predefined_type(value, context.scope) if isinstance(value, Expr) else None
+        if known is None:
+            return frozenset()
+        types.add(known)
+    return frozenset(types)
 
 
 def _definitions(symbol: Symbol, scope: Scope) -> SharedDefinitions | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from operator import eq
 
-from asphalt.analysis.call_graph.datatype_variables import datatype_of
+from asphalt.analysis.call_graph.datatype_variables import datatypes_of
 from asphalt.analysis.memory.accesses import ALIASED, Access, Mode, Subscript
 from asphalt.analysis.memory.contiguity import reference_contiguity
 from asphalt.analysis.memory.derived_datatypes import TypeMap, type_map
@@ -175,8 +175,7 @@ class _Buffers:
         types = _scalars(call, lambda p: p.kind == "DATATYPE")
         if symbol is None or len(counts) != 1 or len(types) != 1:
             return False
-        known = datatype_of(types[0], scope)
-        if known is None or known.bytes is None or known.bytes != element_bytes(symbol, scope):
+        if not self._is_within_elements(types[0], element_bytes(symbol, scope)):
             return False
         count = values.polynomial(counts[0], leaf)
         if symbol.dims is None:
@@ -233,8 +232,10 @@ class _Buffers:
         if not reference_contiguity(actual, scope).yes:
             return None
         made = type_map(types[0], leaf, scope, values)
-        bytes_ = None if made is None else made.element.bytes
-        if made is None or bytes_ is None or bytes_ != element_bytes(symbol, scope):
+        size = element_bytes(symbol, scope)
+        if made is None and self._is_within_elements(types[0], size):
+            made = TypeMap(next(iter(datatypes_of(types[0], scope))), _ONE, _ONE, _ONE)
+        elif made is None or made.element.bytes is None or made.element.bytes != size:
             return None
         shape = shape_of(name or "", scope, values, leaf)
         if shape is None or shape.rank != len(actual.args):
@@ -257,6 +258,13 @@ class _Buffers:
             return None
         return _covered_in_blocks(tuple(first), made, shape, alone=alone)
 
+    def _is_within_elements(self, handle: Expr, size: int | None) -> bool:
+        """Whether a datatype is at most as long as an element of so many bytes: some of them are as
+        many elements of the array, or fewer."""
+        found = datatypes_of(handle, self.scope)
+        lengths = [one.bytes for one in found if one.bytes is not None and not one.gaps]
+        return size is not None and 0 < len(found) == len(lengths) and max(lengths) <= size
+
     def _in_given_sizes(self, extent: Poly | None) -> Poly | None:
         return None if extent is None else in_given_sizes(extent, self.scope)
 
@@ -269,9 +277,9 @@ class _Buffers:
         so that no last subscript is below the first one.
         """
         types = _scalars(call, lambda p: p.kind == "DATATYPE")
-        known = datatype_of(types[0], self.scope) if len(types) == 1 else None
+        known = datatypes_of(types[0], self.scope) if len(types) == 1 else None
         last = actual.args[-1] if actual.args else None
-        if known is None or isinstance(last, Section | Keyword | AltReturn | None):
+        if not known or isinstance(last, Section | Keyword | AltReturn | None):
             return None
         shape = shape_of(designator_name(actual) or "", self.scope, self.values, leaf)
         if shape is None or shape.rank != len(actual.args or ()):

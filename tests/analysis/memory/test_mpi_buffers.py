@@ -83,6 +83,26 @@ def test_a_loop_over_other_elements_may_come_first(text: str, tmp_path: Path) ->
     assert _commutes(tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    ("given", "free"),
+    [
+        ("kind = MPI_REAL8", True),
+        ("if (m > 3) then\n    kind = MPI_REAL\n  else\n    kind = MPI_REAL8\n  end if", True),
+        ("kind = MPI_REAL8\n  if (m > 3) kind = MPI_DOUBLE_COMPLEX", False),  # longer elements
+        ("kind = MPI_REAL8\n  if (m > 3) kind = MPI_2REAL", True),
+        ("kind = MPI_REAL8\n  if (m > 3) kind = MPI_DOUBLE_INT", False),  # with gaps
+        ("kind = MPI_REAL8\n  if (m > 3) kind = m", False),
+    ],
+)
+def test_a_datatype_in_a_variable(given: str, free: bool, tmp_path: Path) -> None:
+    """It may be one of several that are not longer than an element."""
+    text = _text(_loop("5001, n")).replace(
+        "5000, MPI_DOUBLE_PRECISION, modulo(rank -", "5000, kind, modulo(rank -"
+    )
+    text = text.replace("rank, ranks, ierr", "rank, ranks, kind, ierr")
+    assert _commutes(tmp_path, text.replace("  read *, m\n", f"  read *, m\n  {given}\n")) is free
+
+
 _COMMON = "  common /grid/ a, b\n  real(8) :: b(n)\n"
 _EQUIVALENCE = "  real(8) :: big(n)\n  equivalence (a(1), big(1))\n"
 _TILE = "  type tile\n    real(8) :: a(2000), b(n)\n  end type\n  type(tile) :: t\n"
