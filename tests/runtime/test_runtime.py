@@ -79,6 +79,16 @@ def test_kept_requests(mpi: Mpi, tmp_path: Path) -> None:
         assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), (arguments, outcome)
 
 
+@pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH)[:1], ids=str)
+def test_a_backend_of_another_kind(mpi: Mpi, tmp_path: Path) -> None:
+    """Pieces may be put through a window; nothing but the four points says so."""
+    source = PROGRAMS / "one_sided.f90"
+    program = build(mpi, [*RUNTIME, source], tmp_path, ["-O1", "-fcheck=all"])
+    for ranks in (2, 3):
+        outcome = run(mpi, program, ranks)
+        assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), (ranks, outcome)
+
+
 def test_each_module_has_programs_that_check_it() -> None:
     used = {name for path in PROGRAMS.glob("*.f90") for name in used_modules(path)}
     elsewhere = {"asphalt_transfers_f08", "asphalt_queues_f08"}  # test_typed_statuses.py
