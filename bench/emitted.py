@@ -1,6 +1,6 @@
 """The page of emitted code, ``docs/emitted.md``: ``python -m bench.emitted`` writes it.
 
-It shows what becomes of four programs, each before and after, and how many lines are added to each.
+It shows what becomes of six programs, each before and after, and how many lines are added to each.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _GOLDEN = Path("tests/transforms/prepush/golden")
 _INTRODUCTION = """\
 # Emitted code
 
-What `asphalt apply` makes of four programs: the procedure with the exchange, before and after. A
+What `asphalt apply` makes of six programs: the procedure with the messages, before and after. A
 line counts as added if a comparison that ignores blanks (`diff -w`) shows it as new; a loop whose
 bounds become those of a tile is one of them. [Emitted code and the runtime](decisions/runtime.md)
 says why it looks like this.
@@ -39,6 +39,7 @@ class Shown:
     about: str
     begin: str
     end: str
+    passes: tuple[str, ...] = ("prepush",)
 
 
 SHOWN = (
@@ -66,10 +67,24 @@ SHOWN = (
         "subroutine transpose",
         "end subroutine transpose",
     ),
+    Shown(
+        Path("tests/transforms/nonblocking/golden/halo.before.f90"),
+        "Transfers between two ranks (`--passes nonblocking,motion,splitting`).",
+        "subroutine smooth",
+        "end subroutine smooth",
+        ("nonblocking", "motion", "splitting"),
+    ),
+    Shown(
+        Path("tests/transforms/tiling/golden/pipeline.before.f90"),
+        "A pipeline of ranks (`--passes transfers`).",
+        "subroutine sweep",
+        "end subroutine sweep",
+        ("transfers",),
+    ),
 )
 
 
-def transformed(file: Path) -> tuple[str, str]:
+def transformed(file: Path, passes: tuple[str, ...] = ("prepush",)) -> tuple[str, str]:
     """The text of a file, and what asphalt makes of it."""
     before = (ROOT / file).read_text(encoding="latin-1")
     with TemporaryDirectory() as folder:
@@ -77,7 +92,8 @@ def transformed(file: Path) -> tuple[str, str]:
         for beside in _used(file):
             (alone.parent / beside.name).write_bytes(beside.read_bytes())
         alone.write_text(before, encoding="latin-1")
-        (change,) = Project(alone.parent, settings=Settings(cache=False, jobs=1)).transform()
+        settings = Settings(cache=False, jobs=1, passes=passes)
+        (change,) = Project(alone.parent, settings=settings).transform()
     return before, change.after.decode("latin-1")
 
 
@@ -102,7 +118,7 @@ def page() -> str:
 
 
 def _section(shown: Shown) -> Iterator[str]:
-    before, after = transformed(shown.file)
+    before, after = transformed(shown.file, shown.passes)
     yield f"## {shown.file.as_posix()}\n"
     yield f"{shown.about} {added_lines(before, after)} lines are added.\n"
     for title, text in (("Before", before), ("After", after)):

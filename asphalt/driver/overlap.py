@@ -21,11 +21,11 @@ from asphalt.config.passes import Pass
 from asphalt.diagnostics.change import Change
 from asphalt.diagnostics.model import DroppedReport, ProblemReport, ProcedureReport, SiteReport
 from asphalt.driver.configurations import without_conditionals
+from asphalt.driver.final_forms import in_final_form
 from asphalt.driver.given_lines import accepted_now, as_given, given_place
 from asphalt.driver.left_behind import left_behind
 from asphalt.driver.overlap_reports import overlap_reports, procedure_report
 from asphalt.driver.program_starts import own_report
-from asphalt.driver.request_arrays import with_request_arrays
 from asphalt.driver.transfers import nonblocking_operations
 from asphalt.driver.units_ahead import Ahead, State, unit_of
 from asphalt.frontend.source_tree.tree import Tree
@@ -225,9 +225,7 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
                 sites=(*change.sites, *overlap_reports(given, tree, pure)),
                 parameters=(*change.parameters, *request.values.parameters(given)),
             )
-    changed = with_request_arrays(
-        analyses, by_path.values(), (one for one in places if one in done)
-    )
+    changed = in_final_form(analyses, by_path.values(), (one for one in places if one in done))
     notes = tuple(left.values())
     return Outcome(changed, tuple(procedures), tuple(own.values()), tries, notes)
 

@@ -391,8 +391,8 @@ def _build(mpi: Mpi, folder: Path) -> Path:
     return build(mpi, [*RUNTIME, *sources], folder, ["-O1", "-fcheck=all"])
 
 
-def _records(
-    mpi: Mpi, program: Path, lists: Sequence[Sequence[list[int]]], backend: str = "isend"
+def records_of(
+    mpi: Mpi, program: Path, lists: Sequence[Sequence[Sequence[int | str]]], backend: str = "isend"
 ) -> list[list[Record]]:
     """What each rank records of the exchanges of its list; each of them is made twice where
     messages are kept from the first time to the second."""
@@ -430,7 +430,7 @@ def test_what_the_runtime_executes_is_what_is_checked(
     for number in ranks if times == 1 else ranks[-2:-1]:
         cases = [*all_equal(number), *all_uneven(number), *all_packed(number)]
         lists = [[case.lines[rank] for case in cases] for rank in range(number)]
-        for rank, records in enumerate(_records(mpi, program, lists, backend)):
+        for rank, records in enumerate(records_of(mpi, program, lists, backend)):
             made = [case for case in cases for _ in range(times)]
             for case, record in zip(made, records, strict=True):
                 compare(case, rank, record)
@@ -454,6 +454,6 @@ def test_windows_are_those_of_the_schedule(mpi: Mpi, tmp_path: Path) -> None:
             given = (tiles, tile, ready - prologue * tile, block)
             expected.append([window(number, *given) for number in range(tiles)])
     program = _build(mpi, tmp_path)
-    for record, windows in zip(_records(mpi, program, [lines])[0], expected, strict=True):
+    for record, windows in zip(records_of(mpi, program, [lines])[0], expected, strict=True):
         sent = [step for step in steps_of_record(record) if step[0] == "send"]
         assert [step[2] for step in sent] == [tuple(some) for some in windows if some]

@@ -19,7 +19,7 @@ from asphalt.analysis.messages.wildcards import is_wildcard
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.mpi.procedures import table
-from asphalt.analysis.mpi.runtime_module import RUNTIME_CALLS
+from asphalt.analysis.mpi.runtime_module import RUNTIME_CALLS, RUNTIME_SEGMENTS
 from asphalt.analysis.names.constants import constant, is_size
 from asphalt.analysis.names.references import passed_on
 from asphalt.analysis.names.scopes import Scope, Scopes
@@ -106,6 +106,7 @@ class FullMessages:
         called = {mention.operation for mention in program.mpi_calls()}
         names = {name: operation for operation in called for name in (operation, f"p{operation}")}
         names |= {name: own.operation for name, own in RUNTIME_CALLS.items()}
+        names |= dict.fromkeys(RUNTIME_SEGMENTS, "mpi_isend")
         found: list[_Sent] = []
         for name, operation in sorted(names.items()):
             procedure = table().get(operation)

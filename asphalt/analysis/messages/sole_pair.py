@@ -17,7 +17,7 @@ from asphalt.analysis.messages.wildcards import takes_any_source, takes_any_tag
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.mpi.procedures import procedure
-from asphalt.analysis.mpi.runtime_module import RUNTIME_CALLS, RUNTIME_MODULES
+from asphalt.analysis.mpi.runtime_module import RUNTIME_CALLS, RUNTIME_MODULES, RUNTIME_SEGMENTS
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.references import passed_on
 from asphalt.analysis.names.scopes import Scopes
@@ -111,7 +111,8 @@ class SolePair:
         called = {mention.operation for mention in self.program.mpi_calls()}
         names = {n for own in called for n in (own, f"p{own}") if _moves(own.removeprefix("p"))}
         names |= {name for name in called if _moves(name)}
-        return frozenset(names | {n for n, own in RUNTIME_CALLS.items() if _moves(own.operation)})
+        names |= {n for n, own in RUNTIME_CALLS.items() if _moves(own.operation)}
+        return frozenset(names | RUNTIME_SEGMENTS)
 
     def _calls(self, located: Located, name: str) -> Iterator[tuple[Leaf | None, MpiCall | None]]:
         """The calls by one name in a unit; no statement: another use of the name."""

@@ -30,6 +30,11 @@ class RuntimeCall:
     dummies: tuple[str, ...]
 
 
+RUNTIME_SEGMENTS = frozenset(
+    {"asphalt_receive_segments", "asphalt_send_segment", "asphalt_send_segments"}
+)
+"""The procedures that start several messages, whose tags are not told."""
+
 RUNTIME_FUNCTIONS = frozenset({"asphalt_segment"})
 """The pure functions that tiled code calls."""
 

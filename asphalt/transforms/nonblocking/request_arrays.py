@@ -31,12 +31,12 @@ from itertools import groupby
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.memory.storage import storage_of
-from asphalt.analysis.mpi.runtime_module import MOST_BUFFERS, RUNTIME_CALLS, RUNTIME_MODULES
+from asphalt.analysis.mpi.runtime_module import MOST_BUFFERS, RUNTIME_CALLS
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.names.visibility import words_at
 from asphalt.ir.expr import Arg, Component, Expr, OpaqueExpr, Ref, root_name, walk
 from asphalt.ir.source import Trivia
-from asphalt.ir.stmt import Call, Decl, Dim, Entity, Guarded, TypeSpec, Use
+from asphalt.ir.stmt import Call, Decl, Dim, Entity, Guarded, TypeSpec
 from asphalt.ir.tree import Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.nonblocking.nonblocking import REQUEST
 from asphalt.transforms.rewriting.additions import added
@@ -44,6 +44,7 @@ from asphalt.transforms.rewriting.comments import comments_inside, in_front
 from asphalt.transforms.rewriting.edit import flat_map, lists_in, map_leaves
 from asphalt.transforms.rewriting.make import num, var
 from asphalt.transforms.rewriting.new_names import next_number
+from asphalt.transforms.rewriting.tidying import without_uncalled
 
 ARRAY = "asphalt_requests_"
 _ALL = "asphalt_wait_all"
@@ -97,7 +98,7 @@ def gathered(facts: UnitFacts, macros: Iterable[str] = ()) -> Unit:
     body = tuple(map_leaves(n, lambda leaf: _renamed(leaf, places, facts)) for n in body)
     unit = replace(unit, spec=tuple(_declared(unit.spec, arrays)), body=body)
     unit = added(unit, facts.located.form, facts.eol, runtime, ())
-    return replace(unit, spec=tuple(_used(unit)))
+    return without_uncalled(unit, _BUFFERS)
 
 
 def _names(facts: UnitFacts, count: int) -> Iterator[str]:
@@ -320,21 +321,3 @@ def _declared(spec: tuple[Node, ...], arrays: Mapping[str, Sequence[str]]) -> It
         else:
             comments = node.lead
         new = ()
-
-
-def _used(unit: Unit) -> Iterator[Node]:
-    """The specification part without the waits that are not called any more."""
-    left = {word for node in unit.body for leaf in leaves(node) for word in words_at(leaf)}
-    left |= {word for inner in unit.contained for leaf in leaves(inner) for word in words_at(leaf)}
-    for node in unit.spec:
-        what = node.what if isinstance(node, Leaf) else None
-        if isinstance(node, Leaf) and isinstance(what, Use) and what.module in RUNTIME_MODULES:
-            gone = _BUFFERS.keys() - left
-            items = tuple(item for item in what.items if item.name not in gone)
-            if items != what.items:
-                if items:
-                    yield rewrite(node, replace(what, items=items))
-                    continue
-                if not node.lead:
-                    continue
-        yield node

@@ -1,4 +1,5 @@
-"""Removal of declarations that inlining added and that nothing uses any more.
+"""Removal of declarations that nothing uses any more: those that inlining added, and those of
+procedures of the runtime.
 
 Inlining declares all variables that the statements of a procedure name.  Folded branches and
 replaced arguments may leave some of them unused.
@@ -10,10 +11,12 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from asphalt.analysis.directives.directives import behind_sentinel
+from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.references import named_around, named_by, named_by_entity
+from asphalt.analysis.names.visibility import words_at
 from asphalt.ir.program import Located, Program
 from asphalt.ir.source import Trivia, TriviaKind
-from asphalt.ir.stmt import Decl, Include
+from asphalt.ir.stmt import Decl, Include, Use
 from asphalt.ir.tree import Leaf, Node, Unit, leaves, rewrite
 
 
@@ -78,6 +81,24 @@ def _used(unit: Unit, unused: frozenset[str]) -> frozenset[str]:
             if kept:
                 found |= named_around(node.what).union(*map(named_by_entity, kept))
     return frozenset(found)
+
+
+def without_uncalled(unit: Unit, names: Collection[str]) -> Unit:
+    """The unit without those of the ``names`` of the runtime that it uses, and that nothing of it
+    calls any more."""
+    inside = (*unit.body, *unit.contained)
+    gone = set(names).difference(*(words_at(leaf) for node in inside for leaf in leaves(node)))
+    spec: list[Node] = []
+    for node in unit.spec:
+        what = node.what if isinstance(node, Leaf) else None
+        if isinstance(node, Leaf) and isinstance(what, Use) and what.module in RUNTIME_MODULES:
+            items = tuple(item for item in what.items if item.name not in gone)
+            if not items and what.items and not node.lead:
+                continue
+            if items and items != what.items:
+                node = rewrite(node, replace(what, items=items))
+        spec.append(node)
+    return replace(unit, spec=tuple(spec))
 
 
 def _without(node: Node, unused: Collection[str]) -> Node | None:

@@ -28,6 +28,21 @@ After, the nest and the messages are cut into tiles of K iterations::
       call asphalt_isend(east(lo), hi - lo + 1, ..., requests_2(lo))
     end do
 
+When all steps are done, an object of the runtime takes the place of these loops
+(``segment_objects``)::
+
+    call asphalt_begin_segments(x, first=1, last=n, work=..., k=..., d=...)
+    call asphalt_receive_segments(x, west, 1, ..., left, 1, comm)
+    ...
+    do while (asphalt_next_segment(x))
+      call asphalt_await_segment(x, west)
+      do j = x%lo, x%hi
+        ...
+      end do
+      call asphalt_send_segment(x, east, 1, ..., right, 1, comm)
+    end do
+    call asphalt_finish_segments(x, east)
+
 The next rank can begin when the first tile has arrived (Danalis et al., ICS 2009, section 5,
 "CCTP": loop tiling, segmentation of the messages, fusion, and waits that are D tiles behind).
 

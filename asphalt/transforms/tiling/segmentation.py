@@ -39,6 +39,9 @@ each tile of the second one waits for its own::
       call asphalt_wait(requests_2(lo), east)
     end do
 
+When all steps are done, an object of the runtime takes the place of these loops
+(``segment_objects``).
+
 (Danalis et al., ICS 2009, section 5, "CCTP", and figure 3.)  One of the nests may be missing: that
 end starts all segments, or waits for all, where it sent or received the whole message.  Both ends
 may stand in different statement lists, under conditions that choose ranks.  The program's own calls

@@ -2,13 +2,18 @@
 ! the program itself does with them: what is stored in front of `asphalt_send_tile` is sent, and
 ! what is loaded behind `asphalt_finished` is what came.  For trip counts of 0 and of max(0, ...),
 ! and for more tiles in flight than there are.  Arrays that are not contiguous are exchanged, too,
-! but not in tiles, and nobody keeps the address of a temporary copy.
+! but not in tiles, and nobody keeps the address of a temporary copy.  The same for messages between
+! two ranks in segments.
 module exchanges
   use, intrinsic :: iso_c_binding, only: c_associated
   use mpi
   use asphalt_exchange, only: asphalt_begin, asphalt_exchange_t, asphalt_finished, &
                               asphalt_next_tile, asphalt_progress, asphalt_send_tile
   use asphalt_packed, only: asphalt_begin_packed, asphalt_packed_t
+  use asphalt_segments, only: asphalt_await_segment, asphalt_await_segments, &
+                              asphalt_begin_segments, asphalt_finish_segments, &
+                              asphalt_next_segment, asphalt_receive_segments, &
+                              asphalt_segments_t, asphalt_send_segment, asphalt_send_segments
   use asphalt_strided, only: asphalt_begin_strided, asphalt_strided_t
   use asphalt_uneven, only: asphalt_begin_uneven, asphalt_uneven_t
   implicit none
@@ -177,6 +182,65 @@ contains
     end do
   end subroutine strided
 
+  !> Around the ring: what is filled tile by tile, or at once, is used tile by tile, or at once.
+  subroutine segments(k, d, filled, used)
+    integer, intent(in) :: k, d
+    logical, intent(in) :: filled, used
+    integer :: s(n, 0:planes-1), r(n, 0:planes-1), total, z, left, right
+    type(asphalt_segments_t) :: x
+    left = modulo(me - 1, np)
+    right = modulo(me + 1, np)
+    s = -3
+    r = -1
+    call asphalt_begin_segments(x, first=2, last=planes+1, work=1.0, k=k, d=d)
+    call asphalt_receive_segments(x, r, n, MPI_INTEGER, left, 4, MPI_COMM_WORLD)
+    if (filled) then
+      do while (asphalt_next_segment(x))
+        do z = x%lo, x%hi
+          s(:,z-2) = value(me, right, z, 0)
+        end do
+        call asphalt_send_segment(x, s, n, MPI_INTEGER, right, 4, MPI_COMM_WORLD)
+      end do
+    else
+      do z = 2, planes + 1
+        s(:,z-2) = value(me, right, z, 0)
+      end do
+      call asphalt_send_segments(x, s, n, MPI_INTEGER, right, 4, MPI_COMM_WORLD, synchronous=.true.)
+    end if
+    total = 0
+    if (used) then
+      do while (asphalt_next_segment(x))
+        call asphalt_await_segment(x, r)
+        do z = x%lo, x%hi
+          if (all(r(:,z-2) == value(left, me, z, 0))) total = total + 1
+        end do
+      end do
+    else
+      call asphalt_await_segments(x, r)
+      do z = 2, planes + 1
+        if (all(r(:,z-2) == value(left, me, z, 0))) total = total + 1
+      end do
+    end if
+    call expect(total == planes, 'segments')
+    call asphalt_finish_segments(x, s)
+    s = -4
+  end subroutine segments
+
+  !> Nothing is sent where there are no iterations.
+  subroutine no_segments()
+    integer :: s(1), r(1)
+    type(asphalt_segments_t) :: x
+    s = 7
+    r = -1
+    call asphalt_begin_segments(x, first=1, last=0, work=1.0, k=0, d=1)
+    call asphalt_receive_segments(x, r, 1, MPI_INTEGER, me, 5, MPI_COMM_WORLD)
+    call asphalt_send_segments(x, s, 1, MPI_INTEGER, me, 5, MPI_COMM_WORLD)
+    call expect(.not. asphalt_next_segment(x), 'no segments')
+    call asphalt_await_segments(x, r)
+    call asphalt_finish_segments(x, s)
+    call expect(r(1) == -1, 'nothing is received')
+  end subroutine no_segments
+
   !> What is received replaces what is read until then.
   subroutine in_place(k, d)
     integer, intent(in) :: k, d
@@ -329,6 +393,8 @@ program kept
       call strided(tiles(k), depths(d), .false.)
       call strided(tiles(k), depths(d), .true.)
       call in_place(tiles(k), depths(d))
+      call segments(tiles(k), depths(d), .true., k > 1)
+      call segments(tiles(k), depths(d), .false., k <= 1)
       call uneven(tiles(k), depths(d))
       call packed(tiles(k), depths(d))
     end do
@@ -336,6 +402,7 @@ program kept
   call constant_blocks(.false.)
   call constant_blocks(.true.)
   call one_element()
+  call no_segments()
   a = -5
   call parts(a(::2,:,:np), b(:,:,:np), .false.)
   call expect(all(a(2::2,:,:) == -5), 'what lies between parts that are sent')

@@ -422,7 +422,7 @@ def test_a_receive_without_condition_becomes_a_wait(tmp_path: Path) -> None:
     made, _ = transformed(tmp_path, {"a.f90": BARE})
     assert "MPI_Recv" not in made["a.f90"]
     assert made["a.f90"].count("! what comes") == 1
-    assert made["a.f90"].count("call asphalt_wait(asphalt_requests_1(asphalt_lo_1), west)") == 1
+    assert made["a.f90"].count("call asphalt_await_segment(asphalt_segments_1, west)") == 1
 
 
 def test_no_wait_comes_in_front_of_a_receive(tmp_path: Path) -> None:
@@ -430,9 +430,9 @@ def test_no_wait_comes_in_front_of_a_receive(tmp_path: Path) -> None:
     made, _ = transformed(tmp_path, {"a.f90": TOKEN})
     _, _, text = made["a.f90"].partition("tiles of K")
     tiles, _, behind = text.partition("call MPI_Recv(other")
-    assert "call asphalt_isend(east" in tiles
-    assert "call asphalt_wait(asphalt_requests_2" not in tiles
-    assert "call asphalt_wait(asphalt_requests_2" in behind
+    assert "call asphalt_send_segment(asphalt_segments_1, east" in tiles
+    assert "d=asphalt_d_sweep_j" not in made["a.f90"]
+    assert "call asphalt_finish_segments(asphalt_segments_1, east)" in behind
 
 
 def test_messages_that_are_non_blocking_already(tmp_path: Path) -> None:
@@ -507,7 +507,7 @@ C     FROM THE LEFT TO THE RIGHT
 def test_two_ranks_compute_the_same(tmp_path: Path) -> None:
     installed(OPENMPI)
     made, header = transformed(tmp_path, FIXED, 3, 1)
-    assert "ASPHALT_SEGMENT" in made["wave.f"]
+    assert "DO WHILE (ASPHALT_NEXT_SEGMENT(ASPHALT_SEGMENTS_1))" in made["wave.f"]
     assert re.findall(r"asphalt_([kd])_\w+_j = (\d+)", header) == [("k", "3"), ("d", "1")]
     expected = output(tmp_path / "before", OPENMPI, FIXED, 2)
     assert output(tmp_path / "after", OPENMPI, made, 2, header) == expected
@@ -554,7 +554,7 @@ def test_a_name_in_the_header_is_new(tmp_path: Path) -> None:
 def test_a_program_may_have_several(text: str, sites: set[str], tmp_path: Path) -> None:
     made, header = transformed(tmp_path, {"a.f90": text})
     assert set(re.findall(r"asphalt_k_(\w+) =", header)) == sites
-    assert made["a.f90"].count("= asphalt_segment(") == 2
+    assert made["a.f90"].count("call asphalt_begin_segments(") == 2
     assert made["a.f90"].count("include 'asphalt_params.inc'") == made["a.f90"].count(
         "use asphalt_segments"
     )

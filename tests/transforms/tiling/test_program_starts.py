@@ -46,30 +46,20 @@ end program figure
 """Danalis et al., ICS 2009, figure 3(a)."""
 CUT = """\
   ! asphalt: K of figure_i in asphalt_params.inc; 0: chosen here, the same on all ranks
-  asphalt_k_1 = asphalt_segment(asphalt_k_figure_i,n,8.0)
-  do asphalt_lo_1 = 1, n, asphalt_k_1
-    asphalt_hi_1 = min(asphalt_lo_1 + asphalt_k_1 - 1, n)
-    call asphalt_irecv(rb(asphalt_lo_1), asphalt_hi_1 - asphalt_lo_1 + 1, MPI_DOUBLE_PRECISION, &
-                       from, 1, MPI_COMM_WORLD, asphalt_requests_1(asphalt_lo_1))
-  end do
+  call asphalt_begin_segments(asphalt_segments_1, first=1, last=n, work=8.0, &
+                              k=asphalt_k_figure_i, d=asphalt_d_figure_i)
+  call asphalt_receive_segments(asphalt_segments_1, rb(1), 1, MPI_DOUBLE_PRECISION, from, 1, &
+                                MPI_COMM_WORLD)
   ! asphalt: tiles of K iterations over i, each with its part of the messages
-  do asphalt_lo_1 = 1, n, asphalt_k_1
-    asphalt_hi_1 = min(asphalt_lo_1 + asphalt_k_1 - 1, n)
-    do i = asphalt_lo_1, asphalt_hi_1
+  do while (asphalt_next_segment(asphalt_segments_1))
+    do i = asphalt_segments_1%lo, asphalt_segments_1%hi
       sb(i) = sqrt(dble(i)) + sqrt(dble(i)/n) + me
     end do
-    if ((asphalt_lo_1 - 1)/asphalt_k_1 >= asphalt_d_figure_i) then
-      call asphalt_wait(asphalt_requests_2(asphalt_lo_1-asphalt_d_figure_i*asphalt_k_1), sb(1))
-    end if
-    call asphalt_isend(sb(asphalt_lo_1), asphalt_hi_1 - asphalt_lo_1 + 1, MPI_DOUBLE_PRECISION, &
-                       to, 1, MPI_COMM_WORLD, asphalt_requests_2(asphalt_lo_1))
+    call asphalt_send_segment(asphalt_segments_1, sb(1), 1, MPI_DOUBLE_PRECISION, to, 1, &
+                              MPI_COMM_WORLD)
   end do
-  do asphalt_lo_1 = 1, n, asphalt_k_1
-    call asphalt_wait(asphalt_requests_2(asphalt_lo_1), sb(1))
-  end do
-  do asphalt_lo_1 = 1, n, asphalt_k_1
-    call asphalt_wait(asphalt_requests_1(asphalt_lo_1), rb(1))
-  end do
+  call asphalt_finish_segments(asphalt_segments_1, sb(1))
+  call asphalt_await_segments(asphalt_segments_1, rb(1))
   print *, me, sum(sb), sum(rb)
 """
 _LOCAL = "  integer :: sreq, rreq, req(2)\n  logical :: flag\n"

@@ -60,8 +60,9 @@ def test_messages_are_cut(name: str, tmp_path: Path) -> None:
     ends = 1 if name.endswith("_alone") else 2
     assert header.count("asphalt_k_") == messages
     assert made["a.f90"].count("! asphalt: tiles of K iterations over j") == messages * ends
-    for procedure in ("irecv", "isend"):
-        assert made["a.f90"].count(f"call asphalt_{procedure}(") == messages
+    for procedure in ("receive_segments", "send_segment", "finish_segments"):
+        assert len(re.findall(rf"call asphalt_{procedure}s?\(", made["a.f90"])) == messages
+    assert "asphalt_segment(" not in made["a.f90"]
     assert "call MPI_Send" not in made["a.f90"]
     assert "call MPI_Recv" not in made["a.f90"]
 
@@ -146,9 +147,9 @@ def test_no_wait_comes_in_front_of_another_message(tmp_path: Path) -> None:
     before it receives any segment."""
     made, _ = transformed(tmp_path, {"a.f90": ALLOWED["both_ways"]})
     text = made["a.f90"]
-    assert re.findall(r"if \(.*asphalt_d_(\w+)\) then", text) == ["shift_j_2"]
-    first = text.index("call asphalt_isend(east(1")
-    assert "call asphalt_wait(asphalt_requests_2(asphalt_lo_1), east)" in text[first:]
+    assert re.findall(r"d=asphalt_d_(\w+)\)", text) == ["shift_j_2"]
+    first = text.index("call asphalt_send_segment(asphalt_segments_1, east")
+    assert "call asphalt_finish_segments(asphalt_segments_1, east)" in text[first:]
 
 
 VECTORS = """\

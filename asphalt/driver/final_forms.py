@@ -1,0 +1,47 @@
+"""The final form of units that the optimiser has changed, when it is done with all: nests in tiles
+with objects of the runtime, and requests in arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis_manager.analyses import Analyses
+from asphalt.diagnostics.change import Change
+from asphalt.driver.units_ahead import unit_of
+from asphalt.ir.tree import File, Unit
+from asphalt.optimiser.acceptance import Key
+from asphalt.transforms.nonblocking.request_arrays import gathered
+from asphalt.transforms.rewriting.edit import replace_unit
+from asphalt.transforms.tiling.segment_objects import with_objects
+from asphalt.unparse.unparse import unparse
+
+_FORMS: tuple[Callable[[UnitFacts, File], Unit], ...] = (
+    lambda facts, _: with_objects(facts),
+    lambda facts, file: gathered(facts, file.macros),
+)
+
+
+def in_final_form(
+    analyses: Analyses, changes: Iterable[Change], units: Iterable[Key]
+) -> tuple[Change, ...]:
+    """The changes with these units in their final form.  ``analyses``: of the tree with the
+    changes."""
+    by_path = {str(change.path): change for change in changes}
+    for path, chain in units:
+        for form in _FORMS:
+            tree = analyses.tree
+            located = unit_of(tree, path, chain)
+            if located is None:
+                break
+            effects, uniformity = analyses.of(any_sizes=True)
+            file = tree.file(path)
+            with analyses.errors.caught(located):
+                unit = form(UnitFacts(located, effects, file.eol, uniformity), file)
+                if unit is located.unit:
+                    continue
+                content = unparse(replace_unit(file, located.unit, unit)).encode("latin-1")
+                by_path[path] = replace(by_path[path], after=content)
+                analyses = analyses.followed_by(tree.edited({path: content}))
+    return tuple(by_path[path] for path in sorted(by_path))
