@@ -82,15 +82,15 @@ def test_what_an_earlier_run_wrote_stays_and_is_of_one_version(tmp_path: Path) -
 
 def test_the_place_is_above_all_changed_files(tmp_path: Path) -> None:
     one = changed(tmp_path / "src", "sub/one/a.f90", "asphalt_core")
-    other = changed(tmp_path / "src", "sub/other/b.f90", "asphalt_segments")
+    other = changed(tmp_path / "src", "sub/other/b.f90", "asphalt_collectives")
     mirrored(tmp_path, one, other)
-    assert runtime(tmp_path / "out") == ["sub/asphalt_core", "sub/asphalt_segments"]
+    assert runtime(tmp_path / "out") == ["sub/asphalt_collectives", "sub/asphalt_core"]
     # a later run finds them there
     mirrored(tmp_path, changed(tmp_path / "src", "sub/one/a.f90", "asphalt_datatypes"))
     assert runtime(tmp_path / "out/sub") == [
+        "asphalt_collectives",
         "asphalt_core",
         "asphalt_datatypes",
-        "asphalt_segments",
     ]
 
 
