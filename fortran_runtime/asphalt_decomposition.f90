@@ -4,8 +4,9 @@
 !
 ! For transformed code
 !   asphalt_alltoall_blocks, asphalt_gather_blocks and so on   stand for the call, and start it
-!   asphalt_await_block     waits for a block; asphalt_to_take: in which order
-!   asphalt_send_block      sends a block that is filled; asphalt_to_send: in which order
+!   asphalt_await_block     waits for a block; asphalt_next_to_take, asphalt_to_take: in which order
+!   asphalt_send_block      sends a block that is filled; asphalt_next_to_send, asphalt_to_send: in
+!                           which order
 !   asphalt_send_blocks     stands where the call stood, and sends what is left
 !   asphalt_finish_blocks   completes what is left
 !   asphalt_blocks          the type of an operation on its way
@@ -44,8 +45,8 @@ module asphalt_decomposition
   public :: asphalt_gather_blocks, asphalt_gatherv_blocks
   public :: asphalt_scatter_blocks, asphalt_scatterv_blocks
   public :: asphalt_bcast_blocks
-  public :: asphalt_to_take, asphalt_await_block
-  public :: asphalt_to_send, asphalt_send_block, asphalt_send_blocks
+  public :: asphalt_next_to_take, asphalt_to_take, asphalt_await_block
+  public :: asphalt_next_to_send, asphalt_to_send, asphalt_send_block, asphalt_send_blocks
   public :: asphalt_finish_blocks
 
   !> Bytes of a block from which on it is worth a message of its own.
@@ -108,6 +109,9 @@ module asphalt_decomposition
     integer :: users_comm = 0
     integer, allocatable :: sendcounts(:), sdispls(:), sendtypes(:)
     integer, allocatable :: recvcounts(:), rdispls(:), recvtypes(:)
+    !> Of a loop over blocks: whether there is one, and its iteration.
+    logical :: is_in_turns = .false.
+    integer :: turn = 0
     !> Of a broadcast that is no one operation.
     logical :: spreads = .false.
     type(broadcast) :: cast
@@ -440,6 +444,42 @@ contains
     asphalt_to_send = turned(own_place(blocks%out, blocks%me) + zero + turn - first + 1, first, &
                              last)
   end function asphalt_to_send
+
+  !> Whether a loop that works on one received block after the other has another one: then `value`
+  !! is what its variable has for that.  The arguments are those of `asphalt_to_take`.
+  logical function asphalt_next_to_take(blocks, value, first, last, zero)
+    type(asphalt_blocks), intent(inout) :: blocks
+    integer, intent(inout) :: value
+    integer, intent(in) :: first, last, zero
+
+    asphalt_next_to_take = has_turn(blocks, first, last)
+    if (asphalt_next_to_take) value = asphalt_to_take(blocks, blocks%turn, first, last, zero)
+  end function asphalt_next_to_take
+
+  !> The same of a loop that fills one block after the other.
+  logical function asphalt_next_to_send(blocks, value, first, last, zero)
+    type(asphalt_blocks), intent(inout) :: blocks
+    integer, intent(inout) :: value
+    integer, intent(in) :: first, last, zero
+
+    asphalt_next_to_send = has_turn(blocks, first, last)
+    if (asphalt_next_to_send) value = asphalt_to_send(blocks, blocks%turn, first, last, zero)
+  end function asphalt_next_to_send
+
+  !> Goes to the next turn of a loop from `first` to `last`, or out of it.
+  logical function has_turn(blocks, first, last)
+    type(asphalt_blocks), intent(inout) :: blocks
+    integer, intent(in) :: first, last
+
+    if (blocks%is_in_turns) then
+      has_turn = blocks%turn < last
+      if (has_turn) blocks%turn = blocks%turn + 1
+    else
+      has_turn = first <= last
+      blocks%turn = first
+    end if
+    blocks%is_in_turns = has_turn
+  end function has_turn
 
   !> Where the own block is: the rank, or the last plane that it touches.
   pure integer(int64) function own_place(side, me)

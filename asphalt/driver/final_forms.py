@@ -1,5 +1,5 @@
 """The final form of units that the optimiser has changed, when it is done with all: nests in tiles
-with objects of the runtime, and requests in arrays."""
+with objects of the runtime, loops over blocks with iterators, and requests in arrays."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from asphalt.diagnostics.change import Change
 from asphalt.driver.units_ahead import unit_of
 from asphalt.ir.tree import File, Unit
 from asphalt.optimiser.acceptance import Key
+from asphalt.transforms.decomposition.block_iterators import with_iterators
 from asphalt.transforms.nonblocking.request_arrays import gathered
 from asphalt.transforms.rewriting.edit import replace_unit
 from asphalt.transforms.tiling.segment_objects import with_objects
@@ -19,6 +20,7 @@ from asphalt.unparse.unparse import unparse
 
 _FORMS: tuple[Callable[[UnitFacts, File], Unit], ...] = (
     lambda facts, _: with_objects(facts),
+    lambda facts, _: with_iterators(facts),
     lambda facts, file: gathered(facts, file.macros),
 )
 

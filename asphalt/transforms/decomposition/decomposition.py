@@ -17,6 +17,13 @@ After::
     end do
     call asphalt_finish_blocks(asphalt_blocks_1, s, r)
 
+When all steps are done, the runtime counts the turns (``block_iterators``)::
+
+    do while (asphalt_next_to_take(asphalt_blocks_1, p, 1, np, 1))
+      call asphalt_await_block(asphalt_blocks_1, p - 1, r)
+      ...
+    end do
+
 The work on one block then overlaps with the messages of the others (Danalis et al., ICS 2009,
 section 5, "collective decomposition").  The non-blocking form of the operation overlaps only with
 work that uses no block at all.  A loop before the call that fills one block in each iteration sends

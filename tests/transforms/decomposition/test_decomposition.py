@@ -17,7 +17,10 @@ from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.optimiser.options import Options
 from asphalt.transforms.decomposition import decomposition
+from asphalt.transforms.decomposition.block_iterators import with_iterators
 from asphalt.transforms.nonblocking import nonblocking
+from asphalt.transforms.rewriting.edit import replace_unit
+from asphalt.unparse.unparse import unparse
 from support.collective_programs import (
     ALLTOALL,
     BCAST,
@@ -30,6 +33,7 @@ from support.collective_programs import (
     units,
 )
 from support.mpi_run import OPENMPI, RUNTIME, SMPI, Mpi, build, installed, run
+from support.stepping import Stepped
 
 
 def at_root(text: str) -> str:
@@ -47,6 +51,14 @@ def optimised(tmp_path: Path, text: str, passes: tuple[str, ...] = TRANSFERS) ->
     path.write_text(text)
     tree = load_tree([tmp_path], Settings(cache=False, jobs=1))
     return optimise(tree, tree.units_of(str(path))[0], Options(passes))
+
+
+def iterated(tmp_path: Path, content: bytes) -> bytes:
+    """The program with iterators in place of turns."""
+    tree = Stepped.of(tmp_path / "given", {"main.f90": content.decode()})
+    (facts, *_) = tree.facts()
+    file = tree.tree.file(str(tmp_path / "given" / "main.f90"))
+    return unparse(replace_unit(file, facts.unit, with_iterators(facts))).encode()
 
 
 def statements(found: Optimised) -> list[str]:
@@ -410,7 +422,7 @@ def test_all_of_them_compute_the_same(mpi: Mpi, n: int, parted: int, tmp_path: P
     flags = ["-O1", "-w", "-fallow-argument-mismatch", "-fcheck=all"]
     numbers = (2, 3, 4) if mpi is SMPI else (1, 2, 3, 4)  # its MPI_Ibcast fails on one rank
     results: dict[str, list[list[str]]] = {}
-    for kind, content in (("before", text.encode()), ("after", found.content)):
+    for kind, content in (("before", text.encode()), ("after", iterated(tmp_path, found.content))):
         folder = tmp_path / kind
         folder.mkdir()
         (folder / "main.f90").write_bytes(content)
@@ -449,8 +461,9 @@ def test_flat_blocks_compute_the_same(tmp_path: Path) -> None:
     assert found.content.count(b"call asphalt_await_block") == 3
     assert found.content.count(b"call asphalt_send_block(") == 2
     assert found.content.count(b"receives_later=.true.") == 1
+    assert iterated(tmp_path, found.content).count(b"do while (asphalt_next_to_take(") == 2
     results: list[list[str]] = []
-    for kind, content in (("before", text.encode()), ("after", found.content)):
+    for kind, content in (("before", text.encode()), ("after", iterated(tmp_path, found.content))):
         folder = tmp_path / kind
         folder.mkdir()
         (folder / "main.f90").write_bytes(content)
