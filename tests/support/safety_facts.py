@@ -158,6 +158,8 @@ program stencil
   call MPI_Finalize(ierr)
 end program stencil
 """
+_FIRST = r"(?:_all\(\d, asphalt_requests_1|\(asphalt_requests_1\(1\)),"
+_BEFORE_THE_WAIT = rf"(?s)0\.5d0.*call asphalt_wait{_FIRST}"
 _TWO_PARTS = r"(?s)!\$omp parallel do.*asphalt_wait.*!\$omp parallel do"
 _EVERYWHERE = r"(?m)^(?!#if).*\n +use asphalt_core"
 _BLOCKS = """\
@@ -533,14 +535,14 @@ FACTS: dict[str, tuple[Fact, ...]] = {
             free=_SHAPED.format(""),
             bound=_SHAPED.format("  a = reshape([(1d0, k=1,n*5)], [n/5, 25])\n"),
             without=Mutant(module_arrays, "_shapes", lambda *given: False),
-            step=r"(?s)0\.5d0.*call asphalt_wait\(asphalt_request_1,",
+            step=_BEFORE_THE_WAIT,
         ),
         Fact(
             "an assignment of arrays with its extents keeps the shape of an allocatable",
             free=_KEPT.format("n,5"),
             bound=_KEPT.format("n/5,25"),
             without=Mutant(shapes, "_gives_extents", lambda *given: True),
-            step=r"(?s)0\.5d0.*call asphalt_wait\(asphalt_request_1,",
+            step=_BEFORE_THE_WAIT,
         ),
     ),
     "components": (
@@ -549,7 +551,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
             free=_CELLS.format(kind="allocatable", begin="allocate(t(2)%g(n), source=1d0)"),
             bound=_CELLS.format(kind="pointer", begin="t(2)%g => b"),
             without=Mutant(UnitNames, "part", lambda self, part: f"{root_name(part)}%{part.name}"),
-            step=r"(?s)0\.5d0.*call asphalt_wait\(asphalt_request_1,",
+            step=_BEFORE_THE_WAIT,
         ),
     ),
     "communicators": (
