@@ -461,7 +461,7 @@ def test_flat_blocks_compute_the_same(tmp_path: Path) -> None:
     assert found.content.count(b"call asphalt_await_block") == 3
     assert found.content.count(b"call asphalt_send_block(") == 2
     assert found.content.count(b"receives_later=.true.") == 1
-    assert iterated(tmp_path, found.content).count(b"do while (asphalt_next_to_take(") == 2
+    assert iterated(tmp_path, found.content).count(b"do while (asphalt_next_to_take(") == 3
     results: list[list[str]] = []
     for kind, content in (("before", text.encode()), ("after", iterated(tmp_path, found.content))):
         folder = tmp_path / kind
