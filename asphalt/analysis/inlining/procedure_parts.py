@@ -27,6 +27,7 @@ from asphalt.analysis.memory.loop_scalars import upward_exposed
 from asphalt.analysis.names.references import actions
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.verdicts.splitting_codes import ORDER, STATEMENT
+from asphalt.analysis.verdicts.verdict import Code
 from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import ArmHead, Assign, Guarded, Jump, JumpKind, Plain
 from asphalt.ir.tree import Branch, Leaf, Node, leaves
@@ -110,6 +111,15 @@ class Part:
     edges: tuple[Node, ...] = ()
 
 
+class WholeError(RefusedError):
+    """An obligation that would hold if the nest at ``position`` of the procedure were not
+    divided."""
+
+    def __init__(self, code: Code, message: str, position: int) -> None:
+        super().__init__(code, message)
+        self.position = position
+
+
 def check_parts(facts: UnitFacts, parts: Sequence[Part], *, interior_first: bool) -> None:
     """Check that the edges, with what stands with them, and the interior, one behind the other, do
     what the procedure does.
@@ -121,23 +131,25 @@ def check_parts(facts: UnitFacts, parts: Sequence[Part], *, interior_first: bool
         if part.where is not Where.BOTH and (effect := _effect(part.node, facts)) is not None:
             raise RefusedError(STATEMENT, with_places(effect.described, facts.at))
     for number, second in enumerate(parts):
-        for first in parts[:number]:
-            _check_order(facts, first, second, interior_first=interior_first)
+        for earlier, first in enumerate(parts[:number]):
+            why = _why_in_order(facts, first, second, interior_first=interior_first)
+            if why is not None:
+                why = f"two of its statements keep their order ({with_places(why, facts.at)})"
+                raise WholeError(ORDER, why, number if interior_first else earlier)
     _check_locals(facts, [part.where for part in parts])
 
 
-def _check_order(facts: UnitFacts, first: Part, second: Part, *, interior_first: bool) -> None:
-    """Check that what changes places of two statements may do so: the edges of the first one and
-    the interior of the second one, or the other way round."""
-    order = facts.once(Independence.of)
-    ahead, behind = (first.edges, second.interior) if interior_first else (
-        first.interior, second.edges
-    )  # fmt: skip
+def _why_in_order(
+    facts: UnitFacts, first: Part, second: Part, *, interior_first: bool
+) -> str | None:
+    """Why what changes places of two statements may not do so: the edges of the first one and the
+    interior of the second one, or the other way round."""
+    ahead, behind = first.edges, second.interior
+    if not interior_first:
+        ahead, behind = first.interior, second.edges
     if not ahead or not behind:
-        return
-    why = order.why_not(first.node, second.node)
-    if why is not None:
-        raise RefusedError(ORDER, f"two of its statements keep their order ({why})")
+        return None
+    return facts.once(Independence.of).why_not(first.node, second.node)
 
 
 def _effect(node: Node, facts: UnitFacts) -> Effect | None:

@@ -34,6 +34,8 @@ def choices_of(facts: UnitFacts, *, offsets: bool) -> Iterator[Ends]:
     interior reads; else they are the first and the last ones that are defined.
     """
     nests = dict(_nests(facts, offsets=offsets))
+    if not any(own for _, widths in nests.values() for _, own in widths):
+        nests = dict(_nests(facts, offsets=False))
     levels = sorted({level for _, widths in nests.values() for level, own in widths if own})
     seen: list[Ends] = []
     for number in range(1, _LEVELS + 1):
@@ -73,8 +75,6 @@ def _nests(facts: UnitFacts, *, offsets: bool) -> Iterator[tuple[int, tuple[int,
             (n, _widths(loop, nest, facts) if offsets else EdgeCounts(1, 1))
             for n, loop in enumerate(chain)
         )
-        if not any(own for _, own in widths):
-            widths = tuple((n, EdgeCounts(1, 1)) for n, _ in widths)
         yield position, (len(chain), widths)
 
 

@@ -37,7 +37,7 @@ from asphalt.analysis.exchange.site import StatementPosition, statements
 from asphalt.analysis.inlining.codes import RefusedError
 from asphalt.analysis.inlining.plan import planned
 from asphalt.analysis.inlining.procedure import communicates, movable_body
-from asphalt.analysis.inlining.procedure_parts import Part, Where, check_parts, repeated
+from asphalt.analysis.inlining.procedure_parts import Part, Where, WholeError, check_parts, repeated
 from asphalt.analysis.inlining.version_calls import NewNames, access, check_call
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.messages.messages import Messages
@@ -239,9 +239,8 @@ class _Call:
 
     def _step(self, ends: Ends, *, interior_first: bool) -> Versions:
         inside = self._inside
-        divided = tuple(_parts(inside, ends))
+        ends, divided = self._divided(ends, interior_first=interior_first)
         parts = tuple(part for part, _ in divided)
-        check_parts(inside, parts, interior_first=interior_first)
         head = self.callee.unit.head
         assert head is not None
         assert isinstance(head.what, UnitHead)
@@ -275,6 +274,25 @@ class _Call:
             names,
             assumed=tuple(dict.fromkeys(a for _, nest in divided if nest for a in nest.assumed)),
         )
+
+    def _divided(
+        self, ends: Ends, *, interior_first: bool
+    ) -> tuple[Ends, tuple[tuple[Part, DividedNest | None], ...]]:
+        """The procedure with as many of these nests divided as may be; the others stand with the
+        edges."""
+        first: RefusedError | None = None
+        while ends:
+            try:
+                divided = tuple(_parts(self._inside, ends))
+                parts = [part for part, _ in divided]
+                check_parts(self._inside, parts, interior_first=interior_first)
+            except WholeError as refused:
+                first = first or refused
+                ends = {at: own for at, own in ends.items() if at != refused.position}
+            else:
+                return ends, divided
+        assert first is not None
+        raise first
 
     def _is_free(self, unit: Unit) -> bool | None:
         """Whether nothing has the name of a version yet; None: something else has it."""
@@ -323,7 +341,7 @@ def _parts(facts: UnitFacts, ends: Ends) -> Iterator[tuple[Part, DividedNest | N
             own = Nest(facts, order, nest, node, (), position)
             split = own.why_once() or own.with_ends(chain, ends[position], _LONGEST)
             if isinstance(split, Refused):
-                raise RefusedError(split.code, split.message)
+                raise WholeError(split.code, split.message, position)
             inside = around(node, (interior(nest, split.ends, (), facts),))
             outside = around(node, edges(nest, split.ends, facts))
             yield Part(node, Where.DIVIDED, inside, outside), split

@@ -278,6 +278,9 @@ _ACCEPTED = {
         call="call step(v, u, n, m)",
     ),
     "an expression": _Program(call="call evolve(v, u, n, m + 0*k)"),
+    "another nest that keeps its order": _Program(
+        after="    v(1, 1:m) = u(1, 1:m)\n    do j = 1, m\n      v(n, j) = u(n, j)\n    end do"
+    ),
     "a counter behind the nest": _Program(
         head="  subroutine evolve(v, u, n, m, k)",
         declarations="    integer, intent(inout) :: k\n",
@@ -317,7 +320,7 @@ _REFUSED = {
             after="    do j = 1, m\n      do i = 2, n - 1\n        v(i, j) = t(i, j)\n"
             "      end do\n    end do",
         ),
-        "keep their order",
+        "t carries a value between its statements",
     ),
     "an allocation": (
         _Program(
