@@ -17,6 +17,7 @@ from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.passes import GAINING, Pass
 from asphalt.gain.model import Price
 from asphalt.optimiser.called_transfers import transfers_of_calls
+from asphalt.optimiser.dividing import divided
 from asphalt.optimiser.dropped import (
     distinct,
     not_kept,
@@ -43,10 +44,9 @@ from asphalt.transforms.buffers import buffered_sends, receive_queues, redundant
 from asphalt.transforms.decomposition import decomposition
 from asphalt.transforms.loops import sharing
 from asphalt.transforms.motion import code_motion
-from asphalt.transforms.motion.windows import work_in_windows
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.rewriting.new_names import next_number
-from asphalt.transforms.rewriting.step import Phase, Transformation, Trial
+from asphalt.transforms.rewriting.step import Phase, Transformation
 
 _PREPARING = frozenset(one.name for one in PHASES[Phase.PREPARATION])
 
@@ -213,7 +213,7 @@ class Overlap:
     ) -> UnitState:
         """The state with what gains of ``dividings``; ``filling``: what fills the windows then."""
         for dividing in dividings:
-            state = self._divided(state, dividing, filling)
+            state = divided(self.shop, state, dividing, filling)
         return state
 
     def _shared(self, state: UnitState) -> UnitState:
@@ -271,33 +271,6 @@ class Overlap:
             facts = self.shop.facts(state.tree)
             rest = [nonblocking.moved_to(facts, *one) for one in zip(others, places, strict=True)]
         return replace(state, split=tuple(split))
-
-    def _divided(
-        self, state: UnitState, dividing: Transformation, filling: Sequence[Transformation]
-    ) -> UnitState:
-        """Waits or nests divided wherever the window of a transfer gets more work by it."""
-        tried: set[tuple[str, ...]] = set()
-        while dividing.name in self.shop.passes and len(state.steps) < MOST_STEPS:
-            facts = self.shop.facts(state.tree)
-            found = tuple(dividing.check(facts))
-            self.shop.note_whole(state.tree, found)
-            steps = (f for f in found if isinstance(f, Trial) and self.shop.wants(f, facts))
-            step = next((s for s in steps if s.text not in tried), None)
-            if step is None:
-                break
-            tried.add(step.text)
-            before = work_in_windows(facts)
-            made = self.shop.applied(state, facts, dividing, step)
-            more = self.shop.closure(made, filling)
-            after = work_in_windows(self.shop.facts(more.tree))
-            filled = any(count > before.get(request, 0) for request, count in after.items())
-            prices = (self.shop.price(state.tree), self.shop.price(more.tree)) if filled else None
-            if prices is not None and _is_as_good(step, *prices):
-                state = more
-            else:
-                lost = not_kept(self.shop, state.tree, dividing.name, step, prices)
-                state = with_dropped(state, lost)
-        return state
 
     def _with_overlapped_work(self, begin: UnitState, state: UnitState) -> tuple[Transfer, ...]:
         """The new non-blocking transfers, each with the work in its window."""
@@ -425,11 +398,6 @@ class Overlap:
 def _blocking_sends(facts: UnitFacts) -> list[nonblocking.Split]:
     """The blocking sends of a unit that can be taken apart, in source order."""
     return [step for step in facts.once(nonblocking.message_splits) if step.is_send]
-
-
-def _is_as_good(step: Trial, before: Price, after: Price) -> bool:
-    """Whether a step that divides statements, which is more to read, is worth that."""
-    return not (after.loses(before) if step.starts_receives else after.is_longer(before))
 
 
 def _departs(step: buffered_sends.Depart, before: Price, after: Price) -> bool:

@@ -147,17 +147,28 @@ class Search:
         """The unit with such procedures inlined, if that gains.  ``needed``: without any, nothing
         is tried, and steps that do not gain are reported."""
         parted = versions.divided(self.shop.facts(self.shop.tree_of(found)))
-        others = replace(opening.TRANSFORMATION, check=partial(opening.judged, besides=parted))
+        short = parted & self.shop.read_at_call
+        besides = parted - short
+        others = replace(opening.TRANSFORMATION, check=partial(opening.judged, besides=besides))
         opened = self.shop.closure(prepared, (others,))
         if needed and opened.tree is prepared.tree:
             return found
         more, new = self._cloned(opened), opened.steps[len(prepared.steps) :]
+        if short and more.content is not None and self._saves_as_much(opened.tree, more, found):
+            return more
         if more.content is None or self.overlap.hidden(more) <= self.overlap.hidden(found):
             return self._without(found, new) if needed else found
         why = self._saves_less(opened.tree, more, found)
         if why is None:
             return more
         return self._without(found, new, None, why) if needed else found
+
+    def _saves_as_much(self, one: Tree, more: Optimised, found: Optimised) -> bool:
+        """Whether ``more`` saves as much of what ``one`` costs as ``found`` saves of what the unit
+        did, but for a little."""
+        before = self.shop.price(self.shop.tree_of(found)).saved(self.shop.price(self.shop.tree))
+        after = self.shop.price(self.shop.tree_of(more)).saved(self.shop.price(one))
+        return all(now >= then - 0.05 * abs(then) for now, then in zip(after, before, strict=True))
 
     def _taken_later(self, found: Optimised) -> Optimised:
         """The unit with messages taken from queues below the first work of the next iteration,

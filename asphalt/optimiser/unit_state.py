@@ -80,7 +80,8 @@ class Workshop:
     ``first``: the tree as it was given; ``tree``: as it stands where these steps begin; ``chain``:
     the names of the unit and its hosts, from the outermost one.  ``whole``: what kept nests from
     being divided, by their place in the user's source.  ``lost_shares``: where sharing a nest
-    among windows did not gain, by the text around it.
+    among windows did not gain, by the text around it.  ``read_at_call``: procedures with versions
+    that are better read at their calls, if they may stand there.
     """
 
     def __init__(
@@ -107,6 +108,7 @@ class Workshop:
         self.whole: dict[SourceLine, Refused] = {}
         self.lost_shares: dict[tuple[str, ...], Dropped] = {}
         self._tiled: dict[tuple[str, tuple[str, ...]], bool] = {}
+        self.read_at_call: set[str] = set()
         self._read: dict[Key, bool] = {}
         self._prices: dict[Hashable, Price] = {}
         self._amounts: dict[Hashable, Amount] = {}
@@ -333,6 +335,8 @@ class Workshop:
             file = with_public_names(file, step.plan.needed.shown)
         beside = dict(self.known.beside(state.tree))
         if isinstance(step, versions.Versions):
+            if step.short:
+                self.read_at_call.add(step.callee.unit.name)
             home = step.callee.path
             if home == self.path:
                 file = versions.with_versions(file, step)

@@ -113,6 +113,7 @@ def test_a_sample_with_them_gives_the_same_results(tmp_path: Path) -> None:
         pytest.param(20, "close", marks=pytest.mark.wide),
         pytest.param(0, "arrays", marks=pytest.mark.wide),
         pytest.param(0, "halos", marks=pytest.mark.wide),
+        pytest.param(0, "kernels", marks=pytest.mark.wide),
         pytest.param(0, "shifts", marks=pytest.mark.wide),
         pytest.param(15, "waves", marks=pytest.mark.wide),
     ],

@@ -31,6 +31,7 @@ from fuzz import (
     fissions,
     gathers,
     halos,
+    kernels,
     shifts,
     waves,
 )
@@ -52,6 +53,7 @@ KINDS = {
     "fissions": fissions.procedure,
     "gathers": gathers.procedure,
     "halos": halos.procedure,
+    "kernels": kernels.procedure,
     "shifts": shifts.procedure,
     "waves": waves.procedure,
 }
@@ -112,7 +114,7 @@ def batch(
     for number, (file, text) in enumerate(made, first):
         passes = PASSES if kind == "alltoalls" else TRANSFERS
         # messages are cut, and codes of errors known, only where all of the program is seen
-        whole = kind in ("alltoalls", "close", "shifts", "waves") or is_code_seen(text)
+        whole = kind in ("alltoalls", "close", "kernels", "shifts", "waves") or is_code_seen(text)
         one = made_of(file, text, TILINGS[number % len(TILINGS)], passes, whole=whole)
         after[file] = one.text
         total.transformed += one.changed
@@ -238,7 +240,7 @@ def _leaked(said: str) -> int:
 def _task(task: tuple[int, int, int, str, str, Path, str]) -> Count:
     seed, first, count, name, level, keep, kind = task
     mpi = next(m for m in MPIS if m.name == name)
-    ranks = SEVERAL if kind in ("arrays", "close", "halos", "shifts", "waves") else RANKS
+    ranks = SEVERAL if kind in ("arrays", "close", "halos", "kernels", "shifts", "waves") else RANKS
     return batch(seed, first, count, mpi, level, keep, ranks, kind)
 
 

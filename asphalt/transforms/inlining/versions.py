@@ -74,7 +74,8 @@ _INNER, _EDGES = f"{_MARK}inner", f"{_MARK}edges"
 class Versions(Trial):
     """A call, at ``position`` of the list that ``path`` leads to, to be replaced by two: of the
     procedures ``called`` in this order.  ``made``: those that ``callee`` does not have beside it
-    yet; ``names``: how the caller can name them."""
+    yet; ``names``: how the caller can name them.  ``short``: the statements that they divide are
+    better read at the call, where they can be inlined."""
 
     path: tuple[int, ...]
     position: int
@@ -82,6 +83,12 @@ class Versions(Trial):
     called: tuple[str, str]
     made: tuple[Unit, ...]
     names: NewNames
+    short: bool
+
+    @property
+    def about(self) -> tuple[object, ...]:
+        """The call."""
+        return self.path, self.position
 
 
 def behind_waits(facts: UnitFacts) -> tuple[Found, ...]:
@@ -205,8 +212,6 @@ class _Call:
         why: Refused | None = None
         found = False
         for ends in choices_of(self._inside, offsets=interior_first):
-            if self._is_short(ends) and self._is_inlined:
-                continue
             try:
                 yield self._step(ends, interior_first=interior_first)
                 found = True
@@ -247,7 +252,9 @@ class _Call:
         spelled = _spelled(self.callee)
         for number in count(1):
             more = "" if number == 1 else f"_{number}"
-            inner, outer = f"{spelled}{_INNER}{more}", f"{spelled}{_EDGES}{more}"
+            inner, outer = (f"{spelled}{one}{more}" for one in (_INNER, _EDGES))
+            if spelled.isupper():
+                inner, outer = inner.upper(), outer.upper()
             units = _units(inside, parts, inner, outer)
             free = [self._is_free(unit) for unit in units]
             if None not in free:
@@ -272,6 +279,7 @@ class _Call:
             (inner, outer) if interior_first else (outer, inner),
             made,
             names,
+            self._is_short(ends) and self._is_inlined,
             assumed=tuple(dict.fromkeys(a for _, nest in divided if nest for a in nest.assumed)),
         )
 
@@ -362,7 +370,7 @@ def _variables(facts: UnitFacts, ends: Ends) -> str:
 
 def _units(facts: UnitFacts, parts: Sequence[Part], inner: str, outer: str) -> tuple[Unit, Unit]:
     """The versions, with these names."""
-    name = facts.unit.name
+    name = _spelled(facts.located)
     bodies: tuple[list[Node], list[Node]] = [], []
     for part in parts:
         both = (part.node,) if part.where is Where.BOTH else ()

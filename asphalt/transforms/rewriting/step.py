@@ -54,6 +54,7 @@ class Trial(Step):
     """A step that is tried once, and kept only if an overlap window gets more work by it.
 
     ``text``: the statements that it is about; they identify the step when lines have moved.
+    ``about``: what it divides; of several steps that divide the same, the best one is kept.
     ``starts_receives``: it lets receives start earlier.  Messages that find no receive are copied
     once more, which the cost model does not count.
     """
@@ -61,6 +62,11 @@ class Trial(Step):
     starts_receives: ClassVar[bool] = False
 
     text: tuple[str, ...]
+
+    @property
+    def about(self) -> tuple[object, ...]:
+        """What it divides."""
+        return self.text
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,84 @@
+"""Waits, nests and calls divided, wherever the window of a transfer gets more work by it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.gain.model import Price
+from asphalt.optimiser.dropped import not_kept, with_dropped
+from asphalt.optimiser.outcome import Dropped
+from asphalt.optimiser.phases import MOST_STEPS
+from asphalt.optimiser.unit_state import UnitState, Workshop
+from asphalt.transforms.motion.windows import work_in_windows
+from asphalt.transforms.rewriting.step import Transformation, Trial
+
+
+def divided(
+    shop: Workshop,
+    state: UnitState,
+    dividing: Transformation,
+    filling: Sequence[Transformation],
+) -> UnitState:
+    """The state with what one transformation divides to some gain; ``filling``: what fills the
+    windows then.  Of several ways to divide the same, the best one is kept."""
+    tried: set[tuple[str, ...]] = set()
+    while dividing.name in shop.passes and len(state.steps) < MOST_STEPS:
+        facts = shop.facts(state.tree)
+        found = tuple(dividing.check(facts))
+        shop.note_whole(state.tree, found)
+        new = (f for f in found if isinstance(f, Trial) and shop.wants(f, facts))
+        steps = [step for step in new if step.text not in tried]
+        if not steps:
+            break
+        same = [step for step in steps if step.about == steps[0].about]
+        tried |= {step.text for step in same}
+        state = _best(shop, state, facts, dividing, filling, same)
+    return state
+
+
+def _best(
+    shop: Workshop,
+    state: UnitState,
+    facts: UnitFacts,
+    dividing: Transformation,
+    filling: Sequence[Transformation],
+    steps: Sequence[Trial],
+) -> UnitState:
+    """The state with the best of these steps, if one is kept."""
+    best: UnitState | None = None
+    for step in steps:
+        more, lost = _filled(shop, state, facts, dividing, filling, step)
+        state = with_dropped(state, *lost)
+        if best is None or (more is not None and _is_less(shop, more, best)):
+            best = more
+    return best or state
+
+
+def _is_less(shop: Workshop, one: UnitState, other: UnitState) -> bool:
+    return shop.price(one.tree).gains(shop.price(other.tree))
+
+
+def _filled(
+    shop: Workshop,
+    state: UnitState,
+    facts: UnitFacts,
+    dividing: Transformation,
+    filling: Sequence[Transformation],
+    step: Trial,
+) -> tuple[UnitState | None, tuple[Dropped, ...]]:
+    """The state with one step and filled windows, if one of these gets more work by it; or what is
+    not kept, with the reason."""
+    before = work_in_windows(facts)
+    more = shop.closure(shop.applied(state, facts, dividing, step), filling)
+    after = work_in_windows(shop.facts(more.tree))
+    filled = any(count > before.get(request, 0) for request, count in after.items())
+    prices = (shop.price(state.tree), shop.price(more.tree)) if filled else None
+    if prices is not None and _is_as_good(step, *prices):
+        return more, ()
+    return None, (not_kept(shop, state.tree, dividing.name, step, prices),)
+
+
+def _is_as_good(step: Trial, before: Price, after: Price) -> bool:
+    """Whether a step that divides statements, which is more to read, is worth that."""
+    return not (after.loses(before) if step.starts_receives else after.is_longer(before))
