@@ -18,13 +18,26 @@ from asphalt.analysis.inlining.codes import ARGUMENT, TWICE, RefusedError
 from asphalt.analysis.inlining.replacement import Renamed, Replacement, Standing
 from asphalt.analysis.inlining.uses import ArrayUses
 from asphalt.analysis.memory.accesses import ALIASED
+from asphalt.analysis.memory.forward_substitution import constants_in, is_integer
 from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.names.compile_time_errors import may_fail
 from asphalt.analysis.names.designators import designator_name, object_named, symbol_named
-from asphalt.analysis.names.scopes import Origin, Scope, Symbol, constant
+from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.analysis.names.type_equality import expression_key, symbol_key
-from asphalt.ir.expr import Component, Expr, Lit, Op, Ref, walk
+from asphalt.analysis.symbolic.polynomials import folded_expr
+from asphalt.ir.expr import (
+    AltReturn,
+    Arg,
+    Component,
+    Expr,
+    Keyword,
+    Lit,
+    Op,
+    Ref,
+    Section,
+    walk,
+)
 from asphalt.ir.tree import leaves
 
 _SAME = ("allocatable", "target", "volatile", "asynchronous")
@@ -267,11 +280,21 @@ def _apart(one: Expr, other: Expr, scope: Scope) -> bool:
         return False
     if one.args is None or other.args is None or len(one.args) != len(other.args):
         return False
-    for a, b in zip(one.args, other.args, strict=True):
-        first, second = constant(a, scope), constant(b, scope)
-        if first is not None and second is not None and first != second:
-            return True
-    return False
+    return any(_differ(a, b, scope) for a, b in zip(one.args, other.args, strict=True))
+
+
+def _differ(one: Arg, other: Arg, scope: Scope) -> bool:
+    """Whether two subscripts are at a constant distance, such as ``n + 1`` and ``n + 2``."""
+    if isinstance(one, Section | Keyword | AltReturn):
+        return False
+    if isinstance(other, Section | Keyword | AltReturn):
+        return False
+    if not is_integer(one, scope) or not is_integer(other, scope):
+        return False
+    values = [constants_in(folded_expr(e), scope) for e in (one, other)]
+    if any(not isinstance(a, Ref) or a.args is not None for value in values for a in value.atoms):
+        return False
+    return (values[0] - values[1]).value not in (None, 0)
 
 
 def names_of(expr: Expr) -> str:

@@ -108,7 +108,12 @@ class ArrayArgument:
         spelled = self.context.spelled(self.actual)
         if "allocatable" in self.symbol.attrs and isinstance(self.actual, Ref):
             return Renamed(spelled)
-        shifts = tuple(self._shift(dim, start[n]) for n, dim in enumerate(dims))
+        if whole and only_addressed(
+            self.dummy, self.context.callee.unit.body, self.context.callee
+        ):  # no subscript names its bounds
+            shifts = (Poly(),) * len(dims)
+        else:
+            shifts = tuple(self._shift(dim, start[n]) for n, dim in enumerate(dims))
         for shift in shifts:
             if not self.context.stays(tuple(shift.atoms)):
                 raise RefusedError(ARGUMENT, f"a bound of {self.dummy} changes in the procedure")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from operator import eq
 
 from asphalt.analysis.call_graph.call_sites import CallSite, CallSites
 from asphalt.analysis.data_flow.unit import UnitFacts
@@ -15,7 +16,7 @@ from asphalt.analysis.inlining.codes import ARGUMENT, RefusedError
 from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.memory.invariant_frame import Frame, Standpoint
-from asphalt.analysis.memory.storage import storage_of
+from asphalt.analysis.memory.storage import named_storages, storage_of
 from asphalt.analysis.names.scopes import Origin, Scope, constant
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Component, Expr, Ref, Section, names_in
@@ -48,9 +49,18 @@ class CallContext:
         self.summary: Summary = summary
 
     @cached_property
-    def _changed(self) -> frozenset[str]:
-        """The storages that the call may change."""
-        return self.facts.footprint(self.call).written()
+    def _changed(self) -> Mapping[str, frozenset[tuple[str, ...]]]:
+        """The storages that the call may change, with the paths of the components that it may."""
+        found: dict[str, set[tuple[str, ...]]] = {}
+        for access in self.facts.footprint(self.call).accesses:
+            if access.writes:
+                found.setdefault(access.storage, set()).add(access.path)
+        return {storage: frozenset(paths) for storage, paths in found.items()}
+
+    def _changes(self, designator: str) -> bool:
+        """Whether the call may change some of an object."""
+        root, *path = designator.split("%")
+        return any(all(map(eq, changed, path)) for changed in self._changed.get(root, frozenset()))
 
     @cached_property
     def unseen(self) -> bool:
@@ -72,9 +82,12 @@ class CallContext:
         for expr in exprs:
             if isinstance(expr, Section):
                 return False
+            named = set(named_storages(expr, self.caller))  # type: ignore[arg-type]
+            if None in named:  # as far as whole variables tell
+                named |= {storage_of(name, self.caller) for name in names_in(expr)}  # type: ignore[arg-type]
+            if any(self._changes(one) for one in named if one is not None):
+                return False
             for name in names_in(expr):  # type: ignore[arg-type]
-                if storage_of(name, self.caller) in self._changed:
-                    return False
                 symbol = self.caller.lookup(name)
                 if symbol is None or (self.unseen and symbol.origin in _SHARED):
                     return False

@@ -177,6 +177,29 @@ def part_storage(component: Component, scope: Scope) -> str | None:
     return None if storage == ALIASED else "%".join((storage, *(part.name for part in way)))
 
 
+def named_storages(expr: Arg, scope: Scope) -> Iterator[str | None]:
+    """The storage of each variable, or component of some element (``part_storage``), that an
+    expression names, be it for its value or for its shape; None: it may be another one."""
+    match expr:
+        case Component():
+            yield part_storage(expr, scope)
+            root, way = way_to(expr)
+            inside = [arg for part in way for arg in part.args or ()]
+            if isinstance(root, Ref):
+                inside += root.args or ()
+            for arg in inside:
+                yield from named_storages(arg, scope)
+        case Ref(name=name, args=args):
+            yield storage_of(name, scope)
+            for arg in args or ():
+                yield from named_storages(arg, scope)
+        case OpaqueExpr(names=names):
+            yield from (storage_of(name, scope) for name in sorted(names))
+        case _:
+            for part in children(expr):
+                yield from named_storages(part, scope)
+
+
 def evaluated_storages(expr: Arg, scope: Scope) -> Iterator[str | None]:
     """The storage of each variable, or component of some element (``part_storage``), that an
     expression evaluates; None: it may be another one.

@@ -45,6 +45,7 @@ from asphalt.transforms.motion.windows import (
     is_beside_taken,
     is_given,
     is_work,
+    partial_windows,
     paths_of,
     takes_time,
     windows_of,
@@ -199,9 +200,12 @@ class _Window:
         messages: Messages,
         order: Independence,
     ) -> Iterator[Move]:
-        """The moves for all windows of a list, the last window first."""
+        """The moves for all windows of a list, the last window first, and then for those that it
+        only begins or ends."""
         for window, _ in cls.all(siblings, path, messages, order):
             yield from window._found()
+        for part in partial_windows(siblings, messages):
+            yield from cls(siblings, path, part, messages, order)._outwards()
 
     @classmethod
     def all(
@@ -258,6 +262,17 @@ class _Window:
             return
         yield from self._from_behind()
         yield from self._from_before()
+
+    def _outwards(self) -> Iterator[Move]:
+        """The wait down, or the start up, whichever is in the list."""
+        if self.first < 0:
+            down, sizes = self._reach(self.last, +1)
+            if down != self.last:
+                yield self._move(self.last, down, "the wait of", "goes behind", sizes)
+            return
+        up, sizes = self._reach(self.first, -1)
+        if up != self.first:
+            yield self._move(self.first, up, "the start of", "goes before", sizes)
 
     def _reach(self, origin: int, direction: int) -> tuple[int, frozenset[str]]:
         """How far a statement can go past work, and the named constants that have to be positive

@@ -61,6 +61,24 @@ def _windows_of(siblings: tuple[Node, ...], messages: Messages) -> Iterator[Over
                 yield OverlapWindow(first, last, call, leaf)
 
 
+def partial_windows(siblings: tuple[Node, ...], messages: Messages) -> Iterator[OverlapWindow]:
+    """The windows of which a list has one end only, such as the arm of a branch that starts a
+    transfer: the other end is in front of the list (-1) or behind it."""
+    here = {id(leaf) for node in siblings for leaf in leaves(node)}
+    behind = len(siblings)
+    for place, node in enumerate(siblings):
+        for leaf, call in messages.calls(node) if isinstance(node, Leaf) else ():
+            stage = stage_of(call)
+            if stage is Stage.START:
+                ends = messages.completion(leaf)
+                if ends and here.isdisjoint(map(id, ends)):
+                    yield OverlapWindow(place, behind, call, leaf)
+            elif stage is Stage.COMPLETE:
+                starts = messages.completed_by(leaf)
+                if starts and here.isdisjoint(id(one.leaf) for one in starts):
+                    yield OverlapWindow(-1, place, starts[0].call, starts[0].leaf)
+
+
 def in_window(
     siblings: tuple[Node, ...], window: OverlapWindow, messages: Messages
 ) -> tuple[Node, ...]:

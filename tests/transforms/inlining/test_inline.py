@@ -261,6 +261,59 @@ def test_extents_that_differ_are_told_from_unknown_ones(
     assert refused.message.endswith(told)
 
 
+_SIDES = """\
+module sides
+  use mpi
+  implicit none
+  type part
+    integer, allocatable :: out(:), in(:)
+    integer, pointer :: far(:)
+    integer :: beside(2), n
+  end type part
+  type(part) :: mine
+contains
+  subroutine both(out, in, n, peer, first, second)
+    integer, intent(in) :: out(:), n, peer
+    integer :: in(:)
+    integer, intent(out) :: first, second
+    integer :: ierr
+    {body}call MPI_Isend(out, n, MPI_INTEGER, peer, 1, MPI_COMM_WORLD, first, ierr)
+    call MPI_Irecv(in, n, MPI_INTEGER, peer, 1, MPI_COMM_WORLD, second, ierr)
+  end subroutine both
+  subroutine exchange(k)
+    integer, intent(in) :: k
+    integer :: requests(4), n, ierr
+    n = 0
+    call both({call})
+    call MPI_Waitall(2, requests(n+1), MPI_STATUSES_IGNORE, ierr)
+  end subroutine exchange
+end module sides
+"""
+_BOTH = "mine%out, mine%in, mine%n, mine%beside(k), requests(n+1), requests(n+2)"
+
+
+@pytest.mark.parametrize(
+    ("call", "body", "why"),
+    [
+        (_BOTH, "", ""),
+        (_BOTH.replace("n+2", "1+n+2"), "", ""),
+        (_BOTH.replace("n+2", "n+1"), "", "requests is passed as first and as second"),
+        (_BOTH.replace("n+2", "k"), "", "requests is passed as first and as second"),
+        (_BOTH.replace("beside(k)", "beside(mine%in(1))"), "", "changes an operand"),
+        (_BOTH.replace("mine%in,", "mine%far,"), "", "mine%far is a pointer"),
+        (_BOTH, "in(1) = 0\n    ", "a bound of in is not known"),
+        (_BOTH, "if (size(out) > 3) in = 0\n    ", "a bound of out is not known"),
+    ],
+)
+def test_messages_of_components(call: str, body: str, why: str, tmp_path: Path) -> None:
+    """Bounds of what MPI gets do not matter; components and elements are apart."""
+    tree = found(_SIDES.format(call=call, body=body), tmp_path)
+    refused = [one.message for one in tree.refusals(inline)]
+    assert [why in message for message in refused] == [True] * bool(why), refused
+    assert tree.applied(inline) == 1 - bool(why)
+    assert ("call MPI_Irecv(mine%in, mine%n, MPI_INTEGER," in tree.text("a.f90")) == (not why)
+
+
 def test_only_procedures_that_communicate(tmp_path: Path) -> None:
     text = program().replace("call MPI_Recv(u", "call MPI_Bcast(u").replace(", above, k", ", k")
     together = text.replace(", MPI_STATUS_IGNORE", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,66 @@ def test_a_component_of_another_name_is_no_obstacle(tmp_path: Path) -> None:
 )
 def test_what_may_be_received_is(tmp_path: Path, changed: dict[str, str]) -> None:
     assert not _passes(tmp_path, **changed)
+
+
+_SIDES = """\
+program sides
+  use mpi
+  implicit none
+  integer, parameter :: n = 200000
+  integer :: ierr, me, np, left, number, k, requests(4)
+  real(8) :: out(n), in(n), u(n), v(n)
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  left = mod(me + 1, np)
+  u = me
+  v = 0
+  number = 0
+  if (left >= 0) then
+    do k = 1, n
+      {pack}
+    end do
+    call MPI_Isend(out, n, MPI_REAL8, left, 1, MPI_COMM_WORLD, requests(number+1), ierr)
+    {starts}
+    number = number + 2
+  end if
+  call MPI_Waitall(number, requests, MPI_STATUSES_IGNORE, ierr)
+  v = in
+  print *, sum(in), sum(v), requests(1) == requests(2)
+  call MPI_Finalize(ierr)
+end program sides
+"""
+_POSTED = "call MPI_Irecv(in, n, MPI_REAL8, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, {}, ierr)"
+
+
+def _sides(
+    tmp_path: Path,
+    starts: str = _POSTED.format("requests(number+2)"),
+    pack: str = "out(k) = sqrt(u(k) + k)",
+) -> list[str]:
+    """The order of computation and messages."""
+    path = tmp_path / "main.f90"
+    path.write_text(_SIDES.format(starts=starts, pack=pack))
+    tree = load_tree([tmp_path], Settings(cache=False, jobs=1))
+    (unit,) = tree.units_of(str(path))
+    found = optimise(tree, unit, Options(TRANSFERS)).content or path.read_bytes()
+    return re.findall(r"MPI_Isend|MPI_Irecv|MPI_Wait|(?<!end )do k", found.decode())
+
+
+def test_receives_are_posted_before_what_is_sent_is_packed(tmp_path: Path) -> None:
+    """Where the arm of a branch starts messages that are completed behind it."""
+    assert _sides(tmp_path) == ["MPI_Irecv", "do k", "MPI_Isend", "MPI_Wait"]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"pack": "out(k) = sqrt(u(k) + in(k))"},
+        {"pack": "out(k) = sqrt(u(k))\n      in(k) = 0"},
+        {"pack": "out(k) = sqrt(u(k))\n      number = number + 0*k"},
+        {"starts": _POSTED.format("requests(k-n)")},
+    ],
+)
+def test_receives_stay_behind_what_they_depend_on(changed: dict[str, str], tmp_path: Path) -> None:
+    assert _sides(tmp_path, **changed)[0] == "do k"
