@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from asphalt.analysis.exchange.buffers import Buffer, buffer_of, is_static
 from asphalt.analysis.names.constants import type_bytes
+from asphalt.analysis.names.designators import spelled_designator
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.layout import Address, Contiguous, Divides, Guard
@@ -134,18 +135,19 @@ class Beginning(ABC):
         functions = [name for name in offered if name is not None]
         if not functions:
             return ()
-        lasting = all(
-            is_static(self.array(address), self.scope)
-            for address in (self.layout.send, self.layout.receive)
-        )
         (function,) = functions
         chosen = fn(
             function,
             var(f"asphalt_backend_{site}"),
             Lit("character", f"'{site}'"),
-            TRUE if lasting else Lit("logical", ".false."),
+            Lit("logical", ".false.") if self.passing() else TRUE,
         )
         return (_keyword("backend", chosen),)
+
+    def passing(self) -> list[str]:
+        """The buffers that are not proved to last, of whose messages nothing may be kept."""
+        arrays = (self.array(self.layout.send), self.array(self.layout.receive))
+        return [spelled_designator(one) for one in arrays if not is_static(one, self.scope)]
 
     def trips(self) -> Expr:
         """The trip count of the tiled loop."""

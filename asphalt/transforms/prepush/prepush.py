@@ -137,6 +137,9 @@ class _Emission:
             marks.append(
                 f"holds while no other message has the tag {TAG} and no receive takes any tag"
             )
+        passing = self.exchange.passing()
+        if passing and len(self.exchange.backends) > 1:
+            marks.append(f"no messages are kept: {' and '.join(passing)} may not last")
         if self.plan.clone is not None:
             marks.append(f"received into a clone: {self.plan.clone}")
         if self.plan.sizes:

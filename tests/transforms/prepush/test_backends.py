@@ -87,6 +87,7 @@ def test_buffers_that_last_are_told(given: str, lasting: bool, tmp_path: Path) -
     told = ".true." if lasting else ".false."
     assert f"backend=asphalt_persistent(asphalt_backend_transpose, 'transpose', {told})" in text
     assert "use asphalt_backend_persistent, only: asphalt_persistent" in text
+    assert ("! no messages are kept: " in text) == (not lasting)
 
 
 def test_without_a_choice_nothing_is_said(tmp_path: Path) -> None:
