@@ -228,56 +228,65 @@ def product(polys: Iterable[Poly]) -> Poly:
     return result
 
 
-def poly(expr: Expr, substitute: Substitution = lambda _: None, depth: int = 16) -> Poly:
+def _itself(_: Expr) -> Expr | None:
+    """No expression is known to be equal to anything."""
+    return None
+
+
+def poly(expr: Expr, substitute: Substitution = _itself, depth: int = 16) -> Poly:
     """The value of an integer expression as a polynomial.
 
     ``substitute`` gives, for a (folded) variable or function reference, an expression that is
     known to be equal to it, or None; it is applied again to what it gives, at most ``depth`` deep.
     """
+    return _converted(folded_expr(expr), substitute, depth)
 
-    def convert(part: Expr, left: int) -> Poly:
-        match part:
-            case Lit() if part.integer is not None:
-                return Poly.constant(part.integer)
-            case Op(op="()" | "+", operands=(inner,)):
-                return convert(inner, left)
-            case Op(op="-", operands=(inner,)):
-                return -convert(inner, left)
-            case Op(op="+", operands=(a, b)):
-                return convert(a, left) + convert(b, left)
-            case Op(op="-", operands=(a, b)):
-                return convert(a, left) - convert(b, left)
-            case Op(op="*", operands=(a, b)):
-                return convert(a, left) * convert(b, left)
-            case Op(op="/", operands=(a, b)):
-                return _quotient(convert(a, left), convert(b, left))
-            case Op(op="**", operands=(a, Lit() as power)) if power.integer is not None:
-                return product([convert(a, left)] * power.integer)
-            case Ref() | Component():
-                known = substitute(part) if left else None
-                if known is not None:
-                    return convert(known, left - 1)
-                return Poly.atom(_canonical(part, left))
-        return Poly.atom(_canonical(part, left))
 
-    def _canonical(part: Expr, left: int) -> Expr:
-        match part:
-            case Ref(name=name, spelled=spelled, args=tuple(args)):
-                return Ref(name, spelled, tuple([_argument(a, left) for a in args]))
-            case Component(args=tuple(args)):
-                return replace(part, args=tuple(_argument(a, left) for a in args))
-        return part
+def _converted(part: Expr, substitute: Substitution, left: int) -> Poly:
+    """The value of a folded expression, with what is known applied ``left`` deep."""
+    match part:
+        case Lit() if part.integer is not None:
+            return Poly.constant(part.integer)
+        case Op(op="()" | "+", operands=(inner,)):
+            return _converted(inner, substitute, left)
+        case Op(op="-", operands=(inner,)):
+            return -_converted(inner, substitute, left)
+        case Op(op="+", operands=(a, b)):
+            return _converted(a, substitute, left) + _converted(b, substitute, left)
+        case Op(op="-", operands=(a, b)):
+            return _converted(a, substitute, left) - _converted(b, substitute, left)
+        case Op(op="*", operands=(a, b)):
+            return _converted(a, substitute, left) * _converted(b, substitute, left)
+        case Op(op="/", operands=(a, b)):
+            dividend = _converted(a, substitute, left)
+            return _quotient(dividend, _converted(b, substitute, left))
+        case Op(op="**", operands=(a, Lit() as power)) if power.integer is not None:
+            return product([_converted(a, substitute, left)] * power.integer)
+        case Ref() | Component():
+            known = substitute(part) if left else None
+            if known is not None:
+                return _converted(known, substitute, left - 1)
+    return Poly.atom(_canonical(part, substitute, left))
 
-    def _argument(arg: Arg, left: int) -> Arg:
-        match arg:
-            case Ref(args=None):
-                known = substitute(arg) if left else None
-                return arg if known is None else convert(arg, left).expression()
-            case Op(op="+" | "-" | "*" | "/" | "()"):
-                return convert(arg, left).expression()
-        return arg
 
-    return convert(folded_expr(expr), depth)
+def _canonical(part: Expr, substitute: Substitution, left: int) -> Expr:
+    """An atom with its arguments in one form."""
+    match part:
+        case Ref(name=name, spelled=spelled, args=tuple(args)):
+            return Ref(name, spelled, tuple([_argument(a, substitute, left) for a in args]))
+        case Component(args=tuple(args)):
+            return replace(part, args=tuple([_argument(a, substitute, left) for a in args]))
+    return part
+
+
+def _argument(arg: Arg, substitute: Substitution, left: int) -> Arg:
+    match arg:
+        case Ref(args=None):
+            known = substitute(arg) if left else None
+            return arg if known is None else _converted(arg, substitute, left).expression()
+        case Op(op="+" | "-" | "*" | "/" | "()"):
+            return _converted(arg, substitute, left).expression()
+    return arg
 
 
 def _quotient(a: Poly, b: Poly) -> Poly:
