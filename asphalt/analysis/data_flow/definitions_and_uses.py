@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -15,6 +15,7 @@ from asphalt.analysis.control_flow.construct_names import (
     with_construct_names,
 )
 from asphalt.analysis.control_flow.graph import ControlFlow, Point, PointRole
+from asphalt.analysis.data_flow.plain_statements import PlainStatements
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import (
     ALIASED,
@@ -93,6 +94,7 @@ class UnitAccesses:
         self._constructs: dict[int, ConstructNames] = {}
         self._exposed: dict[str, bool] = {}
         self._footprints: dict[int, Footprint] = {}
+        self._plain = PlainStatements(self.scope, self.names)
 
     def at(self, number: int) -> PointAccesses:
         """The definitions and uses of a point."""
@@ -100,6 +102,13 @@ class UnitAccesses:
         if found is None:
             found = self._known[number] = self._at(self.graph.points[number])
         return found
+
+    def leaves_alone(self, point: Point, storages: Collection[str]) -> bool:
+        """Whether a point certainly defines none of these; if not, ``at`` has to be asked."""
+        if point.leaf is None or id(point.leaf) in self._behind:
+            return False
+        own = self.construct_names(point) is NOTHING
+        return own and self._plain.leaves_alone(point, storages)
 
     @cached_property
     def everywhere(self) -> frozenset[int]:

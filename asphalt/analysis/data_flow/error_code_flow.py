@@ -225,6 +225,8 @@ class ErrorCodeFlow:
         if not before and not isinstance(point.what, Call) and not self._stored(point):
             return before
         accesses = self.reaching.accesses
+        if accesses.leaves_alone(point, before):
+            return before | self._stored(point)
         done = accesses.at(number)
         if done.everything:
             return frozenset()
