@@ -118,8 +118,10 @@ class Model:
         work, facts_of = self._looked_at(tree, known)
         facts = facts_of(located)
         transfers = Transfers(known.messages, known.copied, work.sizes)  # for all networks
-        times = (Clock(n, work, facts_of, facts, transfers).run() for n in self.networks)
-        return Price(tuple(times))
+        times = tuple(Clock(n, work, facts_of, facts, transfers).run() for n in self.networks)
+        if facts.effects.scopes.program is not (self.analyses and self.analyses.tree):
+            facts.effects.forget()  # nobody else asks about this text
+        return Price(times)
 
     def seconds(self, tree: Tree, located: Located) -> Callable[[tuple[Node, ...]], float]:
         """How long statements of a unit take on one core, without messages in them."""
@@ -137,6 +139,7 @@ class Model:
             key = id(one.unit)
             if key not in made:
                 made[key] = UnitFacts(one, effects, uniformity=uniformity)
+                made[key].forget_at_end(with_effects=False)
             return made[key]
 
         def procedures(call: Call, scope: Scope) -> tuple[Located, Scope] | None:

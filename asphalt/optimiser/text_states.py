@@ -21,16 +21,18 @@ _NOTHING: Beside = MappingProxyType({})
 
 class EditedTrees:
     """The trees in which one file of ``tree`` has other contents, and maybe files ``beside`` it,
-    with the facts of the last ``kept`` of them."""
+    with the facts of the last ``kept`` of them, and with those that somebody still uses."""
 
-    def __init__(self, tree: Tree, path: str, kept: int = 24) -> None:
+    def __init__(self, tree: Tree, path: str, kept: int = 12) -> None:
         self._tree = tree
         self._path = path
         self._kept = kept
         self._trees: WeakValueDictionary[_Text, Tree] = WeakValueDictionary()
         self._trees[tree.content(path), frozenset()] = tree
         self._beside: WeakKeyDictionary[Tree, Beside] = WeakKeyDictionary()
-        self._facts: OrderedDict[int, tuple[Tree, UnitFacts]] = OrderedDict()
+        # by the identity of the tree, which its facts keep
+        self._last: OrderedDict[int, UnitFacts] = OrderedDict()
+        self._used: WeakValueDictionary[int, UnitFacts] = WeakValueDictionary()
 
     def tree(self, content: bytes, beside: Beside = _NOTHING) -> Tree:
         """The tree in which the file has this content, and those beside it have theirs."""
@@ -51,10 +53,12 @@ class EditedTrees:
 
     def facts(self, tree: Tree, analyse: Callable[[Tree], UnitFacts]) -> UnitFacts:
         """The facts of one of the trees; ``analyse``, always the same function, finds them."""
-        key = id(tree)  # which no other tree has while this one is kept
-        if key not in self._facts:
-            self._facts[key] = tree, analyse(tree)
-            if len(self._facts) > self._kept:
-                self._facts.popitem(last=False)
-        self._facts.move_to_end(key)
-        return self._facts[key][1]
+        key = id(tree)
+        found = self._used.get(key)
+        if found is None:
+            found = self._used[key] = analyse(tree)
+        self._last[key] = found
+        self._last.move_to_end(key)
+        if len(self._last) > self._kept:
+            self._last.popitem(last=False)
+        return found

@@ -165,7 +165,9 @@ class Workshop:
         )
         if tree is self.first:
             self._once_called = transitive_callees(found.scope)
-        return replace(found, once_called=self._once_called)
+        found = replace(found, once_called=self._once_called)
+        found.forget_at_end(with_effects=tree is not self.analyses.tree)
+        return found
 
     def price(self, tree: Tree) -> Price:
         """The cost of the unit as it stands in a tree."""

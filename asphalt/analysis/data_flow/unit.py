@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar, cast
+from weakref import finalize
 
 from asphalt.analysis.data_flow.feasible_statements import FeasibleStatements
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
@@ -123,8 +124,36 @@ class UnitFacts:
         stored.
         """
         if find not in self._found:
-            self._found[find] = find(self)
+            self._found[find] = find(self._inside)
         return cast(T, self._found[find])
+
+    @cached_property
+    def _inside(self) -> UnitFacts:
+        """These facts as analyses keep them, which does not keep this object: so its end is seen
+        at once, not when garbage is collected."""
+        other = object.__new__(UnitFacts)
+        object.__setattr__(other, "__dict__", self.__dict__)
+        return other
+
+    def forget_at_end(self, *, with_effects: bool) -> None:
+        """Forget all that is found out about the unit as soon as nobody has this object any more.
+        ``with_effects``: also of its program, which nobody else asks."""
+        effects = self.effects if with_effects else None
+        finalize(self, _forget, self.__dict__, effects).atexit = False
+
+
+_FOUND = ("executed", "names", "reaching", "values", "_footprints", "_inside")
+
+
+def _forget(facts: dict[str, object], effects: Effects | None) -> None:
+    """Drop what refers to each other: what is asked for again is found again."""
+    found = facts.get("_found")
+    if isinstance(found, dict):
+        found.clear()
+    for name in _FOUND:
+        facts.pop(name, None)
+    if effects is not None:
+        effects.forget()
 
 
 def line_of(leaf: Leaf) -> int:

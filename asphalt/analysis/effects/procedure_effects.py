@@ -140,6 +140,12 @@ class Effects:
             self._found[find] = find(self)
         return cast(T, self._found[find])
 
+    def forget(self) -> None:
+        """Forget all results for units and for the program; what is known of procedures stays."""
+        self._found.clear()
+        self._of_units.clear()
+        self._frames.clear()
+
     def has_found(self, find: Callable[[Effects], object]) -> bool:
         """Whether ``once`` knows the result of ``find``."""
         return find in self._found
