@@ -49,15 +49,42 @@ def test_one_text_is_analysed_once(tmp_path: Path) -> None:
     assert facts.once(Messages) is not trees.facts(other, _facts).once(Messages)
 
 
-def test_facts_of_long_ago_are_made_again(tmp_path: Path) -> None:
+def test_facts_of_long_ago_are_made_again_unless_they_are_used(tmp_path: Path) -> None:
     path = tmp_path / "a.f90"
     path.write_bytes(SOURCE)
     trees = EditedTrees(load_tree([path]), str(path), kept=2)
     three = [trees.tree(SOURCE.replace(b"1", str(n).encode())) for n in range(3)]
-    first, *_ = [trees.facts(tree, _facts) for tree in three]
-    again = trees.facts(three[0], _facts)
-    assert again is not first
-    assert again.unit == first.unit
+    first = trees.facts(three[0], _facts)
+    for tree in three[1:]:
+        trees.facts(tree, _facts)
+    assert trees.facts(three[0], _facts) is first
+    unit, old = first.unit, weakref.ref(first)
+    del first
+    for tree in three[1:]:
+        trees.facts(tree, _facts)
+    assert old() is None
+    assert trees.facts(three[0], _facts).unit == unit
+
+
+def test_what_is_known_of_a_unit_ends_with_its_facts(tmp_path: Path) -> None:
+    """At once, although it refers to itself: the collector need not find it."""
+    path = tmp_path / "a.f90"
+    path.write_bytes(SOURCE)
+    tree = load_tree([path])
+    facts, beside = _facts(tree), _facts(tree)
+    found = weakref.ref(facts.once(Messages))
+    facts.footprint(facts.unit.body[0])
+    kept = beside.once(Messages)
+    gc.disable()
+    try:
+        facts.forget_at_end(with_effects=True)
+        beside.forget_at_end(with_effects=True)
+        assert facts.once(Messages) is found()
+        del facts, beside
+        assert found() is None
+    finally:
+        gc.enable()
+    assert list(kept.calls(tree.units_of(str(path))[0].unit.body[0])) == []
 
 
 def test_garbage_is_collected_as_before_afterwards() -> None:

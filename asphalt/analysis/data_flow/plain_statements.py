@@ -45,8 +45,10 @@ class PlainStatements:
         """Whether the statement of a point is one, and assigns to none of some storages.  The
         names of the unit have their meaning at the point."""
         what = point.what
-        test = isinstance(what, Guarded) and point.role is PointRole.TEST
-        plain = None if what is None else _plain(what.condition if test else what)
+        if isinstance(what, Guarded) and point.role is PointRole.TEST:
+            plain = _plain(what.condition)
+        else:
+            plain = None if what is None else _plain(what)
         if plain is None or not self._calls_nothing(plain):
             return False
         if isinstance(what, Assign) and not self._names.is_intrinsic_assignment(what):

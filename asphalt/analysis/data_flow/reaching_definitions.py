@@ -54,7 +54,8 @@ class ReachingDefinitions:
     def __init__(self, scope: Scope, effects: Effects) -> None:
         self.scope = scope
         self._effects = effects
-        self._reach: dict[str, tuple[tuple[Definition, ...], list[int]]] = {}
+        self._definitions: dict[str, tuple[Definition, ...]] = {}
+        self._reach: dict[str, list[int]] = {}
 
     def on(self, graph: ControlFlow) -> ReachingDefinitions:
         """Return the analysis of the same unit on another graph with the same points."""
@@ -78,12 +79,28 @@ class ReachingDefinitions:
         return UnitAccesses(self.graph, self.scope, self._effects)
 
     def definitions(self, storage: str) -> tuple[Definition, ...]:
-        """Everything that may define a storage, the value on entry first."""
-        return self._solved(storage)[0]
+        """Everything that may define a storage, the value on entry first.
+
+        A definition of any part of a structure counts as one of each of its components.
+        """
+        storage = storage.split("%")[0]
+        known = self._definitions.get(storage)
+        if known is not None:
+            return known
+        graph, accesses = self.graph, self.accesses
+        points = accesses.defining(storage) | accesses.everywhere
+        if accesses.exposing - points and accesses.is_exposed(storage):
+            points |= accesses.exposing
+        found = [Definition(storage, ENTRY, None, True)]
+        for number in sorted(points):
+            sure = self._surely_defines(number, storage)
+            found.append(Definition(storage, number, graph.points[number].leaf, sure))
+        self._definitions[storage] = tuple(found)
+        return self._definitions[storage]
 
     def at(self, point: int, storage: str) -> tuple[Definition, ...]:
         """The definitions of a storage that reach a point."""
-        found, before = self._solved(storage)
+        found, before = self.definitions(storage), self._before(storage)
         return tuple(d for number, d in enumerate(found) if before[point] >> number & 1)
 
     def use_def(self, point: int) -> Mapping[str, tuple[Definition, ...]]:
@@ -93,8 +110,7 @@ class ReachingDefinitions:
     def def_use(self, definition: Definition) -> tuple[UsePoint, ...]:
         """The points that may read the value of a definition."""
         storage = definition.storage
-        found, before = self._solved(storage)
-        bit = found.index(definition)
+        bit, before = self.definitions(storage).index(definition), self._before(storage)
         accesses, points = self.accesses, self.graph.points
         reading = accesses.using(storage) | accesses.everywhere
         if accesses.is_exposed(storage):
@@ -132,26 +148,15 @@ class ReachingDefinitions:
         """The points to which a path leads from the entry."""
         return tuple(sorted(closure(self.graph.successors, (ENTRY,))))
 
-    def _solved(self, storage: str) -> tuple[tuple[Definition, ...], list[int]]:
-        """All definitions, and for each point those that reach it, as bits.
-
-        A definition of any part of a structure counts as one of each of its components.
-        """
+    def _before(self, storage: str) -> list[int]:
+        """For each point the definitions of a storage that reach it, as bits."""
         storage = storage.split("%")[0]
         known = self._reach.get(storage)
         if known is not None:
             return known
         graph = self.graph
-        found = [Definition(storage, ENTRY, None, True)]
-        gives: dict[int, tuple[int, bool]] = {}
-        accesses = self.accesses
-        points = accesses.defining(storage) | accesses.everywhere
-        if accesses.exposing - points and accesses.is_exposed(storage):
-            points |= accesses.exposing
-        for number in sorted(points):
-            sure = self._surely_defines(number, storage)
-            gives[number] = (1 << len(found), sure)
-            found.append(Definition(storage, number, graph.points[number].leaf, sure))
+        _, *found = self.definitions(storage)
+        gives = {one.point: (2 << number, one.sure) for number, one in enumerate(found)}
         before = [0] * len(graph.points)
         after = [0] * len(graph.points)
         after[ENTRY] = 1
@@ -169,5 +174,5 @@ class ReachingDefinitions:
                 if leaving != after[here]:
                     after[here] = leaving
                     changed = True
-        self._reach[storage] = (tuple(found), before)
-        return self._reach[storage]
+        self._reach[storage] = before
+        return before

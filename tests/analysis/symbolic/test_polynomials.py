@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping
 
 import pytest
@@ -161,3 +162,14 @@ def test_folding_makes_spelling_equal_but_not_strings() -> None:
     assert folded(Keyword("n", "N", Lit("integer", "1_IK"))) == Keyword(
         "n", "n", Lit("integer", "1_ik")
     )
+
+
+def test_a_polynomial_leaves_no_garbage() -> None:
+    known = {"n": e("2*m + 1")}
+    gc.collect()
+    gc.disable()
+    try:
+        assert poly(e("a(n + 1) + n*k"), lambda ref: known.get(getattr(ref, "name", ""))).terms
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
