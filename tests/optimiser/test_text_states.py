@@ -87,6 +87,18 @@ def test_what_is_known_of_a_unit_ends_with_its_facts(tmp_path: Path) -> None:
     assert list(kept.calls(tree.units_of(str(path))[0].unit.body[0])) == []
 
 
+def test_facts_that_refer_to_themselves_are_garbage(tmp_path: Path) -> None:
+    path = tmp_path / "a.f90"
+    path.write_bytes(SOURCE)
+    facts = _facts(load_tree([path]))
+    facts.forget_at_end(with_effects=True)
+    assert facts.once(lambda _: [facts])[0] is facts
+    end = weakref.ref(facts)
+    del facts
+    gc.collect()
+    assert end() is None
+
+
 def test_garbage_is_collected_as_before_afterwards() -> None:
     before = gc.get_threshold()
     with rare_collections():

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar, cast
-from weakref import finalize
+from weakref import finalize, ref
 
 from asphalt.analysis.data_flow.feasible_statements import FeasibleStatements
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
@@ -138,22 +138,26 @@ class UnitFacts:
     def forget_at_end(self, *, with_effects: bool) -> None:
         """Forget all that is found out about the unit as soon as nobody has this object any more.
         ``with_effects``: also of its program, which nobody else asks."""
-        effects = self.effects if with_effects else None
-        finalize(self, _forget, self.__dict__, effects).atexit = False
+        # the end is not to keep what it forgets: that may refer to this object after all
+        finalize(self, _forget, ref(self._inside), with_effects).atexit = False
 
 
 _FOUND = ("executed", "names", "reaching", "values", "_footprints", "_inside")
 
 
-def _forget(facts: dict[str, object], effects: Effects | None) -> None:
+def _forget(inside: ref[UnitFacts], with_effects: bool) -> None:
     """Drop what refers to each other: what is asked for again is found again."""
-    found = facts.get("_found")
+    facts = inside()
+    if facts is None:
+        return
+    known = facts.__dict__
+    found = known.get("_found")
     if isinstance(found, dict):
         found.clear()
     for name in _FOUND:
-        facts.pop(name, None)
-    if effects is not None:
-        effects.forget()
+        known.pop(name, None)
+    if with_effects:
+        facts.effects.forget()
 
 
 def line_of(leaf: Leaf) -> int:
