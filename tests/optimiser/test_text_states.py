@@ -90,13 +90,17 @@ def test_what_is_known_of_a_unit_ends_with_its_facts(tmp_path: Path) -> None:
 def test_facts_that_refer_to_themselves_are_garbage(tmp_path: Path) -> None:
     path = tmp_path / "a.f90"
     path.write_bytes(SOURCE)
-    facts = _facts(load_tree([path]))
-    facts.forget_at_end(with_effects=True)
-    assert facts.once(lambda _: [facts])[0] is facts
-    end = weakref.ref(facts)
-    del facts
+    end = _referring_to_themselves(load_tree([path]))
     gc.collect()
     assert end() is None
+
+
+def _referring_to_themselves(tree: Tree) -> weakref.ref[UnitFacts]:
+    facts = _facts(tree)
+    facts.forget_at_end(with_effects=True)
+    own = [facts]
+    assert facts.once(lambda _: own) is own
+    return weakref.ref(facts)
 
 
 def test_garbage_is_collected_as_before_afterwards() -> None:

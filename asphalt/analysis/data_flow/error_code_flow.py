@@ -220,9 +220,8 @@ class ErrorCodeFlow:
     def _after(self, number: int, before: Codes) -> Codes:
         """The storages that are MPI_SUCCESS after a point."""
         point = self.graph.points[number]
-        if point.leaf is None or self._does_nothing(point, before):
-            return before
-        if not before and not isinstance(point.what, Call) and not self._stored(point):
+        idle = not before and not isinstance(point.what, Call) and not self._stored(point)
+        if point.leaf is None or idle or self._does_nothing(point, before):
             return before
         accesses = self.reaching.accesses
         if accesses.leaves_alone(point, before):
@@ -230,12 +229,11 @@ class ErrorCodeFlow:
         done = accesses.at(number)
         if done.everything:
             return frozenset()
-        kept = {
+        return self._given(point, before).union(
             storage
             for storage in before
             if storage not in done.defined and not (done.exposed and accesses.is_exposed(storage))
-        }
-        return frozenset(kept | self._given(point, before))
+        )
 
     def _given(self, point: Point, before: Codes) -> frozenset[str]:
         """The storages that a point certainly sets to MPI_SUCCESS."""
