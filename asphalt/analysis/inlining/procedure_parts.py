@@ -8,8 +8,9 @@ that only compute local scalars are repeated in both; all others outside of the 
 edges.  The parts are equal to the procedure if
 
 * the interior of each nest may be executed before the edges of the others, or behind them, and so
-  for the statements that stand with the edges; and
-* no local variable carries a value from one part to the other.
+  for the statements that stand with the edges;
+* no local variable carries a value from one part to the other; and
+* no statement changes what the declarations evaluate: the second part evaluates them again.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from enum import Enum
 from asphalt.analysis.data_flow.temporaries import is_local
 from asphalt.analysis.data_flow.unit import UnitFacts, with_places
 from asphalt.analysis.dependence.commutation import Independence
+from asphalt.analysis.effects.specification_expressions import evaluated_on_entry
 from asphalt.analysis.inlining.codes import KEPT, RefusedError
 from asphalt.analysis.memory.accesses import Access, Effect, EffectKind
 from asphalt.analysis.memory.loop_scalars import upward_exposed
@@ -137,6 +139,18 @@ def check_parts(facts: UnitFacts, parts: Sequence[Part], *, interior_first: bool
                 why = f"two of its statements keep their order ({with_places(why, facts.at)})"
                 raise WholeError(ORDER, why, number if interior_first else earlier)
     _check_locals(facts, [part.where for part in parts])
+    _check_declarations(facts)
+
+
+def _check_declarations(facts: UnitFacts) -> None:
+    """Check that bounds and lengths in declarations are the same when the second part begins."""
+    given = evaluated_on_entry(facts.scope, facts.names)
+    if any(effect.kind is not EffectKind.ASSUMED for effect in given.effects):
+        raise RefusedError(ORDER, "its declarations call a function with other effects")
+    for node in facts.unit.body:
+        for access in facts.footprint(node).accesses:
+            if access.writes and any(access.conflicts(one) for one in given.accesses):
+                raise RefusedError(ORDER, f"its declarations depend on {access.storage}")
 
 
 def _why_in_order(

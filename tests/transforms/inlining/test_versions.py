@@ -322,6 +322,16 @@ _REFUSED = {
         ),
         "t carries a value between its statements",
     ),
+    "an extent that changes": (
+        _Program(
+            head="  subroutine evolve(v, u, n, m, k)",
+            declarations="    integer, intent(inout) :: k\n    real(8) :: t(k + n)\n",
+            body="        t(i) = c*(a + b)\n        v(i, j) = t(i)",
+            after="    k = k - 1",
+            call="call evolve(v, u, n, m, k)",
+        ),
+        "its declarations depend on k",
+    ),
     "an allocation": (
         _Program(
             declarations="    real(8), allocatable :: t(:)\n",
