@@ -31,7 +31,7 @@ from asphalt.cli.session import (
     warn_of,
 )
 from asphalt.cli.unchanged import why_unchanged
-from asphalt.config.assumptions import TIMERS
+from asphalt.config.assumptions import KINDS, TIMERS
 from asphalt.config.errors import UsageError
 from asphalt.diagnostics.model import SiteReport
 from asphalt.output.atomic import write_atomically
@@ -43,7 +43,7 @@ from asphalt.report.merged_reports import not_transformed
 from asphalt.report.steps import not_kept
 
 _FEW_LINES = 1000
-"""Of a program that is optimised again for assumptions without being asked."""
+"""Of a program that is optimised again where clocks are read, without being asked."""
 
 
 @click.command(cls=Command)
@@ -106,8 +106,10 @@ def apply(
     with judging.judges(project, paths) as judges, watched(OPTIMISING) as watch:
         outcome = project.outcome(tile, depth, judges=judges, in_place=in_place, watch=watch)
     changes = outcome.changes
-    promise = report is not None or common.format != "text" or project.lines <= _FEW_LINES
-    sites = tuple(map(not_transformed, reports_after(project, outcome, promise=promise)))
+    promised: tuple[str, ...] = tuple(KINDS)
+    if report is None and common.format == "text":
+        promised = (TIMERS.word,) if project.lines <= _FEW_LINES else ()
+    sites = tuple(map(not_transformed, reports_after(project, outcome, promised=promised)))
     include_dirs = project.settings.include_dirs
     if output is None:
         written = write_in_place(paths, changes, force=force, parts=project.parts)
@@ -126,7 +128,7 @@ def apply(
     print_report(common, project, sites, changed, outcome.notes)
     procedures = tuple(map(project.places.procedure, outcome.procedures))
     _note_dropped_steps(not_kept(procedures))
-    if not promise:
+    if not promised:
         _note_readings(project, sites)
     if not changes and common.format == "text":
         advised = not sites and project.has_messages

@@ -15,6 +15,7 @@ from asphalt.cli.notes import note as note
 from asphalt.cli.options import CommonOptions
 from asphalt.cli.progress import watched
 from asphalt.cli.unchanged import missing_passes
+from asphalt.config.assumptions import BITS, CONTROL, FATAL, KINDS, TIMERS
 from asphalt.config.errors import InputError, UsageError
 from asphalt.config.passes import TRANSFERS, Pass
 from asphalt.config.settings import Settings
@@ -146,20 +147,25 @@ def _reports_of(project: Project) -> tuple[SiteReport, ...]:
 
 
 def reports_after(
-    project: Project, outcome: Outcome, units: Units = None, *, promise: bool = True
+    project: Project,
+    outcome: Outcome,
+    units: Units = None,
+    *,
+    promised: Collection[str] = tuple(KINDS),
 ) -> tuple[SiteReport, ...]:
     """The reports of all sites, of transfers and of findings after a transformation, sorted.
 
-    Transfers are those that were transformed and those that were not.  ``promise``: their reports
-    also say what an accepted assumption would change, for which their procedures are optimised
-    again.  ``units``: those that are asked about, by file and name; transfers of others are left
-    out.  A call that was transformed only where its procedure was inlined counts as transformed.
+    Transfers are those that were transformed and those that were not.  ``promised``: the
+    assumptions of which their reports also say what they would change if they were accepted, for
+    which their procedures are optimised again.  ``units``: those that are asked about, by file and
+    name; transfers of others are left out.  A call that was transformed only where its procedure
+    was inlined counts as transformed.
     """
-    return project.places.sites(_reports_after(project, outcome, units, promise))
+    return project.places.sites(_reports_after(project, outcome, units, promised))
 
 
 def _reports_after(
-    project: Project, outcome: Outcome, units: Units, promise: bool
+    project: Project, outcome: Outcome, units: Units, promised: Collection[str]
 ) -> tuple[SiteReport, ...]:
     changes = outcome.composed
     changed = [site for change in changes for site in change.sites]
@@ -172,10 +178,13 @@ def _reports_after(
     others = project.not_overlapped(changes, outcome.tries)
     idle = _of(units, tuple(map(outcome.tried, (*others, *own))))
     blocking = _of(units, project.kept_blocking())
-    if promise:
-        with Console(stderr=True).status("looking for what assumptions would change"):
+    with Console(stderr=True).status("looking for what assumptions would change"):
+        if {CONTROL.word, BITS.word} <= set(promised):
             blocking = project.with_assumed_outcomes(blocking)
-            idle = project.with_fatal_outcomes(project.with_readings_passed(idle))
+        if TIMERS.word in promised:
+            idle = project.with_readings_passed(idle)
+        if FATAL.word in promised:
+            idle = project.with_fatal_outcomes(idle)
     unchanged = (*blocking, *map(outcome.told, idle), *project.kept_stores())
     found += [
         site
