@@ -25,7 +25,6 @@
 !   tell_tiled           tells whoever checks the program that an exchange was tiled
 !   set_loop, carry      what an exchange is about, and what carries its pieces
 !   keep_buffers, receive_piece, send_piece   buffers and pieces of an exchange
-!   asked                a request that `asphalt_progress` has an eye on
 module asphalt_exchange
   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_intptr_t, c_loc, c_null_ptr, c_ptr, c_size_t
   use asphalt_core, only: asphalt_byte, asphalt_no_request, asphalt_sync, int64, is_dense, memcpy
@@ -40,7 +39,7 @@ module asphalt_exchange
   public :: asphalt_exchange_t, asphalt_begin, asphalt_next_tile, asphalt_progress, &
             asphalt_send_tile, asphalt_finished, asphalt_ranks, asphalt_rank
   ! for the other modules of the runtime
-  public :: open_exchange, tell_tiled, asked, carry, keep_buffers, planes_before, receive_piece, &
+  public :: open_exchange, tell_tiled, carry, keep_buffers, planes_before, receive_piece, &
             send_piece, set_loop
 
   !> Chances for MPI in one tile: more of them cost more than they bring.
@@ -78,6 +77,9 @@ module asphalt_exchange
     logical :: slab = .false., backwards = .false., windowed = .false.
     !> Planes that are final before the loop, in front of its first one; 1: a tile sends them.
     integer :: ready = 0, before = 0, prologue = 0
+    !> What the ranks tell each other at first, until all have: a request that `asphalt_progress` has
+    !! an eye on, too.
+    integer, pointer :: asked => null()
   contains
     procedure :: hand_out => next_of_equal
     procedure :: send_pieces => send_equal
@@ -86,8 +88,6 @@ module asphalt_exchange
     procedure :: release_all => release_messages
   end type asphalt_exchange_t
 
-  !> The request of the last exchange whose ranks are still telling each other how they cut.
-  integer, pointer, save :: asked => null()
   !> Which receive asphalt_progress found pending last, of whatever exchange: where it looks first.
   integer, save :: expected_last = 0
 
@@ -580,8 +580,8 @@ contains
       do looked_at = 1, sends
         if (is_pending(requests(looked_at), error)) return
       end do
-      if (.not. associated(asked)) return
-      if (.not. is_pending(asked, error)) nullify (asked)  ! what the ranks tell each other at first
+      if (.not. associated(x%asked)) return
+      if (.not. is_pending(x%asked, error)) nullify (x%asked)
     end associate
   end subroutine asphalt_progress
 

@@ -20,7 +20,7 @@ module asphalt_uneven
                                    site_memory
   use asphalt_choice, only: chosen_k, first_patience, kibibytes, least_slab_depth, &
                             least_uneven_block, least_uneven_slab, patience
-  use asphalt_exchange, only: asked, asphalt_exchange_t, asphalt_finished, asphalt_next_tile, &
+  use asphalt_exchange, only: asphalt_exchange_t, asphalt_finished, asphalt_next_tile, &
                               asphalt_progress, asphalt_ranks, asphalt_send_tile, &
                               carry, keep_buffers, open_exchange, receive_piece, send_piece, &
                               set_loop, tell_tiled
@@ -198,6 +198,7 @@ contains
     if (associated(x%answers%told)) then
       ! asphalt_progress tests the request
       if (.not. now .and. x%answers%request /= MPI_REQUEST_NULL) return
+      nullify (x%asked)
       call take_cuts(x%answers, .false., most, x%error)
     end if
     if (.not. allocated(x%answers%cuts)) return
@@ -273,6 +274,7 @@ contains
       if (apart) call private_duplicate(comm, x%comm, .false., fits, x%error)
       call tell(x%answers, x%comm, x%np, &
                 [chosen, x%piece, merge(bytes, 0, fits), 0, x%messages%number], .true., x%error)
+      x%asked => x%answers%request
       x%piece = merge(max(1, x%piece), 0, fits)
       if (.not. fits) x%comm = comm
     else
@@ -288,6 +290,7 @@ contains
       x%piece = x%answers%cuts(x%me)
     end if
     if (x%piece == 0) then
+      nullify (x%asked)
       if (associated(x%answers%told)) call take_cuts(x%answers, .false., most, x%error)
       deallocate(x%answers%cuts)
       return
@@ -318,7 +321,6 @@ contains
     if (later) then
       call MPI_Iallgather(answers%mine(1), cut_facts, MPI_INTEGER, answers%told(1), cut_facts, &
                           MPI_INTEGER, comm, answers%request, failed)
-      asked => answers%request
     else
       call MPI_Allgather(answers%mine, cut_facts, MPI_INTEGER, answers%told, cut_facts, &
                          MPI_INTEGER, comm, failed)
@@ -342,7 +344,6 @@ contains
     failed = MPI_SUCCESS
     if (answers%request /= MPI_REQUEST_NULL) &
       call MPI_Wait(answers%request, unused, failed)
-    if (associated(asked, answers%request)) nullify (asked)
     deallocate(answers%request)
     if (failed /= MPI_SUCCESS) answers%told = 0
     if (ierror == MPI_SUCCESS) ierror = failed

@@ -20,6 +20,7 @@ from asphalt.ir.expr import (
     OpaqueExpr,
     Ref,
     Section,
+    root_name,
 )
 
 # F2018 table 10.1: how tightly an operator binds
@@ -70,10 +71,12 @@ class ExprPrinter:
         """A keyword, in the case of the file."""
         return word.upper() if self.upper else word
 
-    def name(self, spelled: str) -> str:
-        """A name as spelled; one that asphalt makes, in the case of the file."""
+    def name(self, spelled: str, of: str | None = None) -> str:
+        """A name as spelled; one that asphalt makes, or of something ``of`` asphalt's, in the case
+        of the file."""
         low = spelled.lower()
-        if self.upper_names and (low.startswith(("asphalt_", "mpi_")) or low in _GENERATED):
+        own = low.startswith(("asphalt_", "mpi_")) or low in _GENERATED
+        if self.upper_names and (own or (of is not None and of.startswith("asphalt_"))):
             return spelled.upper()
         return spelled
 
@@ -86,9 +89,10 @@ class ExprPrinter:
                 return text
             case Ref(spelled=spelled, name=name, args=args):
                 tight = tight or name not in _FUNCTIONS
-                return self.name(spelled) + self.arguments(args, tight)
+                return self.name(spelled) + self.arguments(args, tight, name)
             case Component(base=base, spelled=spelled, args=args):
-                return f"{self.text(base, tight)}%{spelled}{self.arguments(args, tight=True)}"
+                component = self.name(spelled, root_name(base))
+                return f"{self.text(base, tight)}%{component}{self.arguments(args, tight=True)}"
             case Section():
                 return self._section(expr, tight)
             case Keyword(spelled=spelled, value=value):
@@ -108,12 +112,18 @@ class ExprPrinter:
                 return self._binary(expr, tight)
         raise ValueError(f"no Fortran text for {expr!r}")
 
-    def arguments(self, args: tuple[Arg, ...] | None, tight: bool) -> str:
-        """An argument or subscript list with its parentheses; '' for None."""
+    def arguments(self, args: tuple[Arg, ...] | None, tight: bool, of: str | None = None) -> str:
+        """An argument list ``of`` a procedure, or a subscript list, with its parentheses; '' for
+        None."""
         if args is None:
             return ""
         comma = "," if tight else ", "
-        return f"({comma.join(self.text(arg, tight) for arg in args)})"
+        return f"({comma.join(self._argument(arg, tight, of) for arg in args)})"
+
+    def _argument(self, arg: Arg, tight: bool, of: str | None) -> str:
+        if isinstance(arg, Keyword):
+            return f"{self.name(arg.spelled, of)}={self.text(arg.value, tight)}"
+        return self.text(arg, tight)
 
     def _section(self, section: Section, tight: bool) -> str:
         bounds = [section.lower, section.upper]

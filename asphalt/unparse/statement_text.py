@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Ref, Section
+from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Ref, Section, root_name
 from asphalt.ir.stmt import (
     Allocation,
     ArmHead,
@@ -76,7 +76,8 @@ class _StatementPrinter(ExprPrinter):
             case Assign(target=target, value=value, pointer=pointer):
                 return f"{self.text(target)} {'=>' if pointer else '='} {self.text(value)}"
             case Call(procedure=procedure, args=args):
-                return f"{word('call')} {self.text(procedure)}({self._list(args)})"
+                of = root_name(procedure)
+                return f"{word('call')} {self.text(procedure)}{self.arguments(args, False, of)}"
             case DoHead():
                 return self._do(what)
             case ArmHead():
@@ -207,7 +208,7 @@ class _StatementPrinter(ExprPrinter):
     def _type(self, spec: TypeSpec) -> str:
         base = self.keyword(spec.base.replace("_", " "))
         if spec.name is not None:
-            return f"{base}({spec.name})"
+            return f"{base}({self.name(spec.name)})"
         if spec.star:
             size = spec.length if spec.base == "character" else spec.kind
             if isinstance(size, Lit):

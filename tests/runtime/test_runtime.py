@@ -184,28 +184,6 @@ def test_buffers_whose_addresses_are_kept(flags: tuple[str, ...], mpi: Mpi, tmp_
         assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), (ranks, outcome)
 
 
-@pytest.mark.parametrize("tile", [0, 4, -1])
-@pytest.mark.parametrize("depth", [1, 0])
-def test_wrong_header_is_a_compile_error(tile: int, depth: int, tmp_path: Path) -> None:
-    mpi = installed(OPENMPI, MPICH)[0]
-    header = tmp_path / "asphalt_params.inc"
-    header.write_text(
-        f"integer, parameter :: asphalt_k_site = {tile}\n"
-        f"integer, parameter :: asphalt_d_site = {depth}\n"
-    )
-    source = tmp_path / "header.f90"
-    source.write_text(
-        "subroutine s(n)\n"
-        "  implicit none\n"
-        "  include 'asphalt_params.inc'\n"
-        "  integer(kind=merge(kind(0), -1, asphalt_k_site >= 0 .and. asphalt_d_site >= 1)) :: n\n"
-        "  n = asphalt_k_site + asphalt_d_site\n"
-        "end subroutine s\n"
-    )
-    outcome = compile_source(mpi, source, tmp_path, ["-Wall"])
-    assert (outcome.code == 0) == (tile >= 0 and depth >= 1)
-
-
 def test_sync_keeps_accesses_in_place(tmp_path: Path) -> None:
     """The compiler reloads a buffer after asphalt_sync, and keeps stores before it."""
     mpi = installed(OPENMPI, MPICH)[0]

@@ -103,6 +103,22 @@ def test_upper_case_leaves_the_users_spelling() -> None:
     assert expr_text(expr, upper_names=True) == ".true. .and. ASPHALT_K > MOD(a, b)"
 
 
+def test_keywords_and_components_of_the_runtime_are_in_upper_case_too() -> None:
+    x, user = name("asphalt_x"), name("x")
+    ends = (Component(x, "lo", "lo"), Component(user, "lo", "lo"))
+    for procedure, word in (("asphalt_begin", "FIRST"), ("begin", "first")):
+        call = Call(name(procedure), tuple(Keyword("first", "first", end) for end in ends))
+        spelled = procedure.upper() if word.isupper() else procedure
+        expected = f"call {spelled}({word}=ASPHALT_X%LO, {word}=x%lo)"
+        assert statement_text(call, upper_names=True) == expected
+    types = ("asphalt_exchange_t", "own")
+    declared = [
+        statement_text(Decl("type", TypeSpec("type", name=one), (), None, ()), upper_names=True)
+        for one in types
+    ]
+    assert declared == ["type(ASPHALT_EXCHANGE_T) :: ", "type(own) :: "]
+
+
 @pytest.mark.parametrize(
     ("text", "keywords", "names"),
     [

@@ -5,15 +5,15 @@ SUBROUTINE TRANSPOSE(N, NZ, NP, S, R)
   INCLUDE 'mpif.h'
   INTEGER N, NZ, NP, I, Z, P, IERR
   DOUBLE PRECISION S(N,NZ,NP), R(N,NZ,NP), X
-  TYPE(asphalt_exchange_t) :: ASPHALT_X
+  TYPE(ASPHALT_EXCHANGE_T) :: ASPHALT_X
   INCLUDE 'asphalt_params.inc'
   X = 0
   ! asphalt: MPI_Alltoall of site 'transpose' prepushed along Z
   CALL ASPHALT_BEGIN(ASPHALT_X, MPI_COMM_WORLD, S, R, N*NZ, MPI_DOUBLE_PRECISION, &
-                     bytes=STORAGE_SIZE(S)/8, unit=N, first=NZ, last=1, k=ASPHALT_K_TRANSPOSE, &
-                     d=ASPHALT_D_TRANSPOSE, step=-1, site='transpose')
+                     BYTES=STORAGE_SIZE(S)/8, UNIT=N, FIRST=NZ, LAST=1, K=ASPHALT_K_TRANSPOSE, &
+                     D=ASPHALT_D_TRANSPOSE, STEP=-1, SITE='transpose')
   DO WHILE (ASPHALT_NEXT_TILE(ASPHALT_X))
-    DO Z = ASPHALT_X%lo, ASPHALT_X%hi, -1
+    DO Z = ASPHALT_X%LO, ASPHALT_X%HI, -1
       CALL ASPHALT_PROGRESS(ASPHALT_X)
       X = X + Z
       DO P = 1, NP
@@ -24,7 +24,7 @@ SUBROUTINE TRANSPOSE(N, NZ, NP, S, R)
     END DO
     CALL ASPHALT_SEND_TILE(ASPHALT_X, S)
   END DO
-  Z = ASPHALT_X%lo
+  Z = ASPHALT_X%LO
   IF (.NOT. ASPHALT_FINISHED(ASPHALT_X, S, R, IERR)) &
     CALL MPI_ALLTOALL(S, N*NZ, MPI_DOUBLE_PRECISION, R, N*NZ, MPI_DOUBLE_PRECISION, &
                       MPI_COMM_WORLD, IERR)

@@ -9,16 +9,16 @@ C     ONE PLANE AFTER THE OTHER
       DOUBLE PRECISION S(MAXN,10,MAXP), R(MAXN,10,MAXP)
       COMMON /BUF/ S, R
       INTEGER I, IZ, IP, IERR
-      TYPE(asphalt_exchange_t) :: ASPHALT_X
+      TYPE(ASPHALT_EXCHANGE_T) :: ASPHALT_X
       INCLUDE 'asphalt_params.inc'
 ! asphalt: MPI_Alltoall of site 'transp' prepushed along IZ
       CALL ASPHALT_BEGIN(ASPHALT_X, MPI_COMM_WORLD, S, R, MAXN*10,
-     &                   MPI_DOUBLE_PRECISION, bytes=STORAGE_SIZE(S)/8,
-     &                   unit=MAXN, first=1, last=10,
-     &                   k=ASPHALT_K_TRANSP, d=ASPHALT_D_TRANSP,
-     &                   uniform=.TRUE.)
+     &                   MPI_DOUBLE_PRECISION, BYTES=STORAGE_SIZE(S)/8,
+     &                   UNIT=MAXN, FIRST=1, LAST=10,
+     &                   K=ASPHALT_K_TRANSP, D=ASPHALT_D_TRANSP,
+     &                   UNIFORM=.TRUE.)
       DO WHILE (ASPHALT_NEXT_TILE(ASPHALT_X))
-      DO 10 IZ = ASPHALT_X%lo, ASPHALT_X%hi
+      DO 10 IZ = ASPHALT_X%LO, ASPHALT_X%HI
          CALL ASPHALT_PROGRESS(ASPHALT_X)
          DO 10 IP = 1, NP
             DO 10 I = 1, MAXN
