@@ -169,7 +169,7 @@ class SiteJudge:
             assumptions=judgement.assumptions,
             accepted=accepted,
             evidence=(*judgement.evidence, *_caution(judgement)),
-            backend="isend",
+            backend=self.settings.backend[0],
             marks=marks,
         )
 

@@ -11,7 +11,7 @@ from asphalt.config.limits import HEADER
 from asphalt.config.settings import Settings
 from asphalt.output.write import write_tree
 from asphalt.project import Project
-from support.judging import transformed
+from support.judging import site, transformed
 from support.mpi_run import MPICH, OPENMPI, Mpi, build, compile_source, installed, run
 
 BOTH = Settings(backend=("persistent",), tile=3, depth=2, cache=False)
@@ -95,6 +95,12 @@ def test_without_a_choice_nothing_is_said(tmp_path: Path) -> None:
     text = transformed(tmp_path, given, settings=Settings(tile=3, cache=False))
     assert "asphalt_begin" in text
     assert "backend" not in text
+
+
+def test_reports_name_the_backend(tmp_path: Path) -> None:
+    text = source("real(8), save :: s(n, nz, 4)")
+    assert site(tmp_path, text).report.backend == "isend"
+    assert site(tmp_path, text, settings=BOTH).report.backend == "persistent"
 
 
 @pytest.mark.parametrize("names", [(), ("persistent", "shmem")])
