@@ -171,5 +171,5 @@ def _basis(paths: Sequence[Path], settings: Settings, question: str) -> list[str
             (settings.defines, settings.include_dirs, settings.form, settings.forms, settings.width)
         ),
         repr((settings.tile, settings.depth, sorted(settings.assume), settings.passes)),
-        repr((settings.clone_limit, settings.cpp, settings.sizes)),
+        repr((settings.backend, settings.clone_limit, settings.cpp, settings.sizes)),
     ]

@@ -51,7 +51,15 @@ def test_the_answer_for_a_tree_that_is_as_it_was(
 
 
 @pytest.mark.parametrize(
-    "more", [("--all",), ("-D", "X"), ("-I", "src"), ("--passes", "waits"), ("--size", "np=4")]
+    "more",
+    [
+        ("--all",),
+        ("-D", "X"),
+        ("-I", "src"),
+        ("--passes", "waits"),
+        ("--size", "np=4"),
+        ("--backend", "persistent"),
+    ],
 )
 def test_another_question_has_another_answer(
     here: Path,
