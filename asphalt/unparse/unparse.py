@@ -125,12 +125,3 @@ def lines_of(
         lines = wrap_free(code, start, style.width and style.width - longer)
     lines[0] = numbered.ljust(start) + lines[0]
     return "".join(line + style.eol for line in lines)
-
-
-def comment_of(text: str, style: Style, indent: int) -> str:
-    """A comment line, line ending included; in fixed form it begins in column 1.
-
-    It is never broken: a comment may be longer than the line limit.
-    """
-    start = "" if style.form is Form.FIXED else " " * indent
-    return f"{start}! {text}{style.eol}"

@@ -37,7 +37,7 @@ from asphalt.ir.stmt import (
 )
 from asphalt.unparse.expr_text import expr_text
 from asphalt.unparse.statement_text import statement_text
-from asphalt.unparse.unparse import Style, comment_of, lines_of, style_of
+from asphalt.unparse.unparse import Style, lines_of, style_of
 
 FREE = Style(Form.FREE, 132, False, "\n")
 FIXED = Style(Form.FIXED, 72, True, "\n", upper_names=True)
@@ -355,11 +355,6 @@ def test_labels_and_construct_names() -> None:
     assert lines_of(Plain("continue"), FIXED, 0, label=10) == "10    CONTINUE\n"
     crlf = Style(Form.FIXED, 72, False, "\r\n")
     assert lines_of(Plain("continue"), crlf, 8) == "        continue\r\n"
-
-
-def test_comment() -> None:
-    assert comment_of("asphalt: x", FREE, 4) == "    ! asphalt: x\n"
-    assert comment_of("asphalt: x", FIXED, 8) == "! asphalt: x\n"
 
 
 def test_doubled_quotes_and_ampersands_survive_a_compiler(tmp_path: Path) -> None:

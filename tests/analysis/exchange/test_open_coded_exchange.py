@@ -24,7 +24,7 @@ from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Leaf
 from asphalt.project import Project
-from support.judging import SETTINGS
+from support.judging import SETTINGS, transformed
 from support.mpi_run import OPENMPI, RUNTIME, build, installed, run
 from support.open_coded import (
     ACCEPTED,
@@ -356,6 +356,12 @@ def test_exchanges_that_come_again(
     monkeypatch.setenv("ASPHALT_TILED", str(tmp_path / "tiled"))
     assert_same(tmp_path, REPEATED[name], ((1, 1), (3, 2)), (1, 2, 3, 5))
     assert (tmp_path / "tiled").exists()
+
+
+def test_no_function_of_the_runtime_is_an_operand(tmp_path: Path) -> None:
+    """A compiler need not evaluate what cannot change a condition any more."""
+    text = "".join(transformed(tmp_path, program()).replace("&", "").split())
+    assert "tiled=all([np==asphalt_ranks(MPI_COMM_WORLD),me==asphalt_rank(MPI_COMM_WORLD)])" in text
 
 
 def test_the_check_of_the_schedule_finds_faults() -> None:
