@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from asphalt.analysis.exchange.open_coded_exchange import PEER
+from asphalt.analysis.exchange.per_rank import PEER
 from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.exchange.site import Exchange, statement_arguments
 from asphalt.analysis.memory.accesses import ALIASED, NameKind

@@ -6,14 +6,10 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.exchange.block_copies import BlockCopy, block_copy
-from asphalt.analysis.exchange.open_coded_exchange import (
-    PEER,
-    BlockExtents,
-    NotAnExchange,
-    OpenCoded,
-)
+from asphalt.analysis.exchange.open_coded_exchange import BlockExtents, NotAnExchange, OpenCoded
 from asphalt.analysis.exchange.open_coded_groups import counted_by, counted_in, sets_scalar
 from asphalt.analysis.exchange.peers import Peers, is_over_ranks, peers_of, unequal
+from asphalt.analysis.exchange.per_rank import PEER
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.shapes import Shape, shape_of
 from asphalt.analysis.messages.loops import (

@@ -27,9 +27,6 @@ from asphalt.ir.program import Located
 from asphalt.ir.source import Span
 from asphalt.ir.tree import Leaf, Node
 
-PEER = Ref("asphalt_peer", "asphalt_peer")
-"""The rank that a count or displacement is about."""
-
 
 @dataclass(frozen=True, slots=True)
 class NotAnExchange:

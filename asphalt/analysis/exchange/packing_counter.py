@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.exchange.buffers import buffer_of
-from asphalt.analysis.exchange.per_rank import Uneven, uneven_blocks
+from asphalt.analysis.exchange.per_rank import PEER, Uneven, uneven_blocks
 from asphalt.analysis.exchange.privatisation import may_be_read_after
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.accesses import NameKind
@@ -46,7 +46,6 @@ from asphalt.ir.stmt import Assign, DoHead
 from asphalt.ir.tree import Do, Leaf, Node, is_continue
 
 _ONE = Poly.constant(1)
-_PEER = Ref("asphalt_peer", "asphalt_peer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +128,7 @@ def counter_of(exchange: Exchange, loops: tuple[Do, ...], position: int) -> Pack
     first, last = bounds_of(blocks) or (Lit("integer", "0"), Lit("integer", "0"))
     unit = for_peer(found.steps.count, blocks, first)
     wanted = shape.lower[0] - Poly.constant(found.steps.after or 0)
-    if _PEER.name in names_in(unit) if equal else begin != wanted:
+    if PEER.name in names_in(unit) if equal else begin != wanted:
         return None
     inside = equal and setting is not None
     return PackingCounter(
@@ -198,7 +197,7 @@ def for_peer(expr: Expr, blocks: Do, first: Expr) -> Expr:
     """An expression in the variable of the loop over the ranks as one for ``asphalt_peer``."""
     block = loop_variable(blocks)
     assert block is not None
-    found = substituted(expr, {block: (Poly.atom(_PEER) + poly(first)).expression()})
+    found = substituted(expr, {block: (Poly.atom(PEER) + poly(first)).expression()})
     assert isinstance(found, Lit | Ref | Op)
     return found
 

@@ -13,6 +13,9 @@ from asphalt.analysis.names.scopes import Scope, Symbol, constant
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr
 from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Lit, Ref, Section
 
+PEER = Ref("asphalt_peer", "asphalt_peer")
+"""The rank that a count or displacement is about."""
+
 
 @dataclass(frozen=True, slots=True)
 class PerRank:

@@ -8,6 +8,7 @@ tag and the communicator of its messages, which no other messages can match.
 
 from __future__ import annotations
 
+from asphalt.analysis.exchange.per_rank import PEER
 from asphalt.analysis.tiling.plan import Plan
 from asphalt.ir.expr import Arg, Component, Expr, Op, Ref, Section, names_in, walk
 from asphalt.ir.stmt import Allocation, Assign, DoHead, Guarded
@@ -29,8 +30,6 @@ from asphalt.transforms.rewriting.make import (
     sub,
     var,
 )
-
-PEER = var("asphalt_peer")
 
 
 class PackedBlocks(UnevenBlocks):
