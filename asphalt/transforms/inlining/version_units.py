@@ -1,7 +1,8 @@
 """The text of versions of a procedure: copies of it that execute a part of its statements each.
 
-A version has all declarations of its original, in the same scope.  It gets no binding label, and
-INTENT(OUT) becomes INTENT(INOUT): what one version defines stays as it is in the next one.
+A version has the declarations of its original, in the same scope, but for local variables that
+only the other version uses.  It gets no binding label, and INTENT(OUT) becomes INTENT(INOUT): what
+one version defines stays as it is in the next one.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.inlining.codes import ARGUMENT, TEXT, RefusedError
-from asphalt.analysis.names.scopes import Scope
+from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.conditionals import is_conditional
 from asphalt.ir.program import Located
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.stmt import Decl, Plain, UnitHead
 from asphalt.ir.tree import File, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.rewriting.make import Maker
+from asphalt.transforms.rewriting.tidying import without_unused
 from asphalt.unparse.statement_text import statement_text
 
 _PREFIXES = frozenset({"pure", "recursive", "non_recursive", "impure"})
@@ -82,7 +84,7 @@ def version(facts: UnitFacts, name: str, body: tuple[Node, ...], comments: tuple
     dummies = tuple(_spelled(dummy, facts.scope) for dummy in head.what.args)
     what = replace(head.what, name=name, args=dummies, prefix=_prefix(head.what))
     lead = (Trivia(TriviaKind.BLANK, facts.eol), *map(make.comment, comments))
-    return replace(
+    made = replace(
         unit,
         name=name.lower(),
         head=replace(rewrite(head, what), lead=lead, trail=facts.eol, macros=()),
@@ -94,6 +96,9 @@ def version(facts: UnitFacts, name: str, body: tuple[Node, ...], comments: tuple
             trail=facts.eol,
         ),
     )
+    local = [s.name for s in facts.scope.own.values() if s.origin is Origin.LOCAL]
+    located = replace(facts.located, chain=(*facts.located.chain[:-1], made))
+    return without_unused(located, local, facts.effects.scopes.program)
 
 
 def _spelled(name: str, scope: Scope) -> str:
