@@ -18,8 +18,8 @@ module asphalt_queues
   use asphalt_core, only: asphalt_sync, int64, is_dense, is_smpi, memcpy, MPI_Irecv, MPI_Isend
   use asphalt_copies, only: find_room, give_back, message, usual_mebibytes
   use mpi, only: MPI_ADDRESS_KIND, MPI_ANY_TAG, MPI_COMM_NULL, MPI_COMM_NULL_COPY_FN, &
-                 MPI_COMM_SELF, MPI_PROC_NULL, MPI_REQUEST_NULL, MPI_SOURCE, MPI_STATUS_IGNORE, &
-                 MPI_STATUS_SIZE, MPI_SUCCESS, MPI_TAG
+                 MPI_COMM_SELF, MPI_ERROR, MPI_PROC_NULL, MPI_REQUEST_NULL, MPI_SOURCE, &
+                 MPI_STATUS_IGNORE, MPI_STATUS_SIZE, MPI_SUCCESS, MPI_TAG
   implicit none
   private
   public :: asphalt_post, asphalt_take, asphalt_queue, asphalt_send
@@ -99,13 +99,14 @@ contains
   end subroutine post_with_room
 
   !> Waits for the first message of a queue and puts what has arrived into `buf`, as MPI_Recv does:
-  !! of a message that is shorter than its count, the elements behind it stay as they are.
+  !! of a message that is shorter than its count, the elements behind it stay as they are, and so
+  !! does the error code in `status` (MPI-4.0 section 3.2.5).
   subroutine asphalt_take(queue, buf, status)
     type(asphalt_queue), intent(inout) :: queue
     !GCC$ attributes no_arg_check :: buf
     !DIR$ ignore_tkr buf
     integer, dimension(*), asynchronous :: buf
-    integer, intent(out), optional :: status(MPI_STATUS_SIZE)
+    integer, intent(inout), optional :: status(MPI_STATUS_SIZE)
     integer :: found(MPI_STATUS_SIZE), request, datatype, arrived, error
     logical :: from_nobody
 
@@ -118,7 +119,9 @@ contains
       found(MPI_SOURCE) = MPI_PROC_NULL
       found(MPI_TAG) = MPI_ANY_TAG
     end if
-    if (present(status)) status = found
+    if (.not. present(status)) return
+    found(MPI_ERROR) = status(MPI_ERROR)
+    status = found
   end subroutine asphalt_take
 
   !> The request to wait for before the first message of a queue is taken, and its data type.  What

@@ -23,11 +23,13 @@ contains
     type(MPI_Status), intent(inout) :: status
     type(MPI_Request) :: waited
     type(MPI_Datatype) :: datatype
-    integer :: arrived, error
+    integer :: arrived, kept, error
     logical :: from_nobody
 
     call oldest(queue, buf, waited%MPI_VAL, datatype%MPI_VAL)
+    kept = status%MPI_ERROR
     call MPI_Wait(waited, status, error)
+    status%MPI_ERROR = kept
     arrived = 0
     if (error == MPI_SUCCESS) call MPI_Get_count(status, datatype, arrived, error)
     call taken(queue, buf, arrived, from_nobody)

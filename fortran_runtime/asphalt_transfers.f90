@@ -17,8 +17,8 @@ module asphalt_transfers
   use asphalt_core, only: asphalt_irecv, asphalt_sync, int64, is_dense, keep_first, memcpy, &
                           MPI_Isend
   use asphalt_copies, only: copied, find_room, give_back, message, usual_mebibytes
-  use mpi, only: MPI_PACKED, MPI_PROC_NULL, MPI_REQUEST_NULL, MPI_SOURCE, MPI_STATUS_SIZE, &
-                 MPI_SUCCESS
+  use mpi, only: MPI_ERROR, MPI_PACKED, MPI_PROC_NULL, MPI_REQUEST_NULL, MPI_SOURCE, &
+                 MPI_STATUS_SIZE, MPI_SUCCESS
   implicit none
   private
   public :: asphalt_wait, asphalt_wait_all, asphalt_issend, asphalt_isendrecv_replace
@@ -69,13 +69,13 @@ contains
   !> MPI_Wait for a transfer from or to `buf`, which the caller may access again afterwards.
   !!
   !! That `buf` is an argument tells the compiler that the call may change it (as MPI_F_sync_reg
-  !! does, MPI-4.0 section 19.1.17).
+  !! does, MPI-4.0 section 19.1.17).  The error code in `status` stays as it is (section 3.2.5).
   subroutine asphalt_wait(request, buf, status)
     integer, intent(inout) :: request
     !GCC$ attributes no_arg_check :: buf
     !DIR$ ignore_tkr buf
     integer, dimension(*), asynchronous :: buf
-    integer, intent(out), optional :: status(MPI_STATUS_SIZE)
+    integer, intent(inout), optional :: status(MPI_STATUS_SIZE)
     integer :: found(MPI_STATUS_SIZE), started, error
     logical :: from_nobody
 
@@ -87,7 +87,9 @@ contains
       call MPI_Wait(request, found, error)  ! an empty status
       found(MPI_SOURCE) = MPI_PROC_NULL
     end if
-    if (present(status)) status = found
+    if (.not. present(status)) return
+    found(MPI_ERROR) = status(MPI_ERROR)
+    status = found
   end subroutine asphalt_wait
 
   !> What MPI_Waitall does, for transfers from or to the buffers `b1` to `b12`, which the caller may

@@ -22,18 +22,21 @@ contains
     integer, dimension(*), asynchronous :: buf
     type(MPI_Status), intent(inout) :: status
     type(MPI_Request) :: pending
-    integer :: started, error
+    integer :: started, kept, error
     logical :: from_nobody
 
     started = request
     pending%MPI_VAL = request
+    kept = status%MPI_ERROR
     call MPI_Wait(pending, status, error)
     request = pending%MPI_VAL
     call waited(started, buf, from_nobody)
-    if (.not. from_nobody) return
-    pending = MPI_REQUEST_NULL
-    call MPI_Wait(pending, status, error)  ! an empty status
-    status%MPI_SOURCE = MPI_PROC_NULL
+    if (from_nobody) then
+      pending = MPI_REQUEST_NULL
+      call MPI_Wait(pending, status, error)  ! an empty status
+      status%MPI_SOURCE = MPI_PROC_NULL
+    end if
+    status%MPI_ERROR = kept
   end subroutine asphalt_wait_f08
 
 end module asphalt_transfers_f08

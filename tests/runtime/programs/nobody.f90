@@ -18,11 +18,11 @@ program nobody
   call MPI_Comm_size(MPI_COMM_WORLD, np, error)
   wrong = 0
   a = me
-  status = 0
+  status = 77
   call asphalt_irecv(a, n, MPI_REAL8, MPI_PROC_NULL, 3, MPI_COMM_WORLD, request)
   call asphalt_wait(request, a, status)
   call check(status, MPI_PROC_NULL, MPI_ANY_TAG, 0)
-  status = 0
+  status = 77
   call asphalt_post(queue, n, MPI_REAL8, MPI_PROC_NULL, 3, MPI_COMM_WORLD)
   call asphalt_take(queue, a, status)
   call check(status, MPI_PROC_NULL, MPI_ANY_TAG, 0)
@@ -133,6 +133,7 @@ contains
 
     call MPI_Get_count(status, MPI_REAL8, arrived, error)
     call expect(status(MPI_SOURCE) == source .and. status(MPI_TAG) == tag .and. arrived == count)
+    call expect(status(MPI_ERROR) == 77)  ! nothing changes it
   end subroutine check
 
   subroutine expect(holds)
