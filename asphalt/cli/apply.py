@@ -42,7 +42,7 @@ from asphalt.project import Project
 from asphalt.report.merged_reports import not_transformed
 from asphalt.report.steps import not_kept
 
-_FEW_LINES = 1000
+_FEW_LINES = 100
 """Of a program that is optimised again where clocks are read, without being asked."""
 
 
