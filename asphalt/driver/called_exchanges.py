@@ -121,10 +121,10 @@ class CalledExchanges:
             and one.exchange.open_coded is None
         ]
         for located, leaf in level:  # the exchange itself may be in a procedure
-            target = (
-                None if leaf.call is None else invoked(leaf.call, self.analyses.scopes.of(located))
-            )
-            self._on_the_way |= set() if target is None else {key_of(target[0])}
+            scope = self.analyses.scopes.of(located)
+            target = None if leaf.call is None else invoked(leaf.call, scope)
+            if target is not None:
+                self._on_the_way.add(key_of(target[0]))
         found: dict[int, tuple[Located, Leaf]] = {}
         for _ in range(_LEVELS):
             found.update({id(leaf): (located, leaf) for located, leaf in level})

@@ -21,6 +21,12 @@ from asphalt.ir.stmt import ArmHead, Guarded
 from asphalt.ir.tree import Leaf
 
 _TRUE, _FALSE = "the condition is true", "the condition is false"
+_OUTCOMES = {_TRUE: True, _FALSE: False}
+
+
+def outcome(graph: ControlFlow, test: int, target: int) -> bool | None:
+    """What a condition is where control goes from its test to a point; None: it tests none."""
+    return _OUTCOMES.get(graph.edge_labels.get((test, target), ""))
 
 
 @dataclass(frozen=True, slots=True)

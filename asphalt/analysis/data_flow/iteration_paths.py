@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.control_flow.graph import STOP, ControlFlow
 from asphalt.analysis.control_flow.paths import closure, path_witness
-from asphalt.analysis.data_flow.branch_correlation import BranchFacts, Fact
+from asphalt.analysis.data_flow.branch_correlation import BranchFacts, Fact, outcome
 from asphalt.analysis.memory.forward_substitution import constants_in, is_integer
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr
 from asphalt.ir.expr import Arg, Expr, Op, Ref
@@ -86,8 +86,8 @@ def _without(
         if not facts.stays_between(fact, test, step):
             continue
         for target in graph.successors[test]:
-            outcome = _OUTCOMES.get(graph.edge_labels.get((test, target), ""))
-            if outcome is not None and (outcome == positive) != fact.held:
+            is_true = outcome(graph, test, target)
+            if is_true is not None and (is_true == positive) != fact.held:
                 successors[test] = tuple(n for n in successors[test] if n != target)
     return replace(graph, successors=tuple(successors))
 
@@ -166,10 +166,10 @@ class _Iterations:
             if test not in self.inside or test in but:
                 continue
             for target in graph.successors[test]:
-                outcome = _OUTCOMES.get(graph.edge_labels.get((test, target), ""))
-                if outcome is None:
+                is_true = outcome(graph, test, target)
+                if is_true is None:
                     continue
-                fact = Fact(condition, outcome == positive, test, target)
+                fact = Fact(condition, is_true == positive, test, target)
                 if any(_is_zero(r, self.behind_first) for r in self._relations(fact)):
                     successors[test] = tuple(n for n in successors[test] if n != target)
         return replace(graph, successors=tuple(successors))
@@ -181,7 +181,6 @@ class _Iterations:
             yield from _relations(self.facts, fact.condition, fact.held)
 
 
-_OUTCOMES = {"the condition is true": True, "the condition is false": False}
 _OPPOSITE = {"==": "/=", "/=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _Relation = tuple[str, Poly]
 """``==``, ``/=`` or ``<=``, and an integer that has it to zero."""

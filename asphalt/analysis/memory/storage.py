@@ -183,21 +183,25 @@ def named_storages(expr: Arg, scope: Scope) -> Iterator[str | None]:
     match expr:
         case Component():
             yield part_storage(expr, scope)
-            root, way = way_to(expr)
-            inside = [arg for part in way for arg in part.args or ()]
-            if isinstance(root, Ref):
-                inside += root.args or ()
-            for arg in inside:
-                yield from named_storages(arg, scope)
-        case Ref(name=name, args=args):
+        case Ref(name=name):
             yield storage_of(name, scope)
-            for arg in args or ():
-                yield from named_storages(arg, scope)
         case OpaqueExpr(names=names):
             yield from (storage_of(name, scope) for name in sorted(names))
-        case _:
-            for part in children(expr):
-                yield from named_storages(part, scope)
+    for part in _arguments(expr):
+        yield from named_storages(part, scope)
+
+
+def _arguments(expr: Arg) -> Iterator[Arg]:
+    """The parts of an expression that are evaluated for themselves: of a designator its
+    subscripts."""
+    if isinstance(expr, Component):
+        root, way = way_to(expr)
+        for part in (*way, root):
+            yield from (part.args or ()) if isinstance(part, Ref | Component) else ()
+    elif isinstance(expr, Ref):
+        yield from expr.args or ()
+    else:
+        yield from children(expr)
 
 
 def evaluated_storages(expr: Arg, scope: Scope) -> Iterator[str | None]:
@@ -209,11 +213,7 @@ def evaluated_storages(expr: Arg, scope: Scope) -> Iterator[str | None]:
     match expr:
         case Component():
             yield part_storage(expr, scope)
-            root, way = way_to(expr)
-            inside = [arg for part in way for arg in part.args or ()]
-            if isinstance(root, Ref):
-                inside += root.args or ()
-            for arg in inside:
+            for arg in _arguments(expr):
                 yield from evaluated_storages(arg, scope)
         case Ref(name=name, args=args):
             kind = name_kind(name, args is not None, scope)
@@ -229,5 +229,5 @@ def evaluated_storages(expr: Arg, scope: Scope) -> Iterator[str | None]:
         case OpaqueExpr(names=names):
             yield from (storage_of(name, scope) for name in sorted(names))
         case _:
-            for part in children(expr):
+            for part in _arguments(expr):
                 yield from evaluated_storages(part, scope)
