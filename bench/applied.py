@@ -184,7 +184,7 @@ def _codes(programs: Mapping[str, Mapping[str, Result]]) -> Iterator[str]:
         return " → ".join(dict.fromkeys(map(str, told)))
 
     rows = (
-        [f"[{code}](verdicts.md#{code.lower()})", ALL_CODES[code].title]
+        [f"[{code}](codes/{code.lower()}.md)", ALL_CODES[code].title]
         + [cell(name, code) for name in names]
         for code in sorted(codes, key=lambda code: int(code.removeprefix("ASP")))
     )

@@ -215,7 +215,7 @@ def _page(done: Sequence[Scanned]) -> str:
     for rank, (code, number, where) in enumerate(worth_lifting(large), 1):
         about = ALL_CODES[code]
         lines += [
-            f"{rank}. **[{code}](verdicts.md#{code.lower()}), {about.title}**: {number} sites, in "
+            f"{rank}. **[{code}](codes/{code.lower()}.md), {about.title}**: {number} sites, in "
             f"{where}.  {about.meaning}"
         ]
     lines += ["", "## Every site", ""]
@@ -230,7 +230,7 @@ def _page(done: Sequence[Scanned]) -> str:
 
 def _linked(site: SiteReport) -> str:
     return (
-        f"{site.verdict} [{site.code}](verdicts.md#{site.code.lower()})"
+        f"{site.verdict} [{site.code}](codes/{site.code.lower()}.md)"
         if site.code
         else (site.verdict)
     )

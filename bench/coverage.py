@@ -165,7 +165,7 @@ class VerdictRow:
     @property
     def label(self) -> str:
         """The verdict, and its code as a link to its documentation."""
-        link = f" [{self.code}](verdicts.md#{self.code.lower()})" if self.code else ""
+        link = f" [{self.code}](codes/{self.code.lower()}.md)" if self.code else ""
         return f"{self.verdict}{link}"
 
 

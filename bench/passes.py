@@ -1,6 +1,6 @@
-"""The page of all passes, ``docs/passes.md``: ``python -m bench.passes`` writes it.
+"""The pages of all passes: ``python -m bench.passes`` writes them.
 
-It is made from the table of passes (``asphalt.config.passes``), from the transformations as their
+``docs/passes.md`` lists them; each has a page of its own in ``docs/passes``.  They are made from the table of passes (``asphalt.config.passes``), from the transformations as their
 modules register them (``asphalt.optimiser.phases``), and from the docstrings of these modules.
 """
 
@@ -18,15 +18,14 @@ from asphalt.optimiser.phases import PHASES, TRANSFORMATIONS
 from asphalt.transforms.loops import rotation
 from asphalt.transforms.prepush.prepush import prepush
 from asphalt.transforms.rewriting.step import Phase, Transformation
+from bench.docs_pages import write_pages
 
 WIDTH = 100
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "passes.md"
 
 _INTRODUCTION = """\
 # Passes
 
-`--passes NAME,...` and the setting `passes` choose among the passes of this page; without them,
-asphalt applies `{default}` alone.  {groups}.  The order in which you name passes does not matter.
+`--passes NAME,...` and the setting `passes` choose among these passes; without them, asphalt applies `{default}` alone.  {groups}.  The order in which you name passes does not matter.
 
 `prepush` is applied first, to the all-to-all exchanges of the program.  All other passes are for
 messages between two ranks and for collective operations.  A pass stands for one transformation or
@@ -34,19 +33,23 @@ for several; the optimiser tries them in the order of the [phases](#phases), and
 until no transformation finds another step.  Each step is proved before it is applied, and kept only
 as its phase says.
 
-This page is written by `python -m bench.passes` from what each transformation's module registers
-and documents.
+This page and those of the passes are written by `python -m bench.passes` from what each
+transformation's module registers and documents.
 """
 
 
-def page() -> str:
-    """The text of the page."""
+def pages() -> dict[Path, str]:
+    """The text of each page, by its path below ``docs``."""
+    texts = {Path("passes") / f"{one}.md": "\n".join(_page(one)) for one in PASSES}
+    return {Path("passes.md"): _index()} | texts
+
+
+def _index() -> str:
     groups = (f"`{name}` stands for {_meaning(names)}" for name, names in GROUPS.items())
     text = _INTRODUCTION.format(default=", ".join(DEFAULT), groups=", and ".join(groups))
     head = "\n\n".join(map(_wrapped, text.split("\n\n"))) + "\n"
-    rows = [f"| [`{one}`](#{one}) | {one.summary} |" for one in PASSES]
-    sections = [text for one in PASSES for text in _section(one)]
-    parts = [head, "| pass | what it does |\n| --- | --- |", *rows, "", *_phases(), *sections]
+    rows = [f"| [`{one}`](passes/{one}.md) | {one.summary} |" for one in PASSES]
+    parts = [head, "| pass | what it does |\n| --- | --- |", *rows, "", *_phases()]
     return "\n".join(parts)
 
 
@@ -70,16 +73,16 @@ def _phases() -> Iterator[str]:
 
 
 def _link(one: Transformation) -> str:
-    return f"[{one.title}](#{one.title.replace(' ', '-')})"
+    return f"[{one.title}](passes/{one.requested_by}.md#{one.title.replace(' ', '-')})"
 
 
-def _section(one: Pass) -> Iterator[str]:
+def _page(one: Pass) -> Iterator[str]:
     roles = "".join(f"  It {role.value}." for role in sorted(one.roles, key=lambda r: r.value))
-    yield f"## {one}\n\n{_wrapped(one.summary + roles)}\n"
+    yield f"# {one}\n\n{_wrapped(one.summary + roles)}\n"
     if one is Pass.PREPUSH:
         yield _documented(prepush)
     for transformation in (t for t in TRANSFORMATIONS if t.requested_by is one):
-        yield f"### {transformation.title}\n"
+        yield f"## {transformation.title}\n"
         summary = f"*Phase {transformation.phase.value}.*  {transformation.summary}"
         yield f"{_wrapped(summary)}\n"
         if transformation is not rotation.BEFORE_TAKES:  # documented with the other rotation
@@ -104,10 +107,8 @@ def _documented(function: object) -> str:
 
 
 def main() -> int:
-    """Write the page; exit code 0."""
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"wrote {PAGE.relative_to(PAGE.parents[1])}")
-    return 0
+    """Write the pages; exit code 0."""
+    return write_pages(pages(), "passes")
 
 
 if __name__ == "__main__":

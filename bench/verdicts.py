@@ -1,7 +1,8 @@
-"""The page of all verdicts, ``docs/verdicts.md``: ``python -m bench.verdicts`` writes it.
+"""The pages of all verdicts: ``python -m bench.verdicts`` writes them.
 
-It is made from the documentation beside each check and from the example programs, both of which
-the test suite holds to what they say.
+``docs/verdicts.md`` lists the codes; each has a page of its own in ``docs/codes``.  They are made
+from the documentation beside each check and from the example programs, both of which the test
+suite holds to what they say.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from asphalt.analysis.verdicts.verdict import Code
 from asphalt.config.assumptions import KINDS
 from asphalt.diagnostics.catalogue import ALL_CODES, ASSUMPTIONS, CONDITIONS
 from asphalt.diagnostics.examples import Examples, examples_of
+from bench.docs_pages import write_pages
 
 WIDTH = 100
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "verdicts.md"
 
 _INTRODUCTION = """\
 # Verdicts
@@ -28,22 +29,29 @@ if named assumptions do), **refused**, or **skipped** on request.  A **finding**
 program in its messages or requests.  Everything but a proof has one of the codes on this page.
 Codes are stable: they keep their meaning, and a code that is no longer needed is not used again.
 
-Each code has a program that gets it, and the same program mended so that it is transformed; the
-test suite compiles and judges both.  `asphalt explain CODE` shows them in full, and
-`asphalt explain FILE:LINE` draws the evidence over your own source.
+The page of a code has a program that gets it, and the same program mended so that it is
+transformed; the test suite compiles and judges both.  `asphalt explain CODE` shows them in full,
+and `asphalt explain FILE:LINE` draws the evidence over your own source.
 
-This page is written by `python -m bench.verdicts` from the documentation beside each check.
+This page and those of the codes are written by `python -m bench.verdicts` from the documentation
+beside each check.
 """
 
 
-def page() -> str:
-    """The text of the page."""
-    parts = [_INTRODUCTION, *_contents()]
+def pages() -> dict[Path, str]:
+    """The text of each page, by its path below ``docs``."""
+    texts = {Path("codes") / f"{code.lower()}.md": _page(ALL_CODES[code]) for code in ALL_CODES}
+    return {Path("verdicts.md"): _index()} | texts
+
+
+def _index() -> str:
+    parts = [_INTRODUCTION]
     for number, title in CONDITIONS.items():
         heading = "The site" if number == 0 else f"Condition {number}"
-        parts.append(f"## {heading}: {title}\n")
-        for code in _codes(number):
-            parts.append(_section(code))
+        rows = [
+            f"| [{one.id}](codes/{one.id.lower()}.md) | {one.title} |" for one in _codes(number)
+        ]
+        parts += [f"## {heading}: {title}\n", "| code | what it says |\n| --- | --- |", *rows, ""]
     parts += _assumptions()
     return "\n".join(parts)
 
@@ -53,24 +61,17 @@ def _codes(condition: int) -> list[Code]:
     return sorted(found, key=lambda code: int(code.id[3:]))
 
 
-def _contents() -> Iterator[str]:
-    yield "| code | what it says |\n| --- | --- |"
-    for number in CONDITIONS:
-        for code in _codes(number):
-            yield f"| [{code.id}](#{code.id.lower()}) | {code.title} |"
-    yield ""
-
-
-def _section(code: Code) -> str:
+def _page(code: Code) -> str:
     title = f"{code.title[0].upper()}{code.title[1:]}"
-    lines = [f"### {code.id}", "", _wrapped(f"**{title}.** {code.meaning}")]
+    lines = [f"# {code.id}: {title}", "", _wrapped(code.meaning)]
     lines += ["", _wrapped(f"What you can do: {code.advice}"), ""]
     accepted_by = [name for name, needs in ASSUMPTIONS.items() if needs is code]
     if accepted_by:
         kind = KINDS[accepted_by[0]]
         name = f"{kind.word}:NAME" if kind.named else kind.word
         where = " where only the assumption is missing" if kind.named else ""
-        lines += [f"The verdict is *assumed*{where}; the assumption's name is `{name}`.", ""]
+        link = f"[`{name}`](../verdicts.md#assumptions)"
+        lines += [f"The verdict is *assumed*{where}; the assumption's name is {link}.", ""]
     return "\n".join([*lines, *_programs(code, examples_of(code.id))])
 
 
@@ -117,10 +118,8 @@ def _difference(before: str, after: str) -> Iterator[str]:
 
 
 def main() -> int:
-    """Write the page; exit code 0."""
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"wrote {PAGE.relative_to(PAGE.parents[1])}")
-    return 0
+    """Write the pages; exit code 0."""
+    return write_pages(pages(), "codes")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 A pass is one transformation, or several that belong together.  Each transformation says in its own
 module to which pass it belongs (``TRANSFORMATION``); ``optimiser.phases`` has all of them in the
-order in which the optimiser tries them.  ``docs/passes.md`` is made from both.
+order in which the optimiser tries them.  The pages in ``docs/passes`` are made from both.
 """
 
 from __future__ import annotations

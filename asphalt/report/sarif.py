@@ -24,8 +24,8 @@ from asphalt.diagnostics.model import FINDING, MarkReport, ProblemReport, SiteRe
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
-PAGE = "docs/verdicts.md"
-"""Where the codes are documented, in asphalt's own sources."""
+PAGES = "docs/codes"
+"""Where each code has a page, in asphalt's own sources."""
 
 _POSSIBLE = "exchange"  # the rule of a site without a code
 _BASE = "SRCROOT"
@@ -73,8 +73,8 @@ def sarif_text(
 
 
 def documentation(code: str) -> str:
-    """The link to a code on the page of verdicts."""
-    return f"{PAGE}#{code.lower()}"
+    """The path of the page of a code."""
+    return f"{PAGES}/{code.lower()}.md"
 
 
 def _rule(code: Code) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def test_every_code_is_a_rule() -> None:
     for rule in rules:
         if rule["id"] in ALL_CODES:
             assert ALL_CODES[rule["id"]].advice in rule["help"]["text"]
-            assert rule["properties"]["documentation"] == f"docs/verdicts.md#{rule['id'].lower()}"
+            assert rule["properties"]["documentation"] == f"docs/codes/{rule['id'].lower()}.md"
 
 
 def test_kinds_and_rules() -> None:
