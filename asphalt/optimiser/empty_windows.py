@@ -257,7 +257,9 @@ class EmptyWindows:
         symbol = self.facts.scope.lookup(access.storage.split("::")[-1])
         scalar = symbol is not None and symbol.dims is None and not access.path
         fixed = why is not None
-        return Stop(other, why or conflict(access, own, self.facts), scalar, fixed, not scalar)
+        if why is None or scalar or isinstance(other, Leaf):  # no part of it can be passed anyway
+            why = conflict(access, own, self.facts)
+        return Stop(other, why, scalar, fixed, not scalar)
 
     def _calls(self, call: MpiCall, other: Node, forwards: bool) -> str | None:
         """Why a transfer has to keep its order with calls of MPI."""

@@ -15,9 +15,9 @@ from asphalt.analysis.call_graph.statement_conditions import ConditionedStatemen
 from asphalt.analysis.mpi.datatypes import mpi_constant
 from asphalt.analysis.mpi.procedures import procedure, procedures_with
 from asphalt.analysis.mpi.standard.row import MAKES_INTERCOMMUNICATOR
-from asphalt.analysis.names.derived_types import component_declarations
 from asphalt.analysis.names.scopes import Origin, Symbol
 from asphalt.analysis.uniformity.cartesian_grids import NumberOfRanks, grid_has_all
+from asphalt.analysis.uniformity.initial_handles import begins_with_number, is_followed
 from asphalt.analysis.uniformity.last_definition import is_settled, repeats
 from asphalt.analysis.uniformity.split_colours import Shared, Split, shared_by, split_at
 from asphalt.ir.expr import Component, Expr, Op, Ref
@@ -65,7 +65,6 @@ class _New:
     repeated: bool
 
 
-_OTHER_NAMES = frozenset({"pointer", "target", "volatile"})
 _DEPTH = 10  # variables that are given on to each other
 _Given = tuple[CallingContext, VariableDefinition]
 
@@ -102,7 +101,7 @@ class Communicators:
         if part is None or part.subscripts or len(part.path) == MAX_PATH or depth == 0:
             return None
         symbol = context.scope.lookup(part.root)
-        if symbol is None or not _is_followed(symbol, part.path):
+        if symbol is None or not is_followed(symbol, part.path):
             return None
         return self._variable(symbol, part.root, part.path, context, depth)
 
@@ -112,7 +111,7 @@ class Communicators:
         if symbol.origin is Origin.HOST:
             host = _declaring(symbol, context, self.sites)
             own = None if host is None else host.scope.own.get(symbol.name)
-            if host is None or own is None or not _is_followed(own, path):
+            if host is None or own is None or not is_followed(own, path):
                 return None
             return self._variable(own, own.name, path, host, depth)
         if symbol.origin in (Origin.MODULE, Origin.COMMON):
@@ -121,8 +120,7 @@ class Communicators:
                 return None
             holder = symbol.common_block or symbol.owner
             name_of_it = (symbol.origin, holder, symbol.name, path)
-            one = self._given(found, path, name_of_it, None, depth)
-            return one or self._settled(symbol, found, path, name_of_it)
+            return self._of_all(symbol, found, path, name_of_it, None, depth)
         if symbol.origin not in (Origin.LOCAL, Origin.DUMMY) or _is_recursive(context):
             return None
         units = (context, *self.sites.all_contained(context))
@@ -141,8 +139,33 @@ class Communicators:
                 return None
             return self._dummy(name, path, own_name, context, depth)
         saved = "save" in symbol.attrs and context.scope.unit.kind != "program"
-        one = self._given(given, path, own_name, None if saved else context, depth)
-        return one or (None if saved else self._settled(symbol, given, path, own_name))
+        if not saved:
+            return self._of_all(symbol, given, path, own_name, context, depth)
+        if begins_with_number(symbol, path):
+            return None
+        return self._given(given, path, own_name, None, depth)
+
+    def _of_all(
+        self,
+        symbol: Symbol,
+        given: Iterable[_Given],
+        path: tuple[str, ...],
+        name: tuple[object, ...],
+        home: CallingContext | None,
+        depth: int,
+    ) -> Group | None:
+        """The group of a variable with all its definitions; if it holds a number at first, which
+        may be a communicator, it is used behind them only."""
+        found = tuple(given)
+        one = self._given(found, path, name, home, depth)
+        if one is None:
+            return self._settled(symbol, found, path, name)
+        if not begins_with_number(symbol, path):
+            return one
+        own = tuple(given for given in found if self._made((given,), path, depth))
+        always = own and all(self._is_executed(unit, d.statement) for unit, d in own)
+        settled = always and is_settled(symbol, path, own, self._is_executed_once, self.sites)
+        return one if settled else None
 
     def _settled(
         self,
@@ -165,7 +188,7 @@ class Communicators:
             return None
         if self._may_have_two_groups():
             return None
-        settled = is_settled(symbol, found, self._is_executed_once, self.sites)
+        settled = is_settled(symbol, path, found, self._is_executed_once, self.sites)
         return Group(name, split=self._split(found, path)) if settled else None
 
     def _split(
@@ -175,11 +198,12 @@ class Communicators:
 
         It is executed at most once.
         """
-        if path or not depth:
+        if not depth:
             return None
         if len(given) == 1 and given[0][1].source is Source.CALLEE:
-            inside = self._inside(given[0][1], path)
-            return None if inside is None else self._split(inside, path, depth - 1)
+            rest = path[len(given[0][1].path) :]
+            inside = self._inside(given[0][1], rest)
+            return None if inside is None else self._split(inside, rest, depth - 1)
         splits = [one for unit, d in given if (one := split_at(unit, d)) is not None]
         if len(splits) != 1 or len({unit.key for unit, _ in given}) != 1:
             return None
@@ -297,7 +321,7 @@ class Communicators:
         inside = self.sites.of(definition.callee)
         symbol = inside.scope.lookup(definition.dummy)
         units = (inside, *self.sites.all_contained(inside))
-        if symbol is None or not _is_followed(symbol, path) or _is_recursive(inside):
+        if symbol is None or not is_followed(symbol, path) or _is_recursive(inside):
             return None
         if any("*" in unit.defined for unit in units):
             return None
@@ -339,6 +363,19 @@ class Communicators:
         if repeats(context, statement):
             return False
         return self._unit_is_executed_once(context, depth)
+
+    def _is_executed(
+        self, context: CallingContext, statement: ConditionedStatement, depth: int = 8
+    ) -> bool:
+        """Whether all ranks execute a statement."""
+        if context.flow.conditions(statement):
+            return False
+        if context.scope.unit.kind == "program":
+            return True
+        callers = self.sites.callers(context) if depth else ""
+        if isinstance(callers, str) or len(callers) != 1:
+            return False
+        return self._is_executed(callers[0].context, callers[0].statement, depth - 1)
 
     def _unit_is_executed_once(self, context: CallingContext, depth: int = 8) -> bool:
         if context.scope.unit.kind == "program":
@@ -392,30 +429,6 @@ def _concerns(definition: VariableDefinition, path: tuple[str, ...]) -> bool:
     """Whether a definition may give a component a value that is usable as a communicator."""
     same = all(a == b for a, b in zip(definition.path, path, strict=False))
     return same and not definition.freed
-
-
-def _is_followed(symbol: Symbol, path: tuple[str, ...]) -> bool:
-    """Whether a scalar variable or component has no other names, and no initial value that is
-    usable as a communicator."""
-    if symbol.equivalenced or symbol.attrs & (_OTHER_NAMES | {"data"}) or symbol.dims is not None:
-        return False
-    if symbol.initial is not None and (symbol.home is None or not _is_null(symbol)):
-        return False
-    declared = component_declarations(symbol, path)
-    if declared is None or any(c.dims is not None for c in declared):
-        return False
-    if any(attribute in c.decl.attrs for c in declared for attribute in ("pointer", "allocatable")):
-        return False
-    return all(
-        c.entity.initial is None or mpi_constant(c.entity.initial, c.home) == "mpi_comm_null"
-        for c in declared
-    )
-
-
-def _is_null(symbol: Symbol) -> bool:
-    home, initial = symbol.home, symbol.initial
-    known = home is not None and initial is not None
-    return known and mpi_constant(initial, home) == "mpi_comm_null"  # type: ignore[arg-type]
 
 
 def _is_recursive(context: CallingContext) -> bool:

@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, UnitKey
+from asphalt.analysis.call_graph.component_definitions import overlap
 from asphalt.analysis.call_graph.definitions import VariableDefinition
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement, expressions
+from asphalt.analysis.names.derived_types import without_parents
+from asphalt.analysis.names.designators import designators_in
 from asphalt.analysis.names.references import expressions_of
 from asphalt.analysis.names.scopes import Origin, Symbol
-from asphalt.ir.expr import names_in
+from asphalt.ir.expr import Arg, names_in
 from asphalt.ir.stmt import Call, Opaque, Raw
 
 _DEPTH = 8  # calls, from the unit of the definitions upwards and to a use
@@ -28,8 +31,14 @@ def repeats(context: CallingContext, statement: ConditionedStatement) -> bool:
     return bool(statement.loops) or statement.threaded or context.flow.may_come_back_to(statement)
 
 
-def is_settled(symbol: Symbol, given: Iterable[_Given], once: Once, sites: CallSites) -> bool:
-    """Whether a variable has one value wherever it is used.
+def is_settled(
+    symbol: Symbol,
+    path: tuple[str, ...],
+    given: Iterable[_Given],
+    once: Once,
+    sites: CallSites,
+) -> bool:
+    """Whether a variable, or its component ``path``, has one value wherever it is used.
 
     ``given``: all its definitions, of which one execution of the program executes some; ``once``:
     whether a statement is executed at most once.
@@ -40,15 +49,16 @@ def is_settled(symbol: Symbol, given: Iterable[_Given], once: Once, sites: CallS
         return False
     home = found[0][0]
     own = {definition.statement.position for _, definition in found}
-    if any(_reads(d.statement, d.name, home, defines=True) for _, d in found):
+    name = found[0][1].name
+    if any(_reads(d.statement, name, path, home, defines=True) for _, d in found):
         return False
     last = max(own)
     before = (s for s in home.flow.statements if s.position < last and s.position not in own)
-    if any(_reads(statement, found[0][1].name, home) for statement in before):
+    if any(_reads(statement, name, path, home) for statement in before):
         return False
     begun = _begun(home, last, once, sites)
     return begun is not None and all(
-        _follows(user, begun, sites, _DEPTH) or _uses_later(user, found[0][1].name, begun)
+        _follows(user, begun, sites, _DEPTH) or _uses_later(user, name, path, begun)
         for user in _users(symbol, home, sites)
         if user.key != home.key
     )
@@ -100,12 +110,16 @@ def _is_another(found: Symbol | None, symbol: Symbol) -> bool:
     return found.identity != symbol.identity
 
 
-def _uses_later(user: CallingContext, name: str, begun: Mapping[UnitKey, int]) -> bool:
-    """Whether a unit on the way to the definitions uses the variable only behind them."""
-    if user.key not in begun:
-        return False
-    earlier = (s for s in user.flow.statements if s.position <= begun[user.key])
-    return not any(_reads(statement, name, user) for statement in earlier)
+def _uses_later(
+    user: CallingContext, name: str, path: tuple[str, ...], begun: Mapping[UnitKey, int]
+) -> bool:
+    """Whether a unit uses the variable only behind the definitions: on the way to them, or
+    never."""
+    if user.scope.lookup(name) is None:
+        return False  # it may have another name there
+    last = begun.get(user.key)
+    earlier = (s for s in user.flow.statements if last is None or s.position <= last)
+    return not any(_reads(statement, name, path, user) for statement in earlier)
 
 
 def _follows(
@@ -126,18 +140,33 @@ def _follows(
 
 
 def _reads(
-    statement: ConditionedStatement, name: str, home: CallingContext, defines: bool = False
+    statement: ConditionedStatement,
+    name: str,
+    path: tuple[str, ...],
+    home: CallingContext,
+    defines: bool = False,
 ) -> bool:
-    """Whether a statement may use a variable; ``defines``: besides defining it."""
+    """Whether a statement may use a component of a variable; ``defines``: besides defining it."""
     what = statement.what
     if isinstance(what, Opaque | Raw):
         return True
+    symbol = home.scope.lookup(name)
+
+    def names(expr: Arg) -> bool:
+        if not path or symbol is None:
+            return name in names_in(expr)
+        parts = (one.split("%") for one in designators_in(expr))
+        return any(
+            root == name and overlap(without_parents(symbol, tuple(way)), path)
+            for root, *way in parts
+        )
+
     conditions = (
         expr for condition in home.flow.conditions(statement) for expr in expressions(condition)
     )
-    times = sum(name in names_in(expr) for expr in expressions_of(what))
+    times = sum(map(names, expressions_of(what)))
     if isinstance(what, Call) and defines:
         times -= 1  # the argument that it defines
     elif defines:
         times -= 1  # the left-hand side
-    return times > 0 or any(name in names_in(expr) for expr in conditions)
+    return times > 0 or any(map(names, conditions))

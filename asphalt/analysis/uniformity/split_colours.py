@@ -29,35 +29,52 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, UnitKey
-from asphalt.analysis.call_graph.definitions import Source, VariableDefinition
+from asphalt.analysis.call_graph.component_definitions import overlap
+from asphalt.analysis.call_graph.definitions import (
+    MAX_PATH,
+    Source,
+    VariableDefinition,
+    component,
+)
 from asphalt.analysis.call_graph.reaching import UnitReaching
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
 from asphalt.analysis.control_flow.graph import EXIT
 from asphalt.analysis.control_flow.paths import closure, path_witness
 from asphalt.analysis.mpi.call import mpi_call, mpi_constant
 from asphalt.analysis.names.constants import constant
+from asphalt.analysis.names.derived_types import component_declarations
 from asphalt.analysis.names.scopes import Origin, Symbol
 from asphalt.analysis.uniformity.last_definition import Once
-from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Lit, Op, Ref, Section
+from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Lit, Op, Ref, Section
 from asphalt.ir.stmt import ArmHead, Assign, Call, Guarded
 from asphalt.ir.tree import Branch, Leaf, Node
 
 _SPLIT = "mpi_comm_split"
 _OTHER_NAMES = frozenset({"pointer", "target", "volatile"})
+_SHARED = frozenset({"pointer", "allocatable"})
 _Colour = int | str
+_Given = tuple[CallingContext, VariableDefinition]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A scalar variable, or the scalar component ``path`` of one."""
+
+    name: str
+    path: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
     """A call of MPI_COMM_SPLIT that is executed once.
 
-    ``others``: the statements of its unit that may make the variable another communicator;
-    ``made``: the name of the variable.
+    ``colour``: the variable or component that it is given; ``others``: the statements of its unit
+    that may make the variable another communicator; ``made``: the name of the variable.
     """
 
     context: CallingContext
     statement: ConditionedStatement
-    colour: Ref
+    colour: _Place
     made: str = ""
     others: tuple[ConditionedStatement, ...] = ()
 
@@ -65,11 +82,12 @@ class Split:
 @dataclass(frozen=True, slots=True)
 class Shared:
     """What is the same on all ranks of a communicator: ``conditions``, by unit and position, and
-    the values of ``variables``, by the identities of their symbols, which have one value in the
-    whole run.  ``valid``: variables that hold the communicator itself on all of them."""
+    the values of ``variables``, by the identities of their symbols and the names of components,
+    which have one value in the whole run.  ``valid``: variables that hold the communicator itself
+    on all of them."""
 
     conditions: frozenset[tuple[UnitKey, int]] = frozenset()
-    variables: frozenset[object] = frozenset()
+    variables: frozenset[tuple[object, tuple[str, ...]]] = frozenset()
     valid: frozenset[object] = frozenset()
 
 
@@ -79,8 +97,8 @@ def split_at(context: CallingContext, definition: VariableDefinition) -> Split |
     call = mpi_call(what, context.scope) if isinstance(what, Call) else None
     if call is None or call.procedure.name != _SPLIT:
         return None
-    colour = call.args.get("color")
-    if not isinstance(colour, Ref) or colour.args is not None:
+    colour = _place(call.args.get("color"), context)
+    if colour is None:
         return None
     return Split(context, definition.statement, colour, made=definition.name)
 
@@ -92,9 +110,10 @@ def shared_by(split: Split, once: Once, sites: CallSites) -> Shared:
 
 def _holders(split: Split, once: Once, sites: CallSites) -> frozenset[object]:
     """The variable that holds nothing else than the communicator, once it has a value."""
-    own = None if split.others else _definitions(split.made, split.context, sites)
+    made = _Place(split.made)
+    own = None if split.others else _definitions(made, split.context, sites)
     symbol = split.context.scope.lookup(split.made)
-    if own is None or symbol is None or len(own) != 1:
+    if own is None or symbol is None or symbol.initial is not None or len(own) != 1:
         return frozenset()
     ((context, definition),) = own
     here = definition.statement is split.statement and not definition.path
@@ -103,18 +122,21 @@ def _holders(split: Split, once: Once, sites: CallSites) -> frozenset[object]:
 
 
 def _shared_by(split: Split, once: Once, sites: CallSites) -> Shared:
-    given = _definitions(split.colour.name, split.context, sites)
+    given = _definitions(split.colour, split.context, sites)
     if given is None or any(c.key != split.context.key or d.lasting for c, d in given):
         return Shared()
     reaching = sites.reaching(split.context)
-    colours, _ = reaching.at([d for _, d in given], split.statement.position)
+    own_colours = [definition for _, definition in given]
+    colours, _ = reaching.at(own_colours, split.statement.position, split.colour.path)
     if not all(_is_earlier(split, one, once) for one in colours):
         return Shared()
     found = _Found()
     symbol = split.context.scope.lookup(split.colour.name)
-    if len(given) == 1 and given[0][1].whole and symbol is not None and not split.others:
-        found.variables.add(symbol.identity)
-        found.variables.update(_merged(split.context, given[0][1], once, sites))
+    alone = len(given) == 1 and given[0][1].whole and given[0][1].path == split.colour.path
+    if alone and symbol is not None and not split.others:
+        if _is_given_by_all(split.colour, given, split):
+            found.variables.add((symbol.identity, split.colour.path))
+        found.variables.update(_merged(split, given[0][1], once, sites))
         return Shared(variables=frozenset(found.variables))
     flow, first = split.context.flow, True
     there = set(flow.conditions(split.statement))
@@ -130,19 +152,30 @@ def _shared_by(split: Split, once: Once, sites: CallSites) -> Shared:
             one for one in flow.conditions(statement) if one.position == statement.position
         }
         by_all = by_all and not split.others
-        variable, first = _variable(condition) if by_all else None, False
+        variable, first = _variable(condition, split.context) if by_all else None, False
         if variable is not None:
-            own = _definitions(variable, split.context, sites)
-            tested = split.context.scope.lookup(variable)
-            if own is not None and tested is not None and _has_one_value(own, statement, once):
-                found.variables.add(tested.identity)
+            found.variables.update(_flag(variable, split, once, sites))
     return Shared(frozenset(found.conditions), frozenset(found.variables))
 
 
+def _flag(
+    variable: _Place, split: Split, once: Once, sites: CallSites
+) -> Iterator[tuple[object, tuple[str, ...]]]:
+    """The variable, if it has in the whole run the value that a condition in front of the split
+    tested."""
+    own = _definitions(variable, split.context, sites)
+    tested = split.context.scope.lookup(variable.name)
+    if own is None or tested is None or not _has_one_value(own, variable, once):
+        return
+    if _is_given_by_all(variable, own, split):
+        yield tested.identity, variable.path
+
+
 def _merged(
-    context: CallingContext, definition: VariableDefinition, once: Once, sites: CallSites
-) -> Iterator[object]:
+    split: Split, definition: VariableDefinition, once: Once, sites: CallSites
+) -> Iterator[tuple[object, tuple[str, ...]]]:
     """The flag that chose between two colours (``color = merge(0, 1, active)``)."""
+    context = split.context
     match definition.exprs:
         case (
             Ref(
@@ -153,44 +186,66 @@ def _merged(
             values = [_value(part, context) for part in (one, two)]
         case _:
             return
-    variable = _variable(mask)
+    variable = _variable(mask, context)
     if known is None or known.origin is not Origin.INTRINSIC or variable is None:
         return
-    own, tested = _definitions(variable, context, sites), context.scope.lookup(variable)
-    if None in values or values[0] == values[1] or own is None or tested is None:
-        return
-    if _has_one_value(own, definition.statement, once):
-        yield tested.identity
+    if None not in values and values[0] != values[1]:
+        yield from _flag(variable, split, once, sites)
 
 
 @dataclass(slots=True)
 class _Found:
     conditions: set[tuple[UnitKey, int]] = field(default_factory=set)
-    variables: set[object] = field(default_factory=set)
+    variables: set[tuple[object, tuple[str, ...]]] = field(default_factory=set)
 
 
 def _definitions(
-    name: str, context: CallingContext, sites: CallSites
-) -> tuple[tuple[CallingContext, VariableDefinition], ...] | None:
-    """All definitions of a scalar variable; None: not known."""
-    symbol = context.scope.lookup(name)
-    if symbol is None or not _is_plain(symbol):
+    place: _Place, context: CallingContext, sites: CallSites
+) -> tuple[_Given, ...] | None:
+    """All definitions of a scalar variable or component, without initial values; None: not
+    known."""
+    symbol = context.scope.lookup(place.name)
+    if symbol is None or not _is_plain(symbol, place.path):
         return None
     if symbol.origin in (Origin.MODULE, Origin.COMMON):
-        found = sites.shared_definitions(symbol)
-        return None if isinstance(found, str) else found
-    saved = "save" in symbol.attrs and context.scope.unit.kind != "program"
-    if symbol.origin is not Origin.LOCAL or saved:
+        shared = sites.shared_definitions(symbol)
+        found = None if isinstance(shared, str) else shared
+    else:
+        saved = "save" in symbol.attrs and context.scope.unit.kind != "program"
+        if symbol.origin is not Origin.LOCAL or saved:
+            return None
+        found = sites.own_definitions(place.name, context)
+    if found is None:
         return None
-    return sites.own_definitions(name, context)
+    return tuple(one for one in found if overlap(one[1].path, place.path))
 
 
-def _is_plain(symbol: Symbol) -> bool:
+def _is_plain(symbol: Symbol, path: tuple[str, ...]) -> bool:
+    declared = component_declarations(symbol, path)
     return (
-        symbol.dims is None
-        and symbol.initial is None
+        declared is not None
+        and all(one.dims is None and not set(one.decl.attrs) & _SHARED for one in declared)
+        and symbol.dims is None
         and not symbol.equivalenced
         and not symbol.attrs & (_OTHER_NAMES | {"data", "allocatable"})
+    )
+
+
+def _is_given_by_all(place: _Place, own: tuple[_Given, ...], split: Split) -> bool:
+    """Whether no rank that splits has the initial value of a variable, which it would keep where it
+    does not come to the only definition."""
+    symbol = split.context.scope.lookup(place.name)
+    declared = None if symbol is None else component_declarations(symbol, place.path)
+    if symbol is None or declared is None:
+        return False
+    if symbol.initial is None and all(one.entity.initial is None for one in declared):
+        return True
+    flow, there = split.context.flow, split.statement
+    return all(
+        context.key == split.context.key
+        and definition.statement.position < there.position
+        and set(flow.conditions(definition.statement)) <= set(flow.conditions(there))
+        for context, definition in own
     )
 
 
@@ -213,16 +268,13 @@ def _is_earlier(split: Split, definition: VariableDefinition, once: Once) -> boo
     return earlier and once(split.context, definition.statement)
 
 
-def _has_one_value(
-    given: tuple[tuple[CallingContext, VariableDefinition], ...],
-    tested: ConditionedStatement,
-    once: Once,
-) -> bool:
-    """Whether a variable has the value in the whole run that a condition tested."""
+def _has_one_value(given: tuple[_Given, ...], place: _Place, once: Once) -> bool:
+    """Whether a variable is defined by one statement, once in the whole run."""
     if len(given) != 1:
         return False
     ((context, definition),) = given
-    return definition.whole and not definition.lasting and once(context, definition.statement)
+    own = definition.whole and definition.path == place.path and not definition.lasting
+    return own and once(context, definition.statement)
 
 
 def _decided(split: Split, given: tuple[VariableDefinition, ...]) -> Iterator[tuple[Leaf, Arg]]:
@@ -322,8 +374,18 @@ def _is_else(head: Leaf) -> bool:
     return isinstance(head.what, ArmHead) and head.what.kind == "else"
 
 
-def _variable(condition: Arg) -> str | None:
+def _variable(condition: Arg, context: CallingContext) -> _Place | None:
     """The logical variable that a condition is, or the negation of."""
     while isinstance(condition, Op) and condition.op in (".not.", "()"):
         condition = condition.operands[0]
-    return condition.name if isinstance(condition, Ref) and condition.args is None else None
+    return _place(condition, context)
+
+
+def _place(expr: Arg | None, context: CallingContext) -> _Place | None:
+    """The scalar variable or component that an expression is; None: it is none."""
+    if not isinstance(expr, Ref | Component):
+        return None
+    found = component(expr, context.scope)
+    if found is None or found.subscripts or len(found.path) >= MAX_PATH:
+        return None
+    return _Place(found.root, found.path)

@@ -253,7 +253,7 @@ class ValueFlow(FunctionFlow):
         if symbol.equivalenced or symbol.attrs & {"pointer", "target", "volatile"}:
             facts.note(Level.UNKNOWN, f"{name} may have other names")
             return
-        if symbol.identity in self.shared.variables and not node.path:
+        if (symbol.identity, node.path) in self.shared.variables:
             facts.note(Level.UNIFORM, _COLOUR)
             return
         if symbol.type is not None and symbol.type.base == "character":

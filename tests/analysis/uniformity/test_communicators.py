@@ -99,7 +99,9 @@ MODULE = (
     [
         ("call setup(me/2)\n{}call leave()", "", U),
         ("call setup(me/2)\n{}call leave()", " = MPI_COMM_NULL", U),
-        ("call setup(me/2)\n{}call leave()", " = 0", Q),  # a communicator, for some libraries
+        ("call setup(me/2)\n{}call leave()", " = 0", U),
+        ("{}call setup(me/2)\ncall leave()", " = 0", Q),  # a communicator, for some libraries
+        ("if (me > 2) call setup(me/2)\n{}call leave()", " = -1", Q),
         ("call setup(me/2)\n{}call leave()\ncall setup(me/3)", "", Q),
         ("do i = 1, 2\ncall setup(me/i)\n{}call leave()\nend do", "", Q),
         ("call setup(me/2)\n{}comm = other", "", Q),
@@ -130,6 +132,7 @@ TYPE = (
         ("", "g%n(2) = 1", "", U),
         (" = MPI_COMM_NULL", "g%n(2) = 1", "", U),
         (" = MPI_COMM_WORLD", "g%n(2) = 1", "", Q),
+        (" = 0", "g%n(2) = 1", "", U),
         ("", "g%comm = g%row", "", Q),
         ("", "g%n(2) = 1", "call setup(g, me/3)", Q),
         ("", "g%n(2) = 1", "h = g\n", U),

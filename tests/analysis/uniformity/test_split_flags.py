@@ -41,9 +41,13 @@ def _is_common(
 ) -> bool:
     """Whether it is proved that all ranks of the communicator reach the reduction."""
     text = _PROGRAM.format(before=before, condition=condition, behind=behind, comm=comm)
-    stepped = Stepped.of(folder, {"main.f90": text})
+    return _reached(folder, {"main.f90": text})
+
+
+def _reached(folder: Path, files: dict[str, str]) -> bool:
+    stepped = Stepped.of(folder, files)
     stepped.uniform = True
-    (facts,) = stepped.facts()
+    facts = next(one for one in stepped.facts() if one.unit.kind == "program")
     assert facts.uniformity is not None
     for leaf in (leaf for node in facts.unit.body for leaf in leaves(node)):
         call = mpi_call(leaf.what, facts.scope) if isinstance(leaf.what, Call) else None
@@ -95,3 +99,52 @@ def test_what_may_differ_among_the_ranks_of_a_split(
     before: str, condition: str, behind: str, comm: str, tmp_path: Path
 ) -> None:
     assert not _is_common(tmp_path, before, condition, behind, comm)
+
+
+_TEAM = (
+    "module teams\ntype team\ninteger :: color{}, comm\nlogical :: active{}\nend type\n"
+    "type(team), save :: own\nend module teams\n"
+)
+_CHOSEN = "  own%active = me < 4\n  own%color = MPI_UNDEFINED\n  if (own%active) own%color = 0\n"
+_ARMS = "  if (me < 4) then\n    own%active = .true.\n  else\n    own%active = .false.\n  end if\n"
+
+
+@pytest.mark.parametrize("first", [("", ""), (" = 0", " = .false.")])
+@pytest.mark.parametrize(
+    ("before", "behind", "expected"),
+    [
+        (_CHOSEN, "", True),
+        ("  own%active = me < 4\n  own%color = merge(0, 1, own%active)\n", "", True),
+        ("  own%color = me/4\n", "  own%active = own%color == 0\n", True),
+        (_CHOSEN, "  if (me == 1) own%active = .false.\n", False),  # it has another value now
+        (f"  own%color = 1\n{_CHOSEN}", "  own%active = me < 2\n", False),
+        (_ARMS + _CHOSEN.partition("\n")[2], "", False),  # two statements define it
+        (_CHOSEN, "  own = team(0, comm, me < 2)\n", False),
+        (_CHOSEN.replace("if (own%active)", "if (me == 2)"), "", False),
+    ],
+)
+def test_a_component_that_the_ranks_of_a_split_share(
+    first: tuple[str, str], before: str, behind: str, expected: bool, tmp_path: Path
+) -> None:
+    assert _is_common_in_a_team(tmp_path, first, before, behind) is expected
+
+
+@pytest.mark.parametrize(("first", "expected"), [(("", ""), True), (("", " = .false."), False)])
+def test_an_initial_value_that_some_ranks_keep(
+    first: tuple[str, str], expected: bool, tmp_path: Path
+) -> None:
+    before = (
+        "  own%color = 2\n  if (me > 9) own%active = me < 20\n  if (own%active) own%color = 0\n"
+    )
+    assert _is_common_in_a_team(tmp_path, first, before, "") is expected
+
+
+def _is_common_in_a_team(folder: Path, first: tuple[str, str], before: str, behind: str) -> bool:
+    """``_is_common`` for the components of a structure in a module."""
+    text = _PROGRAM.format(
+        before=before, behind=behind, condition="own%active", comm="own%comm"
+    ).replace("use mpi\n", "use mpi\n  use teams\n")
+    text = text.replace(
+        "MPI_COMM_WORLD, color, me, comm", "MPI_COMM_WORLD, own%color, me, own%comm"
+    )
+    return _reached(folder, {"teams.f90": _TEAM.format(*first), "main.f90": text})
