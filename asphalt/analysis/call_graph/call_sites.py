@@ -17,6 +17,7 @@ from asphalt.analysis.call_graph.missing_sources import unknown_module
 from asphalt.analysis.call_graph.program_end import only_ends
 from asphalt.analysis.call_graph.reaching import UnitReaching
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement, UnitFlow
+from asphalt.analysis.call_graph.sure_definitions import SureDefinitions
 from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.names.generic_names import could_be
 from asphalt.analysis.names.references import (
@@ -87,6 +88,7 @@ class CallSites:
         self._contexts: dict[UnitKey, CallingContext] = {}
         self._callers: dict[UnitKey, tuple[CallSite, ...] | str] = {}
         self._reaching: dict[CallingContext, UnitReaching] = {}
+        self._surely = SureDefinitions(self)
         self._uncalled: dict[UnitKey, bool] = {}
         self._has_main: bool | None = None
         self._mentions: dict[str, tuple[Located, ...] | None] = {}
@@ -109,7 +111,8 @@ class CallSites:
     def reaching(self, context: CallingContext) -> UnitReaching:
         """The reaching definitions of a unit."""
         if context not in self._reaching:
-            self._reaching[context] = UnitReaching(context.scope.unit, context.flow)
+            unit, flow = context.scope.unit, context.flow
+            self._reaching[context] = UnitReaching(unit, flow, self._surely)
         return self._reaching[context]
 
     def contained(self, context: CallingContext) -> tuple[CallingContext, ...]:

@@ -21,6 +21,7 @@ from asphalt.analysis.names.derived_types import (
     is_derived_type,
     without_parents,
 )
+from asphalt.analysis.names.designators import symbol_named
 from asphalt.analysis.names.generic_names import named
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import (
@@ -71,7 +72,8 @@ class VariableDefinition:
     by MPI_BCAST.  ``old_communicator``: it is a communicator with the same group as that one;
     ``parent_communicator``: with some ranks of that one.  ``freed``: the handle is freed.
     ``path``: the component of ``name`` that is defined.  ``lasting``: MPI keeps its address and may
-    define it at any later time.  ``call``: the user's procedure that may define it.
+    define it at any later time.  ``call``: the user's procedure that may define it; ``scalar``: it
+    is passed a scalar variable or component as a whole.
     """
 
     name: str
@@ -90,6 +92,7 @@ class VariableDefinition:
     path: tuple[str, ...] = ()
     lasting: bool = False
     call: Call | None = None
+    scalar: bool = False
 
 
 def definitions(flow: UnitFlow, scope: Scope) -> dict[str, list[VariableDefinition]]:
@@ -322,10 +325,11 @@ def _mpi(
         for found in _target(actual, statement, scope, source, exprs, procedure.spelled):
             old, new = procedure.same_group or ("", "")
             parent, part = procedure.part_of_group or ("", "")
-            whole = found.whole and not found.path and not _is_array(found.name, scope)
+            name = "%".join((found.name, *found.path))
+            whole = found.whole and not _is_array(name, scope)
             if parameter.kind == "BUFFER" and _fills_array(mpi, actual, scope):
                 whole = True
-            elif whole and parameter.kind == "BUFFER" and not _fills(mpi, found.name, scope):
+            elif whole and parameter.kind == "BUFFER" and not _fills(mpi, name, scope):
                 whole = False
                 source = Source.UNKNOWN if source is Source.SHARED else source
             yield VariableDefinition(
@@ -357,7 +361,7 @@ def _fills(mpi: MpiCall, name: str, scope: Scope, elements: int = 1) -> bool:
     """Whether a collective operation certainly defines all of a variable from its first element
     on."""
     count, datatype = ((mpi.args.get(one) or mpi.args.get(two)) for one, two in _TRANSFERRED)
-    symbol = scope.lookup(name)
+    symbol = symbol_named(name, scope)
     if count is None or datatype is None or symbol is None or symbol.type is None:
         return False
     number, size = constant(count, scope), type_bytes(symbol.type, symbol.home or scope)
@@ -396,7 +400,7 @@ _TRANSFERRED = (("count", "recvcount"), ("datatype", "recvtype"))
 
 
 def _is_array(name: str, scope: Scope) -> bool:
-    symbol = scope.lookup(name)
+    symbol = symbol_named(name, scope)
     return symbol is None or symbol.is_array
 
 
@@ -421,10 +425,11 @@ def _procedure(
             dummy = dummies[position]
         known = callee is not None and dummy in dummies
         for found in _target(actual, statement, scope, Source.UNKNOWN, (), ""):
+            scalar = found.whole and not _is_array("%".join((found.name, *found.path)), scope)
             yield VariableDefinition(
                 found.name, statement, Source.CALLEE if known else Source.UNKNOWN, found.exprs,
                 callee=callee if known else None, dummy=dummy or "", path=found.path,
-                detail=f"the call of {spelled}", call=call,
+                detail=f"the call of {spelled}", call=call, scalar=scalar,
             )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ statement certainly defines the variable anew.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from asphalt.analysis.call_graph.definitions import VariableDefinition
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement, UnitFlow
@@ -16,14 +16,19 @@ from asphalt.ir.expr import Component, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import DoHead, Guarded
 from asphalt.ir.tree import Unit
 
+Surely = Callable[[VariableDefinition, tuple[str, ...]], bool]
 Reached = tuple[list[VariableDefinition], bool]
 """The definitions, and whether they hide what the variable was when the unit was entered."""
 
 
 class UnitReaching:
-    """The reaching definitions of one unit."""
+    """The reaching definitions of one unit.
 
-    def __init__(self, unit: Unit, flow: UnitFlow) -> None:
+    ``surely``: whether a called procedure certainly defines a component of its argument.
+    """
+
+    def __init__(self, unit: Unit, flow: UnitFlow, surely: Surely | None = None) -> None:
+        self._surely = surely or (lambda definition, path: False)
         self.graph: ControlFlow = control_flow(unit)
         self._statements = flow.statements
         self._is_whole = not any(is_hidden(s) and may_jump(s.what) for s in flow.statements)
@@ -91,7 +96,9 @@ class UnitReaching:
         counts = (
             isinstance(what, DoHead) and what.kind == "count"
         )  # also where it runs no iteration
-        if point is None or definition.lasting or not (definition.whole or counts):
+        if point is None or definition.lasting:
+            return False
+        if not (definition.whole or counts or self._surely(definition, path)):
             return False
         if self.graph.points[point].masked or (isinstance(what, Guarded) and what.kind != "if"):
             return False

@@ -196,3 +196,38 @@ def test_a_jump_to_the_end_of_the_program_is_like_stop(last: str, expected: Leve
 def test_a_jump_to_the_end_of_a_procedure_is_none() -> None:
     body = "if (me > 3) goto 10\ncall site()\n10 continue"
     assert _reached("call work", _procedure("work", body)) is V
+
+
+_SHARE = "call MPI_Bcast(x, 1, MPI_LOGICAL, 0, MPI_COMM_WORLD, ierr)"
+
+
+@pytest.mark.parametrize("variable", ["flag", "own%flag", "mine"])
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [
+        (_SHARE, U),
+        (f"if (ierr == 5) stop\n{_SHARE}", U),
+        (f"if (present(r)) ierr = r\n{_SHARE}", U),
+        (f"if (present(r)) return\n{_SHARE}", V),  # the value of the caller may stay
+        (f"if (np > 2) {_SHARE}", V),
+        (f"{_SHARE}\nx = x .and. me > 2", V),
+        (_SHARE.replace("MPI_Bcast(x", "MPI_Bcast(other"), V),
+        (f"{_SHARE}\nreturn\nentry late(x)", V),
+    ],
+)
+def test_a_procedure_that_broadcasts_its_argument(
+    variable: str, share: str, expected: Level
+) -> None:
+    module = (
+        "module set\ntype team\nlogical :: flag = .false., other\nend type\n"
+        "type(team) :: own\nlogical :: flag, other\ninteger :: np, me\nend module\n"
+    )
+    procedure = (
+        "module sharing\nuse mpi\nuse set\ncontains\nsubroutine share(x, r)\n"
+        "logical, intent(inout) :: x\ninteger, intent(in), optional :: r\ninteger :: ierr\n"
+        f"{share}\nend subroutine\nend module\n"
+    )
+    body = f"if (me == 0) {variable} = .true.\ncall share({variable})\nif ({variable}) call site()"
+    program = _PROGRAM.format(body=body).replace("use set", "use set\n  use sharing")
+    program = program.replace("integer :: ierr", "logical :: mine\n  integer :: ierr")
+    assert _is(Site(FortranProgram(program, SITE, module, procedure)).reached(), expected)
