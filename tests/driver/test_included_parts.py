@@ -175,7 +175,7 @@ def test_messages_name_the_lines_of_the_included_file(
     source = files(tmp_path / "src", main_f90=f"{_HEAD}{_INCLUDE}{_TAIL}", step_inc=step)
     flags = ["--passes", "nonblocking,motion", "--assume", "fatal", *_NEVER]
     assert main(["scan", str(source), *flags]) == 0
-    assert "below, the PRINT in line 2; above, line 10 of main.f90 def" in capsys.readouterr().out
+    assert "below, line 2 reads s; above, line 10 of main.f90 defines a" in capsys.readouterr().out
     assert main(["explain", f"{source / 'step.inc'}:1", str(source), *flags]) == 0
     assert f"{source / 'step.inc'}:1" in capsys.readouterr().out
 
