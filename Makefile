@@ -11,6 +11,7 @@
 # make bench-quick  a part of them, into build/bench (about two minutes)
 # make corpus  scans the sources of real programs
 # make docs    writes the pages of all verdicts, of all passes, and of the rules of safety
+# make dist    the source distribution and the wheel, into build/dist
 # make clean   removes what was built, not .venv
 
 # The first of these that is Python 3.11 or later makes .venv; `make PYTHON=...` names another one.
@@ -28,7 +29,7 @@ N ?= 1000
 SEED ?= 1
 
 .PHONY: setup demo test lint lint-rules lint-format lint-layers lint-types suite coverage fuzz \
-  fuzz-teeth fuzz-transfers bench bench-quick corpus docs clean distclean
+  fuzz-teeth fuzz-transfers bench bench-quick corpus docs dist clean distclean
 .DELETE_ON_ERROR:
 
 setup: .venv/.installed
@@ -108,6 +109,10 @@ docs: setup
 	$(BIN)/python -m bench.passes
 	$(BIN)/python -m bench.emitted
 	PYTHONPATH=tests $(BIN)/python -m support.safety_page
+
+dist: setup
+	rm -rf build/dist
+	$(BIN)/python -m hatchling build -d build/dist
 
 clean:
 	rm -rf build .asphalt-cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

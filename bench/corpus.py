@@ -136,7 +136,8 @@ def _timed_scan(
     package: Package, root: Path, cache: Path
 ) -> tuple[Seconds, tuple[SiteReport, ...]]:
     """The time of the command, including its start, and the sites that it reports."""
-    command = [sys.executable, "-m", "asphalt", "scan", "--format", "json", str(root)]
+    command = [sys.executable, "-m", "asphalt", "scan", "--passes", "prepush"]
+    command += ["--format", "json", str(root)]
     for define in package.defines:
         command += ["-D", define]
     for directory in package.include_dirs:

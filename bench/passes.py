@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from textwrap import dedent, fill
 
-from asphalt.config.passes import DEFAULT, GROUPS, PASSES, Pass
+from asphalt.config.passes import GROUPS, PASSES, Pass
 from asphalt.optimiser.phases import PHASES, TRANSFORMATIONS
 from asphalt.transforms.loops import rotation
 from asphalt.transforms.prepush.prepush import prepush
@@ -25,7 +25,8 @@ WIDTH = 100
 _INTRODUCTION = """\
 # Passes
 
-`--passes NAME,...` and the setting `passes` choose among these passes; without them, asphalt applies `{default}` alone.  {groups}.  The order in which you name passes does not matter.
+`--passes NAME,...` and the setting `passes` choose among these passes; without them,
+asphalt applies all of them.  {groups}.  The order in which you name passes does not matter.
 
 `prepush` is applied first, to the all-to-all exchanges of the program.  All other passes are for
 messages between two ranks and for collective operations.  A pass stands for one transformation or
@@ -46,7 +47,7 @@ def pages() -> dict[Path, str]:
 
 def _index() -> str:
     groups = (f"`{name}` stands for {_meaning(names)}" for name, names in GROUPS.items())
-    text = _INTRODUCTION.format(default=", ".join(DEFAULT), groups=", and ".join(groups))
+    text = _INTRODUCTION.format(groups=", and ".join(groups))
     head = "\n\n".join(map(_wrapped, text.split("\n\n"))) + "\n"
     rows = [f"| [`{one}`](passes/{one}.md) | {one.summary} |" for one in PASSES]
     parts = [head, "| pass | what it does |\n| --- | --- |", *rows, "", *_phases()]

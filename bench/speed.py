@@ -33,7 +33,7 @@ LOOP = "s = 0\nfor i in range(10_000_000):\n    s += i\n"
 ALL = ("apply", "--passes", "all")
 """The command for most kernels, and for trees of the user's own."""
 ROWS: Sequence[tuple[str, tuple[str, ...], str]] = (
-    ("halo_2d", ("scan",), ""),
+    ("halo_2d", ("scan", "--passes", "prepush"), ""),
     ("halo_2d", ("explain", "--passes", "transfers"), "original.f90:54"),
     ("halo_2d", ("apply", "--passes", "transfers"), ""),
     ("lu_precondition", ALL, ""),

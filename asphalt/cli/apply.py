@@ -33,11 +33,17 @@ from asphalt.cli.session import (
 from asphalt.cli.unchanged import why_unchanged
 from asphalt.config.assumptions import KINDS, TIMERS
 from asphalt.config.errors import UsageError
-from asphalt.diagnostics.model import SiteReport
+from asphalt.diagnostics.model import ProblemReport, SiteReport
 from asphalt.output.atomic import write_atomically
 from asphalt.output.makefile import makefile_fragment
 from asphalt.output.needs import needs_of_a_build
-from asphalt.output.write import Written, write_in_place, write_tree
+from asphalt.output.write import (
+    Written,
+    not_in_place,
+    not_mirrored,
+    write_in_place,
+    write_tree,
+)
 from asphalt.project import Project
 from asphalt.report.merged_reports import not_transformed
 from asphalt.report.steps import not_kept
@@ -105,19 +111,25 @@ def apply(
     project = open_project(paths, common, assume)
     with judging.judges(project, paths) as judges, watched(OPTIMISING) as watch:
         outcome = project.outcome(tile, depth, judges=judges, in_place=in_place, watch=watch)
+    include_dirs = project.settings.include_dirs
+    if output is None:
+        left = not_in_place(paths, outcome.changes, project.parts)
+    else:
+        left = not_mirrored(paths, outcome.changes, output, root=root, include_dirs=include_dirs)
+    outcome = outcome.without(left)
     changes = outcome.changes
     promised: tuple[str, ...] = tuple(KINDS)
     if report is None and common.format == "text":
         promised = (TIMERS.word,) if project.lines <= _FEW_LINES else ()
     sites = tuple(map(not_transformed, reports_after(project, outcome, promised=promised)))
-    include_dirs = project.settings.include_dirs
     if output is None:
         written = write_in_place(paths, changes, force=force, parts=project.parts)
     else:
         written = write_tree(
             paths, changes, output, root=root, force=force, include_dirs=include_dirs
         )
-    warn_of((*written.problems, *outcome.notes))
+    not_written = (ProblemReport(str(path), None, why) for path, why in left.items())
+    warn_of((*not_written, *written.problems, *outcome.notes))
     changed = {str(change.path) for change in changes}
     if makefile is not None and output is not None:
         fragment = makefile_fragment(written, output, project.files, include_dirs)

@@ -45,11 +45,10 @@ _MOST = 5  # exchanges that are named if there is none at the line
 def explain(
     what: str, paths: tuple[Path, ...], common: CommonOptions, assume: tuple[str, ...]
 ) -> int:
-    """Explain the exchange at FILE:LINE, or what a CODE such as ASP101 means.
+    """Explain the exchange or transfer at FILE:LINE, or what a CODE such as ASP101 means.
 
     LINE may be the line of the call, of its producer, or of any evidence of the verdict; explain
-    draws the evidence over the source.  With --passes for transfers, it explains what would become
-    of these.
+    draws the evidence over the source.
 
     PATH...: the files and trees that the file belongs to (else asphalt reads the file alone).
     """
@@ -91,10 +90,10 @@ def _explain_site(
         raise InputError(str(file), None, "no such file; name the file that holds the call")
     project = open_project(paths or (file,), common, assume)
     units = project.units_at(file, line)
-    here = _in_file(reports_before(project, units), file) if units else []
+    here = _in_file(reports_before(project, units, stores=True), file) if units else []
     found = _sites_at(here, line)
     if not found:  # the line may be one that a site elsewhere rests on
-        here = _in_file(reports_before(project), file)
+        here = _in_file(reports_before(project, stores=True), file)
         found = _sites_at(here, line)
     if not found:
         transfers = _in_file(project.transfers(), file)

@@ -19,7 +19,10 @@ from asphalt.cli.signals import SignalledError, signals_raised
 from asphalt.config.errors import AsphaltError
 from asphalt.support.garbage_collection import rare_collections
 
-COMMANDS = ("scan", "explain", "diff", "apply", "verify", "calibrate", "simulate", "mk")
+COMMANDS = (
+    *("scan", "explain", "diff", "apply", "verify", "calibrate", "simulate", "mk"),
+    *("doctor",),
+)
 
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 128 + 2

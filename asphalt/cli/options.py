@@ -12,7 +12,7 @@ import click
 
 from asphalt.config.backends import BACKENDS, ISEND
 from asphalt.config.limits import CLONES, DEPTH, TILE, USUAL_CLONES
-from asphalt.config.passes import DEFAULT, GROUPS, PASSES
+from asphalt.config.passes import GROUPS, PASSES
 from asphalt.config.settings import Settings, load_settings
 from asphalt.config.sizes import Size, size_of
 from asphalt.ir.source import Form
@@ -160,7 +160,7 @@ _OPTIONS = (
         "--passes",
         metavar="NAME,...",
         help=f"Transformations to apply, of {', '.join(PASSES)}, or {' or '.join(GROUPS)} "
-        f"(else {', '.join(DEFAULT)}).",
+        "(else all).",
     ),
     click.option(
         "--clone-limit",
@@ -215,6 +215,12 @@ output_option = click.option(
     metavar="FILE[:TOLERANCE]",
     help="Compare this file, too (a pattern such as 'out.*'): bit for bit, or its numbers within a "
     "relative tolerance. '-:TOLERANCE': standard output. After a name with a colon, add a colon.",
+)
+any_order_option = click.option(
+    "--any-order", is_flag=True, help="Ignore the order of lines on standard output."
+)
+arguments_option = click.option(
+    "--arguments", default="", metavar="TEXT", help="The arguments of the program."
 )
 ignore_option = click.option(
     "--ignore",

@@ -1,4 +1,4 @@
-"""``asphalt scan``: the exchanges of a tree, with a verdict on each."""
+"""``asphalt scan``: the exchanges and transfers of a tree, with a verdict on each."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FOUND = frozenset({"refused", "assumed", FINDING})
     "--all",
     "everything",
     is_flag=True,
-    help="List transfers between two ranks and operations with requests, too.",
+    help="List operations with requests that no pass is for, and stores in front of receives, too.",
 )
 def scan(
     paths: tuple[Path, ...],
@@ -45,12 +45,11 @@ def scan(
     check: bool,
     everything: bool,
 ) -> int:
-    """List the exchanges in files and trees, one to a line.
+    """List the exchanges and transfers in files and trees, one to a line.
 
-    A line gives the place of the call, the operation, the verdict, its code, and the reason.
-    Findings are proved errors in the use of messages and requests.  With --passes for transfers,
-    scan lists each transfer, too, with what it would overlap or why it is not transformed.  asphalt
-    takes all PATHs together for the whole program.
+    A line gives the place of the call, the operation, the verdict, its code, and the reason: what
+    a transfer would overlap with, or why it is not transformed.  Findings are proved errors in the
+    use of messages and requests.  asphalt takes all PATHs together for the whole program.
     """
     settings = settings_of(paths, common, assume)
     kept = KeptAnswer(paths, settings, "scan --all" if everything else "scan")
@@ -70,7 +69,7 @@ def _scanned(
     """What a scan finds, which is kept."""
     project = read_project(paths, settings)
     warnings = project.problems
-    sites = reports_before(project)
+    sites = reports_before(project, stores=everything)
     listed = sites
     if everything:
         known = {(found.file, found.line) for found in sites}

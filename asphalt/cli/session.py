@@ -152,20 +152,22 @@ def reports_after(
     units: Units = None,
     *,
     promised: Collection[str] = tuple(KINDS),
+    stores: bool = False,
 ) -> tuple[SiteReport, ...]:
     """The reports of all sites, of transfers and of findings after a transformation, sorted.
 
     Transfers are those that were transformed and those that were not.  ``promised``: the
     assumptions of which their reports also say what they would change if they were accepted, for
     which their procedures are optimised again.  ``units``: those that are asked about, by file and
-    name; transfers of others are left out.  A call that was transformed only where its procedure
+    name; transfers of others are left out.  ``stores``: with the stores in front of receives that
+    could not be dropped, which are no sites.  A call that was transformed only where its procedure
     was inlined counts as transformed.
     """
-    return project.places.sites(_reports_after(project, outcome, units, promised))
+    return project.places.sites(_reports_after(project, outcome, units, promised, stores))
 
 
 def _reports_after(
-    project: Project, outcome: Outcome, units: Units, promised: Collection[str]
+    project: Project, outcome: Outcome, units: Units, promised: Collection[str], stores: bool
 ) -> tuple[SiteReport, ...]:
     changes = outcome.composed
     changed = [site for change in changes for site in change.sites]
@@ -185,7 +187,7 @@ def _reports_after(
             idle = project.with_readings_passed(idle)
         if FATAL.word in promised:
             idle = project.with_fatal_outcomes(idle)
-    unchanged = (*blocking, *map(outcome.told, idle), *project.kept_stores())
+    unchanged = (*blocking, *map(outcome.told, idle), *(project.kept_stores() if stores else ()))
     found += [
         site
         for site in unchanged
@@ -205,11 +207,13 @@ def _key(site: SiteReport) -> tuple[str, str, str]:
     return site.file, site.id, site.unit
 
 
-def reports_before(project: Project, units: Units = None) -> tuple[SiteReport, ...]:
+def reports_before(
+    project: Project, units: Units = None, *, stores: bool = False
+) -> tuple[SiteReport, ...]:
     """The reports of all sites and findings before a transformation, sorted.
 
     With passes for transfers, also what would become of each transfer; ``units``: of those in these
-    units, by file and name.
+    units, by file and name; ``stores``: with the stores in front of receives that stay.
     """
     passes = project.settings.passes
     if not set(passes) & set(TRANSFERS):
@@ -221,7 +225,7 @@ def reports_before(project: Project, units: Units = None) -> tuple[SiteReport, .
     with watched(OPTIMISING) as watch:
         outcome = project.outcome(watch=watch, units=units)
     with Console(stderr=True).status("looking for computation to overlap with transfers"):
-        found = reports_after(project, outcome, units)
+        found = reports_after(project, outcome, units, stores=stores)
     return tuple(
         sites.get((site.file, site.id), replace(site, verdict="proved"))
         if site.verdict == "applied"

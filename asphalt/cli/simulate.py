@@ -16,6 +16,8 @@ from asphalt.cli.numbers import Numbers, numbers_option
 from asphalt.cli.options import (
     PATHS,
     CommonOptions,
+    any_order_option,
+    arguments_option,
     assume_option,
     common_options,
     depth_option,
@@ -51,7 +53,7 @@ def _list_platforms(ctx: click.Context, param: click.Parameter, value: bool) -> 
 @build_options("{fc} FLAGS {sources} -o {exe}")
 @tree_option
 @click.option("--flags", default=FLAGS, show_default=True, help="Flags of the default command.")
-@click.option("--arguments", default="", metavar="TEXT", help="The arguments of the program.")
+@arguments_option
 @numbers_option(
     "--np",
     "--ranks",
@@ -108,6 +110,7 @@ def _list_platforms(ctx: click.Context, param: click.Parameter, value: bool) -> 
 @numbers_option("--depths", limits=DEPTH, default="1,2,4", metavar="D,...", help="D of a sweep.")
 @output_option
 @ignore_option
+@any_order_option
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
@@ -146,6 +149,7 @@ def simulate(
     depths: Numbers,
     output_texts: tuple[str, ...],
     ignore: tuple[str, ...],
+    any_order: bool,
     timeout: float,
     directory: Path,
     common: CommonOptions,
@@ -156,7 +160,7 @@ def simulate(
     The machine file gives the cost of computation, the platform that of messages.  Nothing is
     timed, so that every run gives the same digits.  Exits with 1 if outputs differ or a run fails.
     """
-    compared = outputs(output_texts, ignore)
+    compared = outputs(output_texts, ignore, any_order)
     copied = copied_paths(paths, tree)
     SMPI.require()
     platforms = chosen(platform_names, overhead, test)

@@ -19,7 +19,8 @@ from asphalt.cli.options import (
 from asphalt.cli.progress import progress
 from asphalt.cli.session import PipeConsole, note
 from asphalt.config.errors import UsageError
-from asphalt.diagnostics.change import Change
+from asphalt.config.passes import Pass
+from asphalt.diagnostics.model import SiteReport
 from asphalt.machine.platform_files import Described
 from asphalt.machine.platforms import Network
 from asphalt.output.atomic import write_atomically
@@ -43,7 +44,8 @@ from asphalt.verify.files import Outputs, never_written
 _SEVERAL = 5  # remarks that are printed one by one
 _RESULTS = "simulation.json"
 _NO_MATPLOTLIB = (
-    "pictures (PNG) are left out: no matplotlib here; get it with 'pip install asphalt[pictures]'"
+    "pictures (PNG) are left out: no matplotlib here; get it with "
+    "'pip install asphalt-mpi[pictures]'"
 )
 
 
@@ -71,7 +73,9 @@ def run_study(
 ) -> int:
     """Simulate both versions, draw timelines, and print the results; returns the exit code."""
     changes = project.transform(tile, depth, trial=tile is not None or depth is not None)
-    operations = {site.operation.lower() for change in changes for site in change.sites}
+    sites = [site for change in changes for site in change.sites]
+    tiled = bool(sites) and all(Pass.PREPUSH in site.passes for site in sites)
+    operations = {site.operation.lower() for site in sites} if tiled else ()
     if not changes:
         note("nothing is transformed: the original is simulated alone")
     total = (2 if changes else 1) + len(wanted.platforms) * len(wanted.ranks) * (
@@ -99,7 +103,7 @@ def run_study(
             found.append((platform, one))
     _note_not_charged(not_charged)
     rows = [
-        study_json(platform.name, one, _draw(platform, one, wanted, _tilings(changes)))
+        study_json(platform.name, one, _draw(platform, one, wanted, _tilings(sites), tiled=tiled))
         for platform, one in found
     ]
     data = {"version": 1, "program": wanted.name, "runs": rows, "failures": failures}
@@ -184,17 +188,23 @@ def _exit_code(wrong: bool, compared: Outputs, seen: Iterable[frozenset[str]]) -
     return 1 if wrong else 2 if missing else 0
 
 
-def _tilings(changes: Sequence[Change]) -> str:
-    """K and D of all sites, if they are equal, as the end of a title."""
-    chosen = {(site.tile, site.depth) for change in changes for site in change.sites}
+def _tilings(sites: Iterable[SiteReport]) -> str:
+    """K and D of all sites that have them, if they are equal, as the end of a title."""
+    chosen = {(site.tile, site.depth) for site in sites if site.tile is not None}
     if len(chosen) != 1:
         return ""
     ((tile, depth),) = chosen
-    return f" (K {'chosen on entry' if tile == 0 else f'= {tile}'}, D = {depth})"
+    in_flight = "" if depth is None else f", D = {depth}"
+    return f" (K {'chosen on entry' if tile == 0 else f'= {tile}'}{in_flight})"
 
 
 def _draw(
-    platform: Network | Described, found: Study, wanted: SimulationRequest, tilings: str
+    platform: Network | Described,
+    found: Study,
+    wanted: SimulationRequest,
+    tilings: str,
+    *,
+    tiled: bool,
 ) -> tuple[str, ...]:
     """Write the timelines of a study; returns the names of the files."""
     names = ("original", f"transformed{tilings}")
@@ -204,6 +214,7 @@ def _draw(
         tuple(
             Version(name, timeline) for name, timeline in zip(names, found.timelines, strict=False)
         ),
+        tiled,
     )
     stem = f"timeline-{platform.name}-{found.ranks}"
     write_timelines(drawing, wanted.directory / f"{stem}.html")

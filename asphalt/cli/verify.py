@@ -22,6 +22,8 @@ from asphalt.cli.numbers import RANKS, numbers_option
 from asphalt.cli.options import (
     PATHS,
     CommonOptions,
+    any_order_option,
+    arguments_option,
     assume_option,
     common_options,
     ignore_option,
@@ -40,7 +42,7 @@ from asphalt.cli.verify_procedure import (
 )
 from asphalt.config.errors import UsageError
 from asphalt.config.limits import DEPTH, TILE
-from asphalt.verify.builds import DEFAULT_BUILD, EXECUTABLE, RUN_PLACES, Commands
+from asphalt.verify.builds import EXECUTABLE, RUN_PLACES, Commands
 from asphalt.verify.check import ComparisonSetup
 from asphalt.verify.check_all import check_all, comparisons
 from asphalt.verify.files import outputs
@@ -51,7 +53,7 @@ from asphalt.verify.setups import NAMES, setups
 
 @click.command(cls=Command)
 @paths_argument
-@build_options(DEFAULT_BUILD)
+@build_options("{fc} FLAGS {sources} -o {exe}")
 @click.option(
     "--run",
     "run_line",
@@ -61,10 +63,11 @@ from asphalt.verify.setups import NAMES, setups
     help=f"The run command, with the program's arguments. {places_text(RUN_PLACES)}.",
 )
 @tree_option
+@arguments_option
 @click.option("--stdin", type=PATHS, metavar="FILE", help="Standard input of each run.")
 @output_option
 @ignore_option
-@click.option("--any-order", is_flag=True, help="Ignore the order of lines on standard output.")
+@any_order_option
 @numbers_option(
     "--np",
     "--ranks",
@@ -122,6 +125,7 @@ def verify(
     building: Building,
     run_line: str,
     tree: Path | None,
+    arguments: str,
     stdin: Path | None,
     output_texts: tuple[str, ...],
     ignore: tuple[str, ...],
@@ -158,7 +162,8 @@ def verify(
     if stdin is not None and not stdin.is_file():
         raise UsageError(f"--stdin {stdin}: no such file; check the path")
     exe = building.executable or (EXECUTABLE if building.build is None else None)
-    line = building.line(DEFAULT_BUILD)
+    line = building.line(f"{{fc}} {drawing.flags} {{sources}} -o {{exe}}")
+    run_line = f"{run_line} {arguments}".rstrip()
     commands = Commands(line, run_line, timeout, exe, stdin and stdin.absolute())
     copied = copied_paths(paths, tree)
     _refuse_inside(copied, keep)

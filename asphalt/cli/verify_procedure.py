@@ -28,8 +28,8 @@ from asphalt.verify.rows import Checked
 _REAL = (OPENMPI, MPICH)
 _DEFAULT_LIMIT = 30.0  # seconds for one call, without --timeout
 _PROGRAMS_ONLY = ("build_line", "compile_line", "exe", "run_line", "tree", "stdin", "output_texts",
-                  "ignore", "any_order", "rendezvous", "race")  # fmt: skip
-_PROCEDURES_ONLY = ("draws", "seed", "fixed", "first", "flags")
+                  "arguments", "ignore", "any_order", "rendezvous", "race")  # fmt: skip
+_PROCEDURES_ONLY = ("draws", "seed", "fixed", "first")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ _OPTIONS = (
         default="-O2 -g",
         show_default=True,
         metavar="FLAGS",
-        help="FILE:PROCEDURE: compiler flags, including libraries.",
+        help="Compiler flags of the default command, or of FILE:PROCEDURE, including libraries.",
     ),
 )
 

@@ -98,7 +98,7 @@ GAINING = tuple(one for one in TRANSFERS if Role.GAINS in one.roles)
 BESIDE_THREADS = (Pass.NONBLOCKING, Pass.DECOMPOSITION, Pass.MOTION, Pass.SPLITTING)
 """The passes for procedures with directives or lines for OpenMP: these stay with their statements,
 which remain as they are; parts of a parallel loop have its directive."""
-DEFAULT = (Pass.PREPUSH,)
+DEFAULT = PASSES
 GROUPS = {"transfers": TRANSFERS, "all": PASSES}
 """Names for several passes."""
 

@@ -68,6 +68,23 @@ class Outcome:
         code = STAYS.id if site.verdict == "refused" else TEXT.id
         return replace(site, verdict="refused", code=code, message=why, ended=None)
 
+    def without(self, reasons: Mapping[Path, str]) -> Outcome:
+        """What is left if some files are not written, each for a reason."""
+        if not reasons:
+            return self
+        left = {
+            (site.file, site.line, site.operation): reasons[change.path]
+            for change in self.changes
+            if change.path in reasons
+            for site in change.sites
+        }
+        return replace(
+            self,
+            changes=tuple(one for one in self.changes if one.path not in reasons),
+            composed=tuple(one for one in self.composed if one.path not in reasons),
+            unwritten={**self.unwritten, **left},
+        )
+
     def tried(self, site: SiteReport) -> SiteReport:
         """The report on a transfer that is not changed, with what was tried for its procedure."""
         for one in self.procedures:

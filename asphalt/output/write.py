@@ -81,11 +81,8 @@ def write_tree(
     contents = {path: change.after for path, change in changed.items()}
     mirror = plan_mirror(paths, contents, output, root, include_dirs)
     planned = {entry.source: entry for entry in mirror.entries if entry.link is None}
-    mirrored = {os.path.realpath(entry.source) for entry in mirror.entries}
     problems = [
-        ProblemReport(str(path), None, "is only reached by a symbolic link, so it is not mirrored")
-        for path in changed
-        if path not in planned and os.path.realpath(path) not in mirrored
+        ProblemReport(str(path), None, _LINKED) for path in _not_mirrored(mirror, list(changed))
     ]
     transformed = {planned[path]: change for path, change in changed.items() if path in planned}
     parameters: dict[Path, list[HeaderEntry]] = defaultdict(list)
@@ -129,6 +126,47 @@ def write_tree(
     )
 
 
+_LINKED = "is only reached by a symbolic link, so it is not mirrored"
+
+
+def not_mirrored(
+    paths: Sequence[Path],
+    changes: Sequence[TransformedFile],
+    output: Path,
+    *,
+    root: Path | None = None,
+    include_dirs: Sequence[str] | None = None,
+) -> dict[Path, str]:
+    """The changed files that ``write_tree`` would not write, each with the reason."""
+    contents = {absolute(change.path): change.after for change in changes}
+    mirror = plan_mirror(paths, contents, output, root, include_dirs)
+    left = set(_not_mirrored(mirror, list(contents)))
+    return {change.path: _LINKED for change in changes if absolute(change.path) in left}
+
+
+def _not_mirrored(mirror: Mirror, changed: Sequence[Path]) -> list[Path]:
+    planned = {entry.source for entry in mirror.entries if entry.link is None}
+    mirrored = {os.path.realpath(entry.source) for entry in mirror.entries}
+    return [
+        path for path in changed if path not in planned and os.path.realpath(path) not in mirrored
+    ]
+
+
+def not_in_place(
+    paths: Sequence[Path], changes: Sequence[TransformedFile], parts: Iterable[Path] = ()
+) -> dict[Path, str]:
+    """The changed files that ``write_in_place`` would not write, each with the reason."""
+    named = {absolute(path) for path in (*paths, *parts)}
+    trees = [os.path.realpath(path) for path in paths if path.is_dir()]
+    found: dict[Path, str] = {}
+    for change in changes:
+        real = Path(os.path.realpath(change.path))
+        if absolute(change.path) not in named and not any(map(real.is_relative_to, trees)):
+            message = f"is a link to {real}, outside; name the link itself to change that file"
+            found[change.path] = message
+    return found
+
+
 def write_in_place(
     paths: Sequence[Path],
     changes: Sequence[TransformedFile],
@@ -143,18 +181,15 @@ def write_in_place(
     If a source is a symbolic link, its target is replaced, provided that the user named the link or
     the target is in a given tree.  Raises the same errors as ``write_tree``.
     """
-    named = {absolute(path) for path in (*paths, *parts)}
-    trees = [os.path.realpath(path) for path in paths if path.is_dir()]
+    left = not_in_place(paths, changes, parts)
+    problems = [ProblemReport(str(path), None, message) for path, message in left.items()]
     parameters: dict[Path, list[HeaderEntry]] = defaultdict(list)
     entries: list[MirroredFile] = []
-    problems: list[ProblemReport] = []
     for change in changes:
         _refuse_stale(change)
-        real = Path(os.path.realpath(change.path))
-        if absolute(change.path) not in named and not any(map(real.is_relative_to, trees)):
-            message = f"is a link to {real}, outside; name the link itself to change that file"
-            problems.append(ProblemReport(str(change.path), None, message))
+        if change.path in left:
             continue
+        real = Path(os.path.realpath(change.path))
         if not os.access(real.parent, os.W_OK) or not os.access(real, os.W_OK):
             raise InputError(str(change.path), None, "cannot be written; check its permissions")
         parameters[real.parent].extend(change.parameters)

@@ -13,6 +13,11 @@ from asphalt.running.mpi import rank_count
 from asphalt.simulation.study import Study
 from asphalt.simulation.sweep import Sweep, Tiling
 
+_FEWER_TILES = (
+    ", because more and shorter messages cost more than they hide; try a larger --tile, --tile 0 "
+    "(chosen on entry), or --sweep tile,depth"
+)
+
 
 def platforms_table() -> Table:
     """The built-in platforms."""
@@ -46,8 +51,7 @@ def study_lines(platform: str, studies: Iterable[Study]) -> Iterator[str]:
             lost = time_text(found.transformed - found.original)
             yield (
                 f"{where}: a negative overlap efficiency means a loss: the transformed program "
-                f"takes {lost} longer, because more and shorter messages cost more than they hide; "
-                "try a larger --tile, --tile 0 (chosen on entry), or --sweep tile,depth"
+                f"takes {lost} longer" + (_FEWER_TILES if found.hideable is not None else "")
             )
         if found.difference is not None:
             yield f"{where}: the outputs differ: {found.difference.message}"
@@ -57,8 +61,8 @@ def _ground(found: Study) -> str:
     known = found.hideable
     if known is None:
         return (
-            "the efficiency assumes that all computation can hide communication, since the ranks "
-            "do not all call the exchanges equally often"
+            f"{time_text(found.to_hide)} could be hidden: the time of the original beyond its "
+            "computation alone"
         )
     exchanges = "1 exchange" if known.exchanges == 1 else f"{known.exchanges} exchanges"
     if known.seconds <= 0:

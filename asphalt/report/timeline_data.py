@@ -75,10 +75,14 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Versions to draw above one another with one time axis."""
+    """Versions to draw above one another with one time axis.
+
+    ``tiled``: the second one sends exchanges in tiles, for which it makes a communicator first.
+    """
 
     title: str
     versions: tuple[Version, ...]
+    tiled: bool = False
 
     @property
     def seconds(self) -> float:
@@ -98,7 +102,7 @@ class Drawing:
     @property
     def caption(self) -> str:
         """The caption that explains the picture."""
-        return f"{CAPTION} {BOTH}" if len(self.versions) > 1 else CAPTION
+        return f"{CAPTION} {BOTH}" if self.tiled and len(self.versions) > 1 else CAPTION
 
 
 def shown(lanes: Sequence[Lane]) -> tuple[Lane, ...]:

@@ -83,7 +83,9 @@ def calibrate(
     is missing, or if a loop does not compile or run.
     """
     if find_spec("scipy") is None:  # before anything is timed
-        raise UsageError("calibration needs scipy; get it with 'pip install asphalt[calibrate]'")
+        raise UsageError(
+            "calibration needs scipy; get it with 'pip install asphalt-mpi[calibrate]'"
+        )
     times = measure(compiler, flags, repeats, advance)
     page = times.pop(PAGE)
     units = {name: unit for name, unit in _units().items() if name in times}

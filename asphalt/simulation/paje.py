@@ -8,16 +8,21 @@ have names.  The processor handles messages in two cases:
   at the sender, and right after its end at the receiver.
 
 (A large MPI_SEND that blocks appears as the first case, although SMPI lets it wait.)
+
+The trace has a message once from inside of SMPI, with the processes that it is between.  Some calls
+have it once more (``_TWICE_SENT``, ``_TWICE_RECEIVED``): before what happens inside if they send,
+and behind it, or behind their own end, if they receive.  MPI_SENDRECV does so with ranks in the
+place of processes; with MPI_PROC_NULL on one side it is no state of the trace.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import accumulate, zip_longest
+from itertools import accumulate
 from typing import Protocol
 
 from asphalt.simulation.timeline import (
@@ -31,7 +36,11 @@ from asphalt.simulation.timeline import (
 )
 
 _RANK = re.compile(r"rank-(\d+)")
-_KEY = re.compile(r"(\d+)_(\d+)_(-?\d+)_\d+")  # sender, receiver, tag, a number
+_KEY = re.compile(r"(-?\d+)_(-?\d+)_(-?\d+)_\d+")  # sender, receiver, tag, a number
+_ANY_SOURCE, _ANY_TAG = -333, -444
+_SENDRECV = "MPI_Sendrecv"
+_TWICE_SENT = {_SENDRECV, "MPI_Isend", "MPI_Issend", "MPI_Irsend", "MPI_Ibsend", "MPI_Ssend"}
+_TWICE_RECEIVED = {_SENDRECV, "MPI_Wait", "MPI_Waitany", "MPI_Waitall"}
 _MPI = "PMPI_"
 _COMPUTING = "computing"
 
@@ -46,6 +55,8 @@ class _Pair:
 
 
 _Message = tuple[_Pair, float, float | None]
+_Start = tuple[float, int, float]
+"""When a message was sent, its tag, and its bytes."""
 
 
 @dataclass(slots=True)
@@ -55,6 +66,8 @@ class _Rank:
     intervals: list[Interval] = field(default_factory=list)
     calls: list[TimedCall] = field(default_factory=list)
     own_messages: list[_Message] = field(default_factory=list)
+    repeated: Counter[_Pair] = field(default_factory=Counter)  # what the last call may tell again
+    untraced: str = ""  # the call that is no state of the trace
 
 
 class Charges(Protocol):
@@ -90,8 +103,8 @@ class _Reader:
         self._values: dict[str, str] = {}
         self._ranks: dict[str, tuple[int, _Rank]] = {}
         self._numbers: dict[int, int] = {}
-        self._starts: dict[_Pair, list[tuple[float, float]]] = defaultdict(list)
-        self._ends: dict[_Pair, list[float]] = defaultdict(list)
+        self._starts: dict[tuple[int, int], list[_Start]] = defaultdict(list)
+        self._ends: dict[tuple[int, int], list[tuple[float, int]]] = defaultdict(list)
 
     def read(self, lines: Iterable[str]) -> Timeline:
         head: tuple[str, str, list[str]] | None = None
@@ -131,6 +144,8 @@ class _Reader:
             _, rank = self._ranks[event["Container"]]
             time = float(event["Time"])
             self._advance(rank, time)
+            rank.repeated.clear()
+            rank.untraced = ""
             rank.stack.append((self._values[event["Value"]], time))
 
     def _pop(self, event: dict[str, str]) -> None:
@@ -149,7 +164,7 @@ class _Reader:
         if time > rank.since:
             # time outside of all states belongs to calls that are not traced
             states = [state for state, _ in rank.stack] or [""]
-            call = next((_call(state) for state in states if _is_call(state)), "")
+            call = next((_call(state) for state in states if _is_call(state)), rank.untraced)
             rank.intervals.append(Interval(rank.since, time, self._doing(call, states[-1]), call))
         rank.since = time
 
@@ -167,64 +182,86 @@ class _Reader:
     def _message(self, event: dict[str, str], container: str, size: float | None) -> None:
         """The start of a message of ``size`` bytes, or (None) the end of one."""
         found = _KEY.fullmatch(event["Key"])
-        if found is None or container not in self._ranks or found[1] == found[2]:
+        if found is None or container not in self._ranks:
             return
         number, rank = self._ranks[container]
         source, target, tag = (int(word) for word in found.groups())
+        if target < 0 or (source < 0 and source != _ANY_SOURCE):
+            return  # MPI_PROC_NULL
         pair = _Pair(source, target, tag)
         message = (pair, float(event["Time"]), size)
-        if tag < 0 or not rank.stack:
-            self._count(*message)
-        else:
-            rank.own_messages.append(message)
         self._numbers[target if size is None else source] = number
+        if tag < 0 and tag != _ANY_TAG:  # of a collective operation, or of SMPI's own
+            self._count(*message)
+        elif rank.stack:
+            rank.own_messages.append(message)
+        elif size is None and rank.repeated[pair] > 0:
+            rank.repeated[pair] -= 1
+        else:
+            rank.untraced = _SENDRECV
+            self._count(*message)
 
     def _count_own(self, rank: _Rank, call: str) -> None:
-        """Count the messages of a call in the program: those with non-negative tags.
-
-        The trace has each of them twice, first from inside the call; of tests, only once.
-        """
-        by_pair: dict[tuple[_Pair, bool], list[_Message]] = defaultdict(list)
-        for message in rank.own_messages:
-            by_pair[message[0], message[2] is None].append(message)
-        for found in by_pair.values():
-            once = call.startswith("MPI_Test")
-            for message in found if once else found[: (len(found) + 1) // 2]:
-                self._count(*message)
+        """Count the messages of a call in the program, each once."""
+        sent = [one for one in rank.own_messages if one[2] is not None]
+        received = [one for one in rank.own_messages if one[2] is None]
         rank.own_messages.clear()
+        if call in _TWICE_SENT:
+            sent = sent[len(sent) // 2 :]
+        if call in _TWICE_RECEIVED:
+            rank.repeated.update(pair for pair, _, _ in received)
+            if call in (_SENDRECV, "MPI_Waitall"):
+                received = received[: (len(received) + 1) // 2]
+        for message in (*sent, *received):
+            self._count(*message)
 
     def _count(self, pair: _Pair, time: float, size: float | None) -> None:
+        between = pair.source, pair.target
+        if pair.source == pair.target or pair.source < 0:
+            return
         if size is None:
-            self._ends[pair].append(time)
+            self._ends[between].append((time, pair.tag))
         else:
-            self._starts[pair].append((time, size))
+            self._starts[between].append((time, pair.tag, size))
 
-    def _messages(self) -> Iterator[tuple[_Pair, float, float, float | None]]:
+    def _messages(self) -> Iterator[tuple[tuple[int, int], float, float, float | None]]:
         """All messages: between whom, the bytes, when started, when received (None: never).
 
-        Messages from one rank to another with one tag are received in the order of sending.
+        Messages from one rank to another with one tag are received in the order of sending, and a
+        receive of any tag gets the first one that is left.
         """
-        for pair, starts in self._starts.items():
-            for (start, size), end in zip_longest(starts, self._ends[pair][: len(starts)]):
-                yield pair, size, start, end
+        for between, starts in self._starts.items():
+            left = sorted(starts)
+            for end, tag in sorted(self._ends[between]):
+                fits = (
+                    place
+                    for place, (_, other, _) in enumerate(left)
+                    if other == tag or (tag == _ANY_TAG and other >= 0)
+                )
+                place = next(fits, None)
+                if place is not None:
+                    start, _, size = left.pop(place)
+                    yield between, size, start, end
+            for start, _, size in left:
+                yield between, size, start, None
 
     def _busy(self) -> dict[int, list[tuple[float, float]]]:
         """For each rank, the starts and ends of message handling, in order."""
         found: dict[int, list[tuple[float, float]]] = defaultdict(list)
         if self._charges is not None:
-            for pair, size, start, end in self._messages():
+            for (source, target), size, start, end in self._messages():
                 cost = self._charges.of_sender(size)
-                found[self._numbers[pair.source]].append((start, start + cost))
+                found[self._numbers[source]].append((start, start + cost))
                 if end is not None:
                     cost = self._charges.of_receiver(size)
-                    found[self._numbers[pair.target]].append((end, end + cost))
+                    found[self._numbers[target]].append((end, end + cost))
         return {number: sorted(spans) for number, spans in found.items()}
 
     def _underway(self) -> dict[int, tuple[tuple[float, float], ...]]:
         """For each rank, the bytes under way from it, over time."""
         changes: dict[int, dict[float, float]] = defaultdict(lambda: defaultdict(float))
-        for pair, size, start, end in self._messages():
-            change = changes[self._numbers[pair.source]]
+        for (source, _), size, start, end in self._messages():
+            change = changes[self._numbers[source]]
             change[start] += size
             if end is not None:
                 change[max(start, end)] -= size

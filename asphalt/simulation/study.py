@@ -112,10 +112,13 @@ class Study:
 
     @property
     def to_hide(self) -> float:
-        """The seconds that can be hidden at best."""
-        if self.hideable is not None:
-            return self.hideable.seconds
-        return self.original - max(self.computation, self.communication)
+        """The seconds that can be hidden at best.
+
+        Of exchanges that leave in tiles, what their producers can hide.  Else all the time beyond
+        the computation: messages overlap with computation behind them and with each other, too, so
+        that the communication alone, one call after the other, bounds nothing.
+        """
+        return self.exposed[0] if self.hideable is None else self.hideable.seconds
 
     @property
     def efficiency(self) -> float | None:
@@ -141,8 +144,9 @@ def study(
 ) -> Study:
     """Simulate both versions, and the original's computation and communication alone.
 
-    ``operations``: the MPI procedures that were transformed, in lower case.  ``advance`` is called
-    when a run has ended.  Raises ``SimulationError`` if one fails.
+    ``operations``: the MPI procedures whose exchanges leave in tiles, in lower case; none if
+    anything else was transformed.  ``advance`` is called when a run has ended.  Raises
+    ``SimulationError`` if one fails.
     """
 
     def one(task: tuple[str, BuiltProgram, TimedPart, bool]) -> Simulation:
@@ -171,7 +175,7 @@ def study(
         None if after is None else after.seconds,
         computation.seconds,
         communication.seconds,
-        hideable(timelines[0], operations) if timelines else None,
+        hideable(timelines[0], operations) if timelines and operations else None,
         None if after is None else output_difference(whole, after, simulator.compared),
         timelines,
         whole.written | (frozenset() if after is None else after.written),

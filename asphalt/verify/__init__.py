@@ -22,6 +22,6 @@ def __getattr__(name: str) -> object:
         if error.name is None or error.name.split(".")[0] != "numpy":
             raise
         raise UsageError(
-            "calling procedures needs NumPy; get it with 'pip install asphalt[procedures]'"
+            "calling procedures needs NumPy; get it with 'pip install asphalt-mpi[procedures]'"
         ) from None
     return getattr(loading, name)

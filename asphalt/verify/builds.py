@@ -87,7 +87,6 @@ RUN_PLACES = {
     "mpi": _MPI_PLACE,
 }
 """The placeholders of a run command, and their meanings."""
-DEFAULT_BUILD = "{fc} -O2 -g {sources} -o {exe}"
 LOG = "asphalt-build.log"
 _NAMES = "|".join(runtime_modules())
 _RUNTIME_MISSING = re.compile(

@@ -155,14 +155,20 @@ class _Check:
                 self._say(f"running {name} on {rank_count(ranks)}")
                 compared = self._compare(original, built, ranks, changes)
                 findings = compared.run.findings
-                if compared.kind in _ENDED and self._watch is not None:
-                    findings += self._watch_transformed(built, name, ranks, self._watch)
+                kind, difference = compared.kind, compared.difference
+                if kind in _ENDED and self._watch is not None:
+                    more, reordered = self._watch_transformed(built, name, ranks, self._watch)
+                    findings += more
+                    if reordered is not None:
+                        kind, difference = ResultKind.UNSTABLE, reordered
+                if findings and compared.kind in _ENDED:
+                    kind = ResultKind.RACES
                 yield ComparisonRow(
                     tile,
                     depth,
                     ranks,
-                    ResultKind.RACES if findings and compared.kind in _ENDED else compared.kind,
-                    compared.difference,
+                    kind,
+                    difference,
                     (
                         *compared.notes,
                         *_remarks(compared.run.stacks),
@@ -205,8 +211,12 @@ class _Check:
             kind, found = failed
         else:
             found = result_difference(self._expected_run(original, ranks), run, self._trial.outputs)
-            found = found and replace(found, message=f"{_WATCHED}: {found.message}")
-        if run.findings or (found is not None and kind is ResultKind.CLEAN):
+            if found is not None and found.reordered:
+                kind, found = ResultKind.UNSTABLE, _uncompared(found)
+            elif found is not None:
+                kind = ResultKind.RACES
+                found = replace(found, message=f"{_WATCHED}: {found.message}")
+        if run.findings:
             kind = ResultKind.RACES
         self._own[ranks] = _Watched(run.findings, found is None)
         texts = tuple(finding.text for finding in run.findings)
@@ -216,16 +226,19 @@ class _Check:
 
     def _watch_transformed(
         self, built: Built, name: str, ranks: int, watch: Setup
-    ) -> tuple[Finding, ...]:
-        """The findings on a transformed program that the original does not have."""
+    ) -> tuple[tuple[Finding, ...], Difference | None]:
+        """The findings on a transformed program that the original does not have; why its output
+        could not be compared."""
         self._say(f"checking {name} on {rank_count(ranks)}")
         run = self._run(built, ranks, watch, "-watched")
         own = self._own[ranks]
         findings = new_in(run.findings, own.findings)
         found = result_difference(self._expected[ranks], run, self._trial.outputs)
-        if found is not None and own.same_output:
-            findings += (Finding(f"{_WATCHED}: {found.message}", _WATCHED),)
-        return findings
+        if found is None or not own.same_output:
+            return findings, None
+        if found.reordered:
+            return findings, _uncompared(found)
+        return (*findings, Finding(f"{_WATCHED}: {found.message}", _WATCHED)), None
 
     def _compare(
         self, original: Built, built: Built, ranks: int, changes: Sequence[Change]
@@ -307,6 +320,11 @@ class _Check:
 
     def _say(self, message: str) -> None:
         self._progress(self._prefix + message)
+
+
+def _uncompared(found: Difference) -> Difference:
+    """That output with checks could not be compared with that without."""
+    return replace(found, message=f"not compared with the run with checks: {found.message}")
 
 
 def _remarks(stacks: Stacks) -> tuple[str, ...]:

@@ -27,12 +27,14 @@ class Difference:
 
     ``last_digits``: only numbers differ, by a relative 1e-5 at most; ``hang``: a run does not end.
     ``place``: the name of a file, "-" for standard output, None for the end of the runs.
+    ``reordered``: the lines are the same, in another order.
     """
 
     message: str
     last_digits: bool = False
     hang: bool = False
     place: str | None = None
+    reordered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,8 @@ def text_difference(
     ):
         return None
     if sorted(line for _, line in old) == sorted(line for _, line in new):
-        return Difference("the same lines in another order; let one rank print, or use --any-order")
+        advice = "the same lines in another order; let one rank print, or use --any-order"
+        return Difference(advice, reordered=True)
     close = len(old) == len(new) and all(
         left == right or _near(left, right, _LAST_DIGITS) for (_, left), (_, right) in pairs
     )

@@ -41,9 +41,9 @@ class Recipe:
 
     ``sizes`` overrides values of sizes.inc.  ``charge``: the charges of the stand-in to the
     simulated clock; None: the real work is computed.  ``tiling``: K and D; None: those of the
-    kernel (hand) or of asphalt (transformed).  ``passes``: of the version ``transformed``; (): the
-    default.  ``shared``: under SMPI, allocated arrays of different ranks can share memory, so that
-    more ranks fit, and results are meaningless.
+    kernel (hand) or of asphalt (transformed).  ``passes``: of the version ``transformed``; (): that
+    for exchanges.  ``shared``: under SMPI, allocated arrays of different ranks can share memory, so
+    that more ranks fit, and results are meaningless.
     """
 
     case: Case

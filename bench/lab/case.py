@@ -116,8 +116,8 @@ class Link:
     """One measurement with two real ranks over a slow link.
 
     ``best``: K and D; None: the defaults of kernel and asphalt.  ``versions``: the versions beside
-    the original.  ``passes``: of the version ``transformed``; (): the default.  ``labs``: those of
-    LABS that measure it.
+    the original.  ``passes``: of the version ``transformed``; (): for exchanges.  ``labs``: those
+    of LABS that measure it.
     """
 
     sizes: Mapping[str, int]

@@ -23,6 +23,7 @@ from bench.lab.transform import command
 
 PLACE = ROOT / "build" / "speed"
 SCHEMA = Path(__file__).with_name("speed.schema.json")
+_EXCHANGES = ("--passes", "prepush")
 FILE_BYTES = 8_000
 LINES = 1000
 FEW_SITES = 5
@@ -170,7 +171,7 @@ def compiled(tree: Path) -> Iterator[Mapping[str, str]]:
         first = environment | {"XDG_CACHE_HOME": f"{folder}/cache"}
         for name in ("scan", "apply"):
             out = ["--output", f"{folder}/out"] if name == "apply" else []
-            _timed([*command(), name, str(tree), *out], first)
+            _timed([*command(), name, str(tree), *_EXCHANGES, *out], first)
         _called([sys.executable, "-m", "bench.lab.stages", str(tree)], first)
         yield environment
 
@@ -194,7 +195,12 @@ def _whole_tree(
                     shutil.rmtree(out, ignore_errors=True)
                     report = Path(folder) / "report.json"
                     options = ["--output", str(out), "--root", str(tree), "--report", str(report)]
-                    arguments = [name, str(tree), *(options if name == "apply" else [])]
+                    arguments = [
+                        name,
+                        str(tree),
+                        *_EXCHANGES,
+                        *(options if name == "apply" else []),
+                    ]
                     measured = _timed([*command(), *arguments], environment)
                     found.setdefault(f"{name}, {state}", []).append(measured)
                     if name == "apply":

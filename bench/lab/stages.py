@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from asphalt.analysis.exchange.site import all_to_all_operations
+from asphalt.config.passes import Pass
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.project import Project
@@ -21,7 +22,7 @@ STAGES = ("scan", "parse", "analyse", "emit")
 def stages(root: Path) -> dict[str, float]:
     """Seconds of processor time: files read and searched for MPI, units with exchanges parsed,
     exchanges judged, changed files written as text."""
-    settings = Settings(cache=False, jobs=1)
+    settings = Settings(cache=False, jobs=1, passes=(Pass.PREPUSH,))
     began = time.process_time()
     tree = load_tree((root,), settings)
     assert tree.files

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from asphalt.config.passes import Pass
 from asphalt.config.runtime import runtime_modules
 from bench.lab.case import ROOT
 from bench.lab.places import place_for
@@ -38,7 +39,7 @@ def available() -> bool:
 def transform(files: Mapping[str, bytes], passes: Sequence[str] = ()) -> dict[str, bytes]:
     """The files that asphalt writes, in an order that compiles; raises LabError.
 
-    ``passes``: the passes; (): the default.
+    ``passes``: the passes; (): that for exchanges alone.
     """
     out = apply(files, passes)
     names = [name for name in files if (out / name).exists()]
@@ -56,7 +57,7 @@ def sites(files: Mapping[str, bytes]) -> list[dict[str, object]]:
 
 def apply(files: Mapping[str, bytes], passes: Sequence[str] = ()) -> Path:
     """Run `asphalt apply` on the files; returns its directory.  Cached by content."""
-    options = ("--passes", ",".join(passes)) if passes else ()
+    options = ("--passes", ",".join(passes or (Pass.PREPUSH,)))
     key = (tool_state(), sorted(files.items()), *options)
     digest = hashlib.sha256(repr(key).encode()).hexdigest()
     place = APPLIED / digest[:16]

@@ -206,6 +206,62 @@ def test_a_link_that_leads_out_of_the_output(here: Path) -> None:
     assert os.listdir(here / "elsewhere") == []
 
 
+@pytest.mark.parametrize("how", [("--output", "out"), ("--in-place",)])
+def test_a_file_behind_a_linked_folder_is_not_told_as_applied(
+    here: Path, capsys: pytest.CaptureFixture[str], how: tuple[str, ...]
+) -> None:
+    (here / "elsewhere").mkdir()
+    (here / "src" / "transposes.f90").rename(here / "elsewhere" / "transposes.f90")
+    (here / "src" / "linked").symlink_to("../elsewhere")
+    before = snapshot(here / "elsewhere")
+    assert asphalt("apply", "src", *how, "--report", "r.json") == 0
+    assert snapshot(here / "elsewhere") == before
+    sites = json.loads((here / "r.json").read_text())["sites"]
+    (site,) = (one for one in sites if one["file"].endswith("transposes.f90"))
+    assert site["verdict"] == "refused"
+    assert "link" in site["message"]
+    shown = capsys.readouterr()
+    assert " applied " not in shown.out
+    assert "no file transformed" in shown.err
+
+
+MOVED = """\
+program p
+  use mpi
+  implicit none
+  integer, parameter :: n = 1000
+  integer :: ierr, rank, i, req
+  double precision :: a(n), b(n), c(n)
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
+  a = rank
+  call MPI_Irecv(b, n, MPI_DOUBLE_PRECISION, 1 - rank, 1, MPI_COMM_WORLD, req, ierr)
+  call MPI_Send(a, n, MPI_DOUBLE_PRECISION, 1 - rank, 1, MPI_COMM_WORLD, ierr)
+  call MPI_Wait(req, MPI_STATUS_IGNORE, ierr)
+  do i = 1, n
+    c(i) = sin(1d0*i)*cos(2d0*i)
+  end do
+  print *, sum(b), sum(c)
+  call MPI_Finalize(ierr)
+end program p
+"""
+
+
+def test_no_runtime_is_asked_for_where_nothing_calls_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.f90").write_text(MOVED)
+    options = ("--passes", "motion")
+    assert asphalt("diff", "p.f90", *options) == 0
+    shown = capsys.readouterr()
+    assert "+  call MPI_Wait" in shown.out
+    assert "would also write" not in shown.err
+    assert asphalt("apply", "p.f90", "--output", "out", *options) == 0
+    assert "to build" not in capsys.readouterr().err
+    assert sorted(path.name for path in Path("out").iterdir()) == [".asphalt", "p.f90"]
+
+
 def test_the_report(here: Path) -> None:
     assert asphalt("apply", "src", "--output", "out", "--report", "r.json") == 0
     report = json.loads((here / "r.json").read_text())

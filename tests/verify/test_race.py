@@ -427,6 +427,47 @@ def test_a_clean_program_passes(
     assert captured.err.endswith("1 comparison, all equal; the original alone: 1 clean\n")
 
 
+# Another order of lines under checks, as ranks that print make it by chance.
+REORDERED = """\
+program p
+  use mpi
+  implicit none
+  integer :: ierr, length
+  call MPI_Init(ierr)
+  call get_environment_variable('ASPHALT_RACE_LOG', length=length)
+  if (length == 0) print *, 'one'
+  print *, 'two'
+  if (length > 0) print *, {last}
+  call MPI_Finalize(ierr)
+end program p
+"""
+
+
+@pytest.mark.skipif(shutil.which("mpif90") is None, reason="needs an MPI")
+@pytest.mark.parametrize(
+    ("last", "result", "says"),
+    [
+        ("'one'", "unstable", "not compared with the run with checks: the same lines in another"),
+        ("'three'", "races", "results differ if buffers of pending receives are poisoned"),
+    ],
+)
+def test_lines_in_another_order_are_no_race(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    last: str,
+    result: str,
+    says: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.f90").write_text(REORDERED.format(last=last))
+    arguments = ["verify", "--no-cache", "--jobs", "1", "p.f90", "--race", "--np", "1"]
+    assert main([*arguments, "--format", "json"]) == 1
+    (row,) = json.loads(capsys.readouterr().out)["runs"]
+    assert row["kind"] == result
+    assert row["difference"]["message"].startswith(says)
+
+
 def test_simulated_ranks_are_not_watched(tmp_path: Path) -> None:
     setup = replace(DEFAULT, mpi=SMPI)
     with pytest.raises(CannotError, match="needs a real MPI"):

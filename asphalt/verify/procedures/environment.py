@@ -36,7 +36,7 @@ def require_mpi4py() -> None:
     if missing:
         raise UsageError(
             f"calling procedures needs {' and '.join(missing)}; get what is missing with "
-            "'pip install asphalt[procedures]'"
+            "'pip install asphalt-mpi[procedures]'"
         )
 
 
