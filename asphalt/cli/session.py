@@ -138,11 +138,17 @@ def reports_of(project: Project) -> tuple[SiteReport, ...]:
 
 
 def _reports_of(project: Project) -> tuple[SiteReport, ...]:
+    """The reports of all sites, with places in composed text; remarks are told."""
+    sites = _sites_of(project)
+    warn_of(project.remarks)
+    return sites
+
+
+def _sites_of(project: Project) -> tuple[SiteReport, ...]:
     """The reports of all sites, with places in composed text."""
     with Console(stderr=True).status("analysing the exchanges"):
         reports = [site.report for site in project.composed_sites()]
         reports += project.included_exchanges()
-    warn_of(project.remarks)
     return tuple(sorted(reports, key=lambda report: (report.file, report.line)))
 
 
@@ -221,7 +227,8 @@ def reports_before(
         if Pass.PREPUSH in passes and any(site.verdict in ("proved", "assumed") for site in own):
             own = tuple(map(project.outcome().told, own))
         return project.places.sites(merged_reports(own, project.findings, passes))
-    sites = {(site.file, site.id): site for site in reports_of(project)}
+    composed = project.places.sites(_sites_of(project))
+    sites = {(site.file, site.id): site for site in composed}
     with watched(OPTIMISING) as watch:
         outcome = project.outcome(watch=watch, units=units)
     with Console(stderr=True).status("looking for computation to overlap with transfers"):

@@ -267,7 +267,11 @@ def test_the_report(here: Path) -> None:
     report = json.loads((here / "r.json").read_text())
     jsonschema.validate(report, json.loads(SCHEMA.read_text()))
     verdicts = {Path(site["file"]).name: site["verdict"] for site in report["sites"]}
-    assert verdicts == {"transposes.f90": "applied", "refused.f90": "refused"}
+    assert verdicts == {
+        "main.f90": "refused",
+        "transposes.f90": "applied",
+        "refused.f90": "refused",
+    }
     assert [entry["changed"] for entry in report["files"]] == [False, False, True]
     applied = next(site for site in report["sites"] if site["verdict"] == "applied")
     assert applied["depth"] >= 1

@@ -23,7 +23,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def scan(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    status = main(["scan", "--no-cache", "--jobs", "1", *arguments])
+    """Of exchanges, unless the arguments ask for others."""
+    passes = () if "--passes" in arguments else ("--passes", "prepush")
+    status = main(["scan", "--no-cache", "--jobs", "1", *passes, *arguments])
     captured = capsys.readouterr()
     return status, captured.out, captured.err
 
@@ -38,6 +40,47 @@ def test_a_line_a_site(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert proved.split()[0] == f"src/transposes.f90:{TRANSPOSES_LINE}"
     assert proved.split()[2] == "proved"
     assert err == "asphalt: 2 sites: 1 proved, 1 refused\n"
+
+
+def test_without_passes_exchanges_and_transfers_are_listed(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["scan", "--no-cache", "--jobs", "1", "src"]) == 0
+    alike = capsys.readouterr().out
+    assert [line.split()[1] for line in alike.splitlines()] == [
+        *("MPI_Gather", "MPI_Alltoallw", "MPI_Alltoall")
+    ]
+    assert main(["scan", "--no-cache", "--jobs", "1", "--passes", "all", "src"]) == 0
+    assert capsys.readouterr().out == alike
+
+
+STORED = """\
+subroutine stored(b, n, other)
+  use mpi
+  implicit none
+  integer, intent(in) :: n, other
+  real(8), intent(inout) :: b(n)
+  integer :: ierr
+  b = 0
+  b(1) = sum(b)
+  call MPI_Recv(b, n, MPI_DOUBLE_PRECISION, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+end subroutine stored
+"""
+
+
+def test_stores_before_a_receive_are_told_on_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "stored.f90"
+    file.write_text(STORED)
+    _, out, err = scan(capsys, "--passes", "all", str(file))
+    assert ":9 " in out
+    assert ":8 " not in out
+    assert "store" not in err
+    _, out, err = scan(capsys, "--passes", "all", "--all", str(file))
+    assert "stored.f90:8  store before MPI_Recv" in out
+    assert main(["explain", "--no-cache", f"{file}:8"]) == 0
+    assert "store before MPI_Recv" in capsys.readouterr().out
 
 
 def test_modules_that_are_missing_are_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

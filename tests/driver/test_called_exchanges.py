@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from asphalt.cli.main import main
+from asphalt.config.passes import Pass
 from asphalt.config.settings import Settings
 from asphalt.driver.sites import Site
 from asphalt.project import Project
@@ -243,7 +244,7 @@ def test_the_same_again_changes_nothing(tmp_path: Path) -> None:
 
 def test_without_inlining_it_stays_where_it_is(tmp_path: Path) -> None:
     (tmp_path / "cubes.f90").write_text(text())
-    settings = Settings(cache=False, jobs=1, assume=frozenset({"timers"}))
+    settings = Settings(cache=False, jobs=1, assume=frozenset({"timers"}), passes=(Pass.PREPUSH,))
     found = Project(tmp_path, settings=settings).sites()
     assert {site.verdict for site in found} == {"refused"}
 

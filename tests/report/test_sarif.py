@@ -105,7 +105,8 @@ def test_columns_count_characters() -> None:
 
 
 def fingerprints(capsys: pytest.CaptureFixture[str]) -> list[str]:
-    assert main(["scan", "src", "--no-cache", "--jobs", "1", "--format", "sarif"]) == 0
+    usual = ["--no-cache", "--jobs", "1", "--passes", "prepush"]
+    assert main(["scan", "src", *usual, "--format", "sarif"]) == 0
     report = json.loads(capsys.readouterr().out)
     VALIDATOR.validate(report)
     results = report["runs"][0]["results"]

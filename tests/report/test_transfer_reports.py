@@ -97,7 +97,7 @@ def test_stores_are_no_sites() -> None:
 
 def test_a_store_is_reported_as_a_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     body = "b = me\n" + _FIRST + _SECOND + _RECEIVE.replace("n, MPI", "n - 1, MPI") + _SEND + _WAITS
-    out = _told(capsys, "scan", _program(tmp_path, body))
+    out = _told(capsys, "scan", _program(tmp_path, body), "--all")
     (line,) = (line for line in out.splitlines() if "ring.f90:10" in line)
     assert "store before MPI_Irecv  refused  ASP07" in line
     assert "; 1 store: 1 refused" in out
@@ -128,7 +128,8 @@ def test_requested_passes_are_not_recommended(
         in out
     )
     assert "Try" not in out
-    assert main(["explain", "--no-cache", "--jobs", "1", f"{path}:11"]) == 0
+    asked = ["--no-cache", "--jobs", "1", "--passes", "prepush"]
+    assert main(["explain", *asked, f"{path}:11"]) == 0
     assert "Try `--passes transfers`" in capsys.readouterr().out
 
 

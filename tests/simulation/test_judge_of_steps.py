@@ -236,7 +236,8 @@ def test_options_that_make_no_sense(
 
 @pytest.mark.usefixtures("here")
 def test_there_has_to_be_something_to_judge(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["diff", "src", "--no-cache", "--judge", "simulation"]) == 2
+    judge = ["--judge", "simulation"]
+    assert main(["diff", "src", "--no-cache", "--passes", "prepush", *judge]) == 2
     assert "only steps for transfers are judged; choose passes" in capsys.readouterr().err
 
 

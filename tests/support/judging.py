@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import dedent, indent
 
+from asphalt.config.passes import Pass
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.catalogue import ALL_CODES
 from asphalt.diagnostics.change import Change
@@ -106,7 +107,8 @@ class Case:
         return f"{self.code}-{self.name}"
 
 
-SETTINGS = Settings(cache=False, jobs=1)
+SETTINGS = Settings(cache=False, jobs=1, passes=(Pass.PREPUSH,))
+"""Exchanges are judged alone."""
 
 
 def project(

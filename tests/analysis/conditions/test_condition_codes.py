@@ -35,7 +35,7 @@ def test_a_refused_file_comes_out_byte_for_byte(case: Case, tmp_path: Path) -> N
     )  # not as one would write it
     (source / f"exchange{case.suffix}").write_bytes(before)
     defines = [option for define in case.defines for option in ("-D", define)]
-    options = ["--output", str(out), "--no-cache", "--jobs", "1", *defines]
+    options = ["--output", str(out), "--no-cache", "--jobs", "1", "--passes", "prepush", *defines]
     assert main(["apply", str(source), *options]) == 0
     assert (out / f"exchange{case.suffix}").read_bytes() == before
     assert not list(out.rglob("asphalt_params.inc"))
