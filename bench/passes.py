@@ -1,7 +1,8 @@
 """The pages of all passes: ``python -m bench.passes`` writes them.
 
-``docs/passes.md`` lists them; each has a page of its own in ``docs/passes``.  They are made from the table of passes (``asphalt.config.passes``), from the transformations as their
-modules register them (``asphalt.optimiser.phases``), and from the docstrings of these modules.
+``docs/passes.md`` lists them; each has a page of its own in ``docs/passes``.  They are made from
+the table of passes (``asphalt.config.passes``), from the transformations as their modules register
+them (``asphalt.optimiser.phases``), and from the docstrings of these modules.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from asphalt.config.passes import Pass
 from asphalt.config.settings import Settings
 from asphalt.project import Project
 from asphalt.unparse.header_entry import lines_of
@@ -60,6 +61,7 @@ def transformed(program: Program, tag: str, folder: Path, bits: bool = False) ->
         support.write_bytes(SHOWN)
     kept = sum(exchange.tile for exchange in program.exchanges) % 2 == 1
     settings = Settings(
+        passes=(Pass.PREPUSH,),
         cache=False,
         jobs=1,
         assume=frozenset({"bits"} if bits else ()),

@@ -14,6 +14,7 @@ import numpy as np
 from mpi4py import MPI
 
 import asphalt.verify
+from asphalt.config.passes import Pass
 from asphalt.config.settings import Settings
 from asphalt.verify import Pair
 
@@ -30,7 +31,9 @@ def pairs(source: Path, procedure: str, changed: str | None) -> Iterator[Pair]:
             procedure,
             tile=tile,
             depth=depth,
-            settings=Settings(assume=frozenset({"control"}), cache=False, jobs=1),
+            settings=Settings(
+                assume=frozenset({"control"}), cache=False, jobs=1, passes=(Pass.PREPUSH,)
+            ),
             flags=["-O0"],
             comm=WORLD,
             changed=changed if (tile, depth) == CHOICES[-1] else None,

@@ -14,6 +14,7 @@ import numpy as np
 
 import asphalt.verify
 from asphalt.config.errors import AsphaltError
+from asphalt.config.passes import Pass
 from asphalt.config.settings import Settings
 from asphalt.verify import Pair
 
@@ -47,7 +48,7 @@ def main(source: Path, changed: str | None) -> dict[str, Any]:
     names = (
         "setup", "explicit_shape", "doubled", "letters", "modern.typed", "total", "planes"
     )  # fmt: skip
-    settings = Settings(assume=frozenset({"control"}), cache=False, jobs=1)
+    settings = Settings(assume=frozenset({"control"}), cache=False, jobs=1, passes=(Pass.PREPUSH,))
     pair = asphalt.verify.load(
         source,
         "shapes::assumed_shape",
