@@ -44,6 +44,7 @@ from asphalt.driver.given_lines import refuse_ambiguous
 from asphalt.driver.given_sizes import refuse_unknown
 from asphalt.driver.included_parts import Places, divided
 from asphalt.driver.included_sites import included_operations
+from asphalt.driver.known_outcomes import KnownOutcomes
 from asphalt.driver.overlap import DEFAULT_DEPTH as DEFAULT_DEPTH
 from asphalt.driver.overlap import DEFAULT_TILE as DEFAULT_TILE
 from asphalt.driver.overlap import Judges as Judges
@@ -71,6 +72,7 @@ class Project:
         self.settings = settings or Settings()
         self.roots = tuple(Path(path) for path in paths)
         self._tree: Tree = load_tree(self.roots, self.settings)
+        self._known = KnownOutcomes()
         self._for_exchanges: tuple[Directive, ...] = ()
         self.places = Places(self._tree.inclusions)
         self._accepted = self.places.assumed(self.settings.assume, self._tree)
@@ -225,6 +227,11 @@ class Project:
         faulty = {(one.file, one.unit): one.line for one in found}
         return Options(passes, self._accepted, own.clone_limit, faulty, own.sizes)
 
+    @property
+    def _request(self) -> OverlapRequest:
+        """The request to optimise the tree; what is known of its units is kept."""
+        return OverlapRequest(self._options, known=self._known)
+
     def kept_blocking(self) -> tuple[SiteReport, ...]:
         """The blocking operations that ``nonblocking`` is asked for and cannot change."""
         if Pass.NONBLOCKING not in self.settings.passes:
@@ -240,17 +247,17 @@ class Project:
     def with_assumed_outcomes(self, blocking: Sequence[SiteReport]) -> tuple[SiteReport, ...]:
         """Reports on operations that remain blocking; where an assumption would change that, with
         what would become of them.  This optimises their procedures once more."""
-        return with_assumed_outcomes(self._analyses, blocking, self._options)
+        return with_assumed_outcomes(self._analyses, blocking, self._request)
 
     def with_fatal_outcomes(self, idle: Sequence[SiteReport]) -> tuple[SiteReport, ...]:
         """Reports on operations that overlap with no more work; where they would if no error
         handler returned, with what.  This optimises their procedures once more."""
-        return with_fatal_outcomes(self._analyses, idle, self._options)
+        return with_fatal_outcomes(self._analyses, idle, self._request)
 
     def with_readings_passed(self, idle: Sequence[SiteReport]) -> tuple[SiteReport, ...]:
         """Reports on operations with nothing to overlap; where the assumption ``timers`` would
         change that, with what would become of them."""
-        return with_readings_passed(self._analyses, idle, self._options)
+        return with_readings_passed(self._analyses, idle, self._request)
 
     def among_readings(self, sites: Iterable[SiteReport]) -> tuple[SiteReport, ...]:
         """The refused ones of some operations around which a clock is read, where the assumption
@@ -390,6 +397,8 @@ class Project:
         values = TileValues(asked.given("tile", tile), asked.given("depth", depth))
         jobs = self.settings.jobs or len(os.sched_getaffinity(0))
         request = OverlapRequest(self._options, values, judges, units, jobs=jobs)
+        if judges is None:
+            request = replace(request, known=self._known)
         if watch is not None:
             request = replace(request, watch=watch)
         found = optimised(self._analyses, changes, request)

@@ -140,6 +140,11 @@ def of_kind(kind: Assumption, accepted: Collection[str], site: str | None = None
     return frozenset(found)
 
 
+def kind_of(accepted: str) -> str:
+    """The word of an accepted assumption, without a name and a site."""
+    return accepted.partition("@")[0].partition(":")[0]
+
+
 def is_accepted(needed: str, accepted: Collection[str], site: str) -> bool:
     """Whether an assumption that a site needs is accepted."""
     return needed in accepted or f"{needed}@{site}" in accepted

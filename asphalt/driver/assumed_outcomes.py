@@ -25,9 +25,10 @@ from asphalt.transforms.nonblocking.rules import COULD
 
 
 def with_assumed_outcomes(
-    analyses: Analyses, blocking: Sequence[SiteReport], options: Options
+    analyses: Analyses, blocking: Sequence[SiteReport], asked: OverlapRequest
 ) -> tuple[SiteReport, ...]:
     """Reports on transfers that remain blocking, those with the verdict ``assumed`` judged anew.
+    ``asked``: how the tree was optimised.
 
     If the assumption would let it overlap, the report says with what; if not, it is refused with
     the reason.  The verdict stays ``assumed`` without either in a procedure with errors.
@@ -35,8 +36,8 @@ def with_assumed_outcomes(
     lifted = [site for site in blocking if site.verdict == "assumed"]
     if not lifted:
         return tuple(blocking)
-    assumed = options.accepted.union(*(site.assumptions for site in lifted))
-    outcome, request = _assuming(analyses, lifted, options, assumed)
+    assumed = asked.options.accepted.union(*(site.assumptions for site in lifted))
+    outcome, request = _assuming(analyses, lifted, asked, assumed)
     doubts = {key: Tried(doubt=one.doubt) for key, one in outcome.tries.items()}
     idle = not_overlapped(analyses, outcome.changes, request, doubts)
     would = _applied(outcome)
@@ -56,20 +57,20 @@ def with_assumed_outcomes(
 
 
 def with_fatal_outcomes(
-    analyses: Analyses, sites: Iterable[SiteReport], options: Options
+    analyses: Analyses, sites: Iterable[SiteReport], asked: OverlapRequest
 ) -> tuple[SiteReport, ...]:
     """Reports on operations that overlap with no more work; where they would if no error handler
-    returned, with the verdict ``assumed``.
+    returned, with the verdict ``assumed``.  ``asked``: how the tree was optimised.
 
     Tests of error codes, and what they call, stand in the way of work as long as they may be
     executed.
     """
-    found = tuple(sites)
+    found, options = tuple(sites), asked.options
     units = _that_read_codes(analyses, found, options)
     if not units:
         return found
     accepted = options.accepted | {FATAL.word}
-    request = OverlapRequest(replace(options, accepted=accepted), units=units)
+    request = _under(asked, accepted, units)
     would = {
         (site.file, site.line, site.operation): site
         for change in optimised(analyses, (), request).changes
@@ -111,15 +112,15 @@ def _that_read_codes(
 
 
 def with_readings_passed(
-    analyses: Analyses, idle: Sequence[SiteReport], options: Options
+    analyses: Analyses, idle: Sequence[SiteReport], asked: OverlapRequest
 ) -> tuple[SiteReport, ...]:
     """Reports on transfers without computation to overlap; those that would have some if readings
-    of clocks were passed get the verdict ``assumed``."""
-    clocked = among_readings(analyses, idle, options)
+    of clocks were passed get the verdict ``assumed``.  ``asked``: how the tree was optimised."""
+    clocked = among_readings(analyses, idle, asked.options)
     if not clocked:
         return tuple(idle)
-    assumed = options.accepted | {TIMERS.word, FATAL.word}
-    outcome, _ = _assuming(analyses, clocked, options, assumed)
+    assumed = asked.options.accepted | {TIMERS.word, FATAL.word}
+    outcome, _ = _assuming(analyses, clocked, asked, assumed)
     would = _applied(outcome)
     found: list[SiteReport] = []
     for site in idle:
@@ -152,12 +153,22 @@ def _has_readings(site: SiteReport, analyses: Analyses) -> bool:
 
 
 def _assuming(
-    analyses: Analyses, sites: Sequence[SiteReport], options: Options, assumed: frozenset[str]
+    analyses: Analyses,
+    sites: Sequence[SiteReport],
+    asked: OverlapRequest,
+    assumed: frozenset[str],
 ) -> tuple[Outcome, OverlapRequest]:
     """What becomes of the procedures of some sites under these assumptions."""
-    units = frozenset((site.file, site.unit) for site in sites)
-    request = OverlapRequest(replace(options, accepted=assumed), units=units)
+    request = _under(asked, assumed, frozenset((site.file, site.unit) for site in sites))
     return optimised(analyses, (), request), request
+
+
+def _under(
+    asked: OverlapRequest, assumed: frozenset[str], units: frozenset[tuple[str, str]]
+) -> OverlapRequest:
+    """A request for some units under other assumptions; what is known of them is used again."""
+    options = replace(asked.options, accepted=assumed)
+    return OverlapRequest(options, units=units, known=asked.known)
 
 
 def _applied(outcome: Outcome) -> dict[tuple[str, int, str], SiteReport]:

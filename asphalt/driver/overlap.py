@@ -23,6 +23,7 @@ from asphalt.diagnostics.model import DroppedReport, ProblemReport, ProcedureRep
 from asphalt.driver.configurations import without_conditionals
 from asphalt.driver.final_forms import in_final_form
 from asphalt.driver.given_lines import accepted_now, as_given, given_place
+from asphalt.driver.known_outcomes import KnownOutcomes, text_since
 from asphalt.driver.left_behind import left_behind
 from asphalt.driver.overlap_reports import overlap_reports, procedure_report
 from asphalt.driver.program_starts import own_report
@@ -35,6 +36,7 @@ from asphalt.ir.tree import leaves
 from asphalt.optimiser.acceptance import Key, key_of
 from asphalt.optimiser.options import Context, Options
 from asphalt.optimiser.outcome import Optimised, Tried
+from asphalt.optimiser.searched import Searched
 from asphalt.support.garbage_collection import frozen_heap, rare_collections
 from asphalt.unparse.params import HeaderEntry
 
@@ -155,7 +157,8 @@ class OverlapRequest:
     ``options``: for each unit.  ``values``: K and D of nests that are executed in tiles.
     ``judges``: what decides about steps; None: the cost model with the usual networks.  ``units``:
     file and name of the units that are asked about; None: all.  ``watch``: called for each unit
-    before its turn.  ``jobs``: how many processes may work on units.
+    before its turn.  ``jobs``: how many processes may work on units.  ``known``: what became of
+    units of the tree, also under other assumptions, by the usual networks.
     """
 
     options: Options
@@ -164,6 +167,7 @@ class OverlapRequest:
     units: Collection[tuple[str, str]] | None = None
     watch: Watch = _unwatched
     jobs: int = 1
+    known: KnownOutcomes = field(default_factory=KnownOutcomes)
 
 
 def optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRequest) -> Outcome:
@@ -194,6 +198,8 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
     if now is not tree:
         analyses = analyses.followed_by(now)
     ahead = Ahead(places, 1 if request.judges is not None else request.jobs)
+    contents = text_since(tree, now)
+    searched = Searched(now) if request.judges is None else None
     with ExitStack() as at_the_end:
         at_the_end.callback(ahead.forget)
         for number, (path, chain) in enumerate(places):
@@ -212,12 +218,15 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
                 changed=done,
                 given=partial(given_place, now=now, given=tree),
                 analyses=analyses,
+                searched=searched,
             )
             accepted = accepted_now(options.accepted, tree, now, by_path)
-            state = State(first, now, replace(options, accepted=accepted), context)
+            own_options = replace(options, accepted=accepted)
+            state = State(first, now, own_options, context, request.known, contents)
             found = ahead.found(number, located, state)
             if found is None:
                 continue
+            request.known.add(state.start((path, chain)), found)
             procedures.append(procedure_report(found, _lines(tree, path, chain)))
             tries[path, chain] = Tried(found.dropped, found.whole, found.doubt)
             for one in found.staying:
@@ -229,6 +238,8 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
             done = done | {(path, chain)}
             given = as_given(found, now, tree)
             now = now.edited({**found.beside, path: found.content})
+            searched = None if searched is None else Searched(now)
+            contents = text_since(tree, now)
             analyses = analyses.followed_by(now)
             for other, content in found.beside.items():
                 text = tree.content(other)

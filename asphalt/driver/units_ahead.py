@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.analysis_manager.internal_errors import InternalErrors
+from asphalt.driver.known_outcomes import KnownOutcomes, Start, Text
 from asphalt.frontend.source_tree.problems import InputProblem
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
@@ -29,12 +30,21 @@ _FEW = 8  # units that are not worth another process
 @dataclass(frozen=True, slots=True)
 class State:
     """What the optimisation of units begins with: the analyses of the tree as it was given, the
-    tree as it stands ``now``, the options, and what is known of the program."""
+    tree as it stands ``now``, the options, and what is known of the program.
+
+    ``known``: what became of units under other assumptions; ``text``: what the tree contains.
+    """
 
     first: Analyses
     now: Tree
     options: Options
     context: Context
+    known: KnownOutcomes
+    text: Text
+
+    def start(self, key: Key) -> Start:
+        """What the optimisation of a unit begins with."""
+        return Start(key, self.text, frozenset(self.context.changed), self.options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +109,9 @@ def unit_of(tree: Tree, path: str, chain: tuple[str, ...]) -> Located | None:
 
 
 def _attempted(located: Located, state: State) -> _Attempt:
-    found: Optimised | None = None
+    found = state.known.of(state.start(key_of(located)))
+    if found is not None:
+        return _Attempt(found, InternalErrors())
     errors, unreadable = InternalErrors(), state.first.tree.unreadable
     before = len(unreadable)
     with errors.caught(located):

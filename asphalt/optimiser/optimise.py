@@ -63,14 +63,18 @@ from asphalt.optimiser.preparation import Search
 from asphalt.optimiser.program_starts import staying
 from asphalt.optimiser.unchanged_units import why_doubted, why_no_names, why_not_read
 from asphalt.optimiser.unit_state import Workshop
+from asphalt.support.asked_assumptions import recorded_questions
 from asphalt.support.garbage_collection import rare_collections
 
 REPEATED = "further steps lead back to an earlier text"
 
 
-def optimised(shop: Workshop) -> Optimised:
-    """The best that the search makes of a unit, in rounds until one changes nothing."""
-    found = shop.tidied(Search(shop).best())
+def optimised(shop: Workshop, first: Optimised | None = None) -> Optimised:
+    """The best that the search makes of a unit, in rounds until one changes nothing.
+
+    ``first``: what it makes of it in the first round, if that is known.
+    """
+    found = shop.tidied(Search(shop).best() if first is None else first)
     seen = {shop.tree.content(shop.path)}
     while found.content is not None:
         seen.add(found.content)
@@ -130,12 +134,20 @@ def optimise(
     tree: Tree, located: Located, options: Options = _EVERYTHING, context: Context = _ALONE
 ) -> Optimised:
     """The best that the passes make of a unit of a tree."""
-    shop = Workshop(tree, *key_of(located), options, context)
+    with recorded_questions() as asked:
+        found = _optimised(tree, located, options, context)
+    return replace(found, asked=frozenset(asked))
+
+
+def _optimised(tree: Tree, located: Located, options: Options, context: Context) -> Optimised:
+    key, searched = key_of(located), context.searched
+    known = None if searched is None else searched.taken(tree, key)
+    shop, first = known or (Workshop(tree, *key, options, context), None)
     unchanged = _why_unchanged(shop)
     if unchanged is not None:
         return Optimised(located.path, located.unit.name, None, (), (), (), unchanged)
     with rare_collections():
-        found = optimised(shop)
+        found = optimised(shop, first)
         doubt = why_doubted(tree, shop.path, shop.chain) if found.content is not None else None
         if doubt is not None:
             return Optimised(located.path, located.unit.name, None, (), (), (), doubt, doubt=doubt)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.passes import TRANSFERS
@@ -12,6 +13,9 @@ from asphalt.gain.model import Judge
 from asphalt.ir.program import Located
 from asphalt.optimiser.acceptance import Key
 from asphalt.optimiser.origins import SourceLine, itself
+
+if TYPE_CHECKING:
+    from asphalt.optimiser.searched import Searched
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +51,11 @@ class Context:
     ``model``: the judge of steps; None: the cost model with the usual networks.  ``changed``: the
     units that have been optimised before.  ``given``: maps a line of the tree to the line of the
     user's source that it came from.  ``analyses``: those of the tree; None: none has been made.
+    ``searched``: what is known already of units of the tree; None: nobody keeps it.
     """
 
     model: Judge | None = None
     changed: Collection[Key] = ()
     given: Callable[[SourceLine], SourceLine] = itself
     analyses: Analyses | None = None
+    searched: Searched | None = None

@@ -9,6 +9,7 @@ from asphalt.analysis.verdicts.verdict import Code, Refused, Role
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.wording import changes_text
 from asphalt.optimiser.origins import SourceLine
+from asphalt.support.asked_assumptions import Answer
 
 FIXPOINT = "no transformation finds another step"
 UNGAINED = "these passes gain nothing by themselves"
@@ -160,7 +161,8 @@ class Optimised:
     gains of steps may be asked for; then the last one.  ``dropped``: the steps that were tried and
     not kept.  ``staying``: the operations that the program starts itself and that overlap with no
     more work.  ``whole``: what kept nests from being divided, by their place in the user's source.
-    ``doubt``: why what was found is not done: it is not clear what the unit means.
+    ``doubt``: why what was found is not done: it is not clear what the unit means.  ``asked``:
+    which assumptions were asked for, with the answers: with the same ones the result is the same.
     """
 
     path: str
@@ -178,3 +180,4 @@ class Optimised:
     whole: Mapping[SourceLine, Refused] = field(default_factory=dict)
     doubt: str | None = None
     beside: Mapping[str, bytes] = field(default_factory=dict)
+    asked: frozenset[Answer] = frozenset()

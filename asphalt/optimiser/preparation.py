@@ -33,6 +33,7 @@ from asphalt.optimiser.phases import MOST_STEPS, PHASES
 from asphalt.optimiser.segmenting import Segmenting
 from asphalt.optimiser.unchanged_units import why_doubted, why_unchanged
 from asphalt.optimiser.unit_state import UnitState, Workshop
+from asphalt.support.asked_assumptions import recorded_questions
 from asphalt.transforms.buffers.array_expansion import ExpandBuffers
 from asphalt.transforms.inlining import inline, opening, versions
 from asphalt.transforms.loops import rotation, sends_first
@@ -238,15 +239,30 @@ class Search:
         callees = [step.plan.callee for step in steps if isinstance(step, inline.Inline)]
         chains = dict.fromkeys((c.path, tuple(u.name for u in c.chain)) for c in callees)
         for path, chain in chains:
-            driver = Search(self.shop.for_unit(tree, path, chain))
-            found = driver.best() if driver.why_unchanged() is None else None
-            if found is None or found.content is None or driver.why_doubted() is not None:
+            shop, found = self._apart(tree, path, chain)
+            if found is None or found.content is None or Search(shop).why_doubted() is not None:
                 continue
             tree = tree.edited({**found.beside, path: found.content})
         if tree is self.shop.tree:
             return tuple(0.0 for _ in self.shop.model.names)
         price = self.shop.model.price(tree, self.shop.located(tree))
         return price.saved(self.shop.price(self.shop.tree))
+
+    def _apart(
+        self, tree: Tree, path: str, chain: tuple[str, ...]
+    ) -> tuple[Workshop, Optimised | None]:
+        """What becomes of a called procedure by itself, with its workshop; None: it is not changed,
+        whatever could become of it."""
+        searched = self.shop.context.searched
+        known = None if searched is None else searched.of(tree, (path, chain))
+        if known is not None:
+            return known
+        driver = Search(self.shop.for_unit(tree, path, chain))
+        with recorded_questions() as asked:
+            found = driver.best() if driver.why_unchanged() is None else None
+        if searched is not None:
+            searched.add(driver.shop, found, asked)
+        return driver.shop, found
 
     def _pipelined(self, found: Optimised, prepared: UnitState) -> Optimised:
         """The unit with nests, and the messages before and behind them, cut into tiles where that

@@ -62,3 +62,7 @@ class EditedTrees:
         if len(self._last) > self._kept:
             self._last.popitem(last=False)
         return found
+
+    def forget(self) -> None:
+        """Forget the facts that nobody uses now; they are found again where they are asked for."""
+        self._last.clear()

@@ -92,6 +92,8 @@ class CallSites:
         self._uncalled: dict[UnitKey, bool] = {}
         self._has_main: bool | None = None
         self._mentions: dict[str, tuple[Located, ...] | None] = {}
+        # with the definition, so that no other one can get its identity
+        self._changes: dict[tuple[int, int], tuple[VariableDefinition, bool]] = {}
 
     def context(self, scope: Scope) -> CallingContext:
         """The unit of a scope."""
@@ -134,6 +136,13 @@ class CallSites:
 
         A procedure that has it as an actual argument need not.
         """
+        key = id(definition), depth
+        known = self._changes.get(key)
+        if known is None:
+            known = self._changes[key] = definition, self._is_change(definition, depth)
+        return known[1]
+
+    def _is_change(self, definition: VariableDefinition, depth: int) -> bool:
         if definition.source is not Source.CALLEE or definition.callee is None or depth == 0:
             return True
         inside = self.of(definition.callee)

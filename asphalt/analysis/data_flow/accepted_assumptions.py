@@ -6,6 +6,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.config.assumptions import Assumption, is_accepted
 from asphalt.ir.tree import Leaf
+from asphalt.support.asked_assumptions import record
 
 
 def is_accepted_at(kind: Assumption, leaf: Leaf, facts: UnitFacts) -> bool:
@@ -16,4 +17,7 @@ def is_accepted_at(kind: Assumption, leaf: Leaf, facts: UnitFacts) -> bool:
     if line_of(leaf) not in facts.elsewhere:
         said |= directives.assumed_by_all
     site = f"{facts.unit.name or 'main'}:{line_of(leaf)}"
-    return is_accepted(kind.word, facts.accepted | said, site)
+    accepted = is_accepted(kind.word, facts.accepted | said, site)
+    facts.asked.add((kind.word, accepted))
+    record(facts.asked)
+    return accepted

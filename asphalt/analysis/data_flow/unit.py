@@ -21,6 +21,7 @@ from asphalt.analysis.uniformity.uniformity import Uniformity
 from asphalt.ir.program import Located
 from asphalt.ir.source import Form
 from asphalt.ir.tree import Leaf, Node, Unit
+from asphalt.support.asked_assumptions import Answer, record
 
 T = TypeVar("T")
 _LINE = re.compile(r"\bline (\d+)")
@@ -117,6 +118,11 @@ class UnitFacts:
     def _found(self) -> dict[Callable[[UnitFacts], object], object]:
         return {}
 
+    @cached_property
+    def asked(self) -> set[Answer]:
+        """Which assumptions were asked for so far, for these facts: kept results depend on them."""
+        return set()
+
     def once(self, find: Callable[[UnitFacts], T]) -> T:
         """The result of ``find`` for the unit, computed once.
 
@@ -125,6 +131,8 @@ class UnitFacts:
         """
         if find not in self._found:
             self._found[find] = find(self._inside)
+        if self.asked:
+            record(self.asked)
         return cast(T, self._found[find])
 
     @cached_property

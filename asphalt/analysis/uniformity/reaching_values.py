@@ -16,14 +16,20 @@ class ReachingValues:
 
     def __init__(self, sites: CallSites) -> None:
         self._sites = sites
+        self._given: dict[tuple[CallingContext, str, _Path], list[VariableDefinition]] = {}
         self._places: dict[tuple[object, ...], int] = {}
         self._first: dict[tuple[object, ...], int] = {}
         self._shared: dict[object, SharedReaching] = {}
 
     def given(self, context: CallingContext, name: str, path: _Path) -> list[VariableDefinition]:
         """The definitions of a component in a unit's own statements."""
-        given = context.defined.get(name, ())
-        return [d for d in given if self._sites.changes(d) and overlap(d.path, path)]
+        key = context, name, path
+        if key not in self._given:
+            given = context.defined.get(name, ())
+            self._given[key] = [
+                d for d in given if self._sites.changes(d) and overlap(d.path, path)
+            ]
+        return self._given[key]
 
     def place(self, context: CallingContext, name: str, path: _Path, at: int) -> int:
         """The first place that was asked about which the same definitions reach as ``at``."""
