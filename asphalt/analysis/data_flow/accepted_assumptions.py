@@ -12,7 +12,7 @@ from asphalt.support.asked_assumptions import record
 def is_accepted_at(kind: Assumption, leaf: Leaf, facts: UnitFacts) -> bool:
     """Whether an assumption is accepted for a statement: for all sites, by a directive in front of
     it, or by one of its original unit (the statement may have been inlined into another)."""
-    directives = TransferDirectives(facts.located)
+    directives = facts.once(_directives)
     said = directives.assumed(leaf)
     if line_of(leaf) not in facts.elsewhere:
         said |= directives.assumed_by_all
@@ -21,3 +21,7 @@ def is_accepted_at(kind: Assumption, leaf: Leaf, facts: UnitFacts) -> bool:
     facts.asked.add((kind.word, accepted))
     record(facts.asked)
     return accepted
+
+
+def _directives(facts: UnitFacts) -> TransferDirectives:
+    return TransferDirectives(facts.located)
