@@ -21,7 +21,7 @@ from asphalt.support.garbage_collection import rare_collections
 
 COMMANDS = (
     *("scan", "explain", "diff", "apply", "verify", "calibrate", "simulate", "mk"),
-    *("doctor",),
+    *("doctor", "fc"),
 )
 
 EXIT_USAGE = 2

@@ -1,0 +1,159 @@
+"""``asphalt fc``, with a real compiler."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from asphalt.building.marks import marks_in
+from asphalt.cli.main import main
+from support.mpi_run import OPENMPI, installed, run
+
+pytestmark = [
+    pytest.mark.skipif(not installed(OPENMPI), reason="needs Open MPI"),
+    pytest.mark.skipif(shutil.which("objcopy") is None, reason="needs binutils"),
+]
+FC = OPENMPI.free
+KERN = """\
+module kern
+  implicit none
+contains
+  subroutine work(c, n)
+    integer, intent(in) :: n
+    double precision, intent(out) :: c(n)
+    integer :: i
+    do i = 1, n
+      c(i) = sin(1d0*i)*cos(2d0*i)
+    end do
+  end subroutine work
+end module kern
+"""
+MAIN = """\
+program main
+  use mpi
+  use kern, only: work
+  implicit none
+  include 'sizes.inc'
+  integer :: ierr, rank, other
+  double precision :: a(n), b(n), c(n)
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
+  other = 1 - rank
+  a = rank
+  call MPI_Sendrecv(a, n, MPI_DOUBLE_PRECISION, other, 1, b, n, MPI_DOUBLE_PRECISION, other, 1, &
+                    MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+  call work(c, n)
+  if (rank == 0) print '(2es24.16)', sum(b), sum(c)
+  call MPI_Finalize(ierr)
+end program main
+"""
+PRINTS = KERN.replace("    do i", "    print *, n\n    do i")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "main.f90").write_text(MAIN)
+    (tmp_path / "src" / "kern.f90").write_text(KERN)
+    (tmp_path / "src" / "sizes.inc").write_text("  integer, parameter :: n = 1000\n")
+    (tmp_path / "build").mkdir()
+    monkeypatch.chdir(tmp_path / "build")
+    return tmp_path / "build"
+
+
+COMMANDS = (
+    f"{FC} -O1 -c ../src/kern.f90 -o kern.o",
+    f"{FC} -O1 -I../src -c ../src/main.f90 -o main.o",
+    f"{FC} -o prog main.o -L. -lk",
+)
+
+
+def fc(option: str, command: str) -> int:
+    return main(["fc", option, "build.json", "--", *command.split()])
+
+
+def make(option: str, *commands: str) -> list[int]:
+    """The exit codes of the commands; what was compiled of kern goes into an archive."""
+    codes = []
+    for command in commands or COMMANDS:
+        codes.append(fc(option, command))
+        if command == COMMANDS[0]:
+            subprocess.run(["ar", "rcs", "libk.a", "kern.o"], check=True)
+    return codes
+
+
+def calls(program: Path) -> bool:
+    """Whether a program has the runtime."""
+    names = subprocess.run(["nm", str(program)], capture_output=True, text=True, check=True)
+    return "asphalt_core" in names.stdout
+
+
+def test_a_build(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert make("--record") == [0, 0, 0]
+    assert not calls(here / "prog")
+    expected = run(OPENMPI, here / "prog", 2)
+    assert make("--database") == [0, 0, 0]
+    assert calls(here / "prog")
+    assert run(OPENMPI, here / "prog", 2) == expected
+    assert [Path(one.source).name for one in marks_in(here / "libk.a")] == ["kern.f90"]
+
+    # an edit that changes no proof: what was compiled of the other file is right
+    kern = here.parent / "src" / "kern.f90"
+    kern.write_text(KERN.replace("cos(2d0", "cos(3d0"))
+    assert make("--database", COMMANDS[0], COMMANDS[2]) == [0, 0]
+    # nothing moves past output
+    kern.write_text(PRINTS)
+    capfd.readouterr()
+    assert make("--database", COMMANDS[0], COMMANDS[2]) == [0, 2]
+    told = capfd.readouterr().err
+    assert "compile " in told
+    assert "src/main.f90 again" in told
+    assert "kern.f90" not in told
+    assert make("--database", COMMANDS[1], COMMANDS[2]) == [0, 0]
+    # an object in an archive that is older than its source
+    kern.write_text(KERN)
+    assert fc("--database", COMMANDS[1]) == 0
+    assert fc("--database", COMMANDS[2]) == 2
+    assert "src/kern.f90 again" in capfd.readouterr().err
+
+
+def test_what_the_database_does_not_have(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert make("--record") == [0, 0, 0]
+    (here / "new.f90").write_text("subroutine new\nend subroutine new\n")
+    assert fc("--database", f"{FC} -c new.f90") == 2
+    assert "new.f90: is not in " in capsys.readouterr().err
+    assert fc("--database", COMMANDS[0].replace("-O1", "-O1 -DX")) == 2
+    assert "other options than before" in capsys.readouterr().err
+    (here / "conftest.f90").write_text("program p\nend program p\n")
+    assert fc("--database", f"{FC} -c conftest.f90") == 0
+    assert not list(marks_in(here / "conftest.o"))
+
+
+def test_one_command_for_all(here: Path) -> None:
+    words = f"{FC} -O1 -I../src ../src/kern.f90 ../src/main.f90 -o prog"
+    assert main(["fc", "--", *words.split()]) == 0
+    assert calls(here / "prog")
+    assert run(OPENMPI, here / "prog", 2).code == 0
+
+
+def test_what_is_not_seen_is_taken_for_unseen(here: Path) -> None:
+    assert main(["fc", "--", *COMMANDS[0].split()]) == 0
+    assert main(["fc", "--", *COMMANDS[1].split()]) == 0
+    subprocess.run(["ar", "rcs", "libk.a", "kern.o"], check=True)
+    assert main(["fc", "--", *COMMANDS[2].split()]) == 0
+    assert calls(here / "prog")  # for the array a, which main.f90 fills itself
+    assert run(OPENMPI, here / "prog", 2).code == 0
+
+
+def test_the_exit_code_is_the_compilers(here: Path) -> None:
+    (here / "bad.f90").write_text("program p\n  nonsense(\nend program p\n")
+    assert main(["fc", "--", FC, "-c", "bad.f90"]) == 1
+    assert main(["fc", "--", "no-such-compiler", "-c", "bad.f90"]) == 2
