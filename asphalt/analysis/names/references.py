@@ -297,7 +297,8 @@ def passed_on(located: Located, name: str, generic: bool = True) -> bool:
     return any(
         isinstance(leaf.what, Raw)
         or (isinstance(leaf.what, Opaque) and name in leaf.what.names)
-        or any(name in hidden.names for hidden in hidden_statements(leaf))
+        # most lines have nothing in front of them, and are asked about often
+        or (leaf.lead and any(name in hidden.names for hidden in hidden_statements(leaf)))
         for leaf in (
             *(leaf for node in (*unit.spec, *unit.body) for leaf in leaves(node)),
             *closing,
