@@ -5,11 +5,12 @@ from __future__ import annotations
 import click
 
 from asphalt.cli.command import Command
-from asphalt.config.resources import MAKEFILE, shipped
+from asphalt.config.resources import CMAKE, MAKEFILE, shipped
 
 
 @click.command(cls=Command)
-def mk() -> None:
+@click.option("--cmake", is_flag=True, help="Print the folder for -Dasphalt_DIR=... instead.")
+def mk(cmake: bool) -> None:
     """Print the path of asphalt.mk, for a makefile's include line.
 
     \b
@@ -17,4 +18,4 @@ def mk() -> None:
         ASPHALT_BUILD = build/asphalt
         include $(shell asphalt mk)
     """
-    print(shipped(MAKEFILE))
+    print(shipped(CMAKE).parent if cmake else shipped(MAKEFILE))

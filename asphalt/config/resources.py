@@ -8,6 +8,7 @@ FORTRAN = "fortran_runtime"  # the folder of the run-time parts
 CHARGES = f"{FORTRAN}/asphalt_charge.f90"
 RACE = f"{FORTRAN}/race"  # a folder of C sources
 MAKEFILE = "asphalt.mk"
+CMAKE = "cmake/asphaltConfig.cmake"
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
