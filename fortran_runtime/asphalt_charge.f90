@@ -27,7 +27,9 @@ subroutine asphalt_charge(seconds)
 end subroutine asphalt_charge
 
 
-!> Lets the clock of the simulation pass what has been charged since the last time.
+!> Lets the clock of the simulation pass what has been charged since the last time.  Before MPI_Init
+!> a rank has no lane in the traces of SMPI, which would end the program; the charge waits for the
+!> first call behind it.
 subroutine asphalt_charge_now()
 !$ use omp_lib, only: omp_get_thread_num
   use, intrinsic :: iso_fortran_env, only: real64
@@ -38,10 +40,13 @@ subroutine asphalt_charge_now()
   common /asphalt_pending/ pending
   character(len=64) :: text
   integer :: status
-  external :: smpi_execute_flops
+  logical, save :: initialized = .false.
+  external :: MPI_Initialized, smpi_execute_flops
 
 !$ if (omp_get_thread_num() /= 0) return
   if (pending <= 0) return
+  if (.not. initialized) call MPI_Initialized(initialized, status)
+  if (.not. initialized) return
   if (factor < 0) then
     factor = 1
     call get_environment_variable('ASPHALT_CHARGE', text, status=status)

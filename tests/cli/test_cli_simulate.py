@@ -105,6 +105,32 @@ def test_what_it_would_gain(here: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert row["overlap_efficiency"] == pytest.approx(gain / row["hideable"])
 
 
+EARLY = """\
+program early
+  use mpi
+  implicit none
+  real(8) :: table(1000000), total
+  integer :: i, ierr
+  do i = 1, size(table)
+    table(i) = sqrt(real(i, 8))
+  end do
+  call MPI_Init(ierr)
+  call MPI_Allreduce(table(1), total, 1, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, ierr)
+  if (total < 0) print *, total
+  call MPI_Finalize(ierr)
+end program early
+"""
+
+
+def test_computation_before_mpi_init_is_charged_and_traced(here: Path) -> None:
+    # SMPI has no lane for a rank before MPI_Init, and ends a program that computes there
+    (here / "src" / "planes.f90").write_text(EARLY)
+    assert simulate("src", "--np", "2", "-o", "early") == 0
+    (row,) = json.loads((here / "early/simulation.json").read_text())["runs"]
+    assert row["pictures"]
+    assert row["computation"] > 1e-4
+
+
 @pytest.mark.wide
 def test_the_same_digits_and_pictures_every_time(here: Path) -> None:
     arguments = ("src", "--np", "4", "--tile", "1", "--depth", "2")
