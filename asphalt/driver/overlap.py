@@ -282,16 +282,17 @@ def _places(tree: Tree, request: OverlapRequest) -> tuple[Key, ...]:
     found: dict[Key, None] = {}
     level = list(units_asked_about(tree, request.units))
     for _ in range(_LEVELS if callers else 1):
-        new = [
-            one
+        here = {
+            key_of(one): one
             for one in level
-            if one.unit.kind != "module" and key_of(one) not in found
-            if (one.path, one.unit.name) not in options.faulty
-        ]
-        found.update({key_of(one): None for one in new})
+            if one.unit.kind != "module" and (one.path, one.unit.name) not in options.faulty
+        }
+        for key in here:  # a caller that has transfers of its own comes behind what it calls, too
+            found.pop(key, None)
+            found[key] = None
         level = [
             mention
-            for one in new
+            for one in here.values()
             if callers and one.unit.kind == "subroutine"
             for name in (one.unit.name, *generic_names(one))
             for mention in tree.mentions(name)

@@ -18,6 +18,7 @@ from asphalt.analysis.call_graph.component_definitions import may_define
 from asphalt.analysis.call_graph.values_left import Left, value_left
 from asphalt.analysis.control_flow.forward_jumps import forward_jumps
 from asphalt.analysis.memory.accesses import Access, EffectKind, Footprint, NameSemantics
+from asphalt.analysis.memory.inquiries import keeps_shape, without_inquiries
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.memory.storage import component_storage, storage_of
 from asphalt.analysis.names.designators import (
@@ -272,26 +273,32 @@ class Values:
         skips = (source < here.position < to <= there.position for source, to in self._jumps)
         return here.position < there.position and not any(skips)
 
-    def _stays(self, value: Expr, defined: _Place, by: Leaf | None = None) -> bool:
-        """Whether nothing in ``value`` changes after the place of its assignment, but by the
-        statement ``by``, which stands there."""
+    def _stays(self, value: Arg, defined: _Place, by: Leaf | None = None) -> bool:
+        """Whether nothing in ``value`` changes behind its assignment, but by ``by``."""
+        value, asked = without_inquiries(value, self.scope)
+        if not all(self._keeps_shape(array, defined) for array in asked):
+            return False
         for name in designators_in(value):
             if _is_function(name, self.scope):
                 continue
             writes = self._writes_of_object(name)
             if writes is None:
                 return False
-            for access in writes:
-                place = self._places[id(access.leaf)]
-                if access.leaf is by and not defined.loops:
-                    continue
-                same_loop = (
-                    defined.outermost_loop is not None
-                    and place.outermost_loop is defined.outermost_loop
-                )
-                if place.position >= defined.position or same_loop:
-                    return False
+            later = [access for access in writes if self._may_follow(access, defined)]
+            if any(access.leaf is not by or defined.loops for access in later):
+                return False
         return True
+
+    def _may_follow(self, access: Access, defined: _Place) -> bool:
+        place, around = self._places[id(access.leaf)], defined.outermost_loop
+        same_loop = around is not None and place.outermost_loop is around
+        return place.position >= defined.position or same_loop
+
+    def _keeps_shape(self, array: str, defined: _Place) -> bool:
+        """Whether nothing behind a place may give an array another shape."""
+        writes = self._writes.get(storage_of(array, self.scope), ())
+        later = (write for write in writes if self._may_follow(write, defined))
+        return not self._changed_elsewhere(array) and keeps_shape(array, later, self.scope)
 
     def _writes_of_object(self, name: str) -> tuple[Access, ...] | None:
         """Every access that may write an object of this designator; None: some are not seen."""

@@ -17,6 +17,7 @@ from asphalt.analysis.memory.affine_guards import (
     is_integer,
 )
 from asphalt.analysis.memory.forward_substitution import Values
+from asphalt.analysis.memory.inquiries import in_stated_bounds
 from asphalt.analysis.memory.invariant_frame import Frame, Standpoint
 from asphalt.analysis.memory.invariant_frame import loop_variable as loop_variable
 from asphalt.analysis.memory.iteration_values import written_out
@@ -152,6 +153,7 @@ class Region:
             for limit, relation in limits:
                 poly = None if limit is None else self.value_at(limit, access.leaf, access.loops)
                 if poly is not None:
+                    poly = in_stated_bounds(poly, access, self.values)
                     problem.add(Poly.atom(atom), relation, poly, both)
 
     def _section(

@@ -3,21 +3,28 @@
 Before::
 
     do step = 1, steps
-      allocate (scale(n))
+      m = size(u, 1)
+      allocate (scale(n), line(m))
       ...
       deallocate (scale)
+      if (allocated(line)) deallocate (line)
     end do
 
 After::
 
-    allocate (scale(n))
+    if (1 <= steps) allocate (scale(n))
+    if (1 <= steps) allocate (line(size(u, 1)))
     do step = 1, steps
+      m = size(u, 1)
       ...
     end do
-    deallocate (scale)
+    if (allocated(line)) deallocate (line)
+    if (allocated(scale)) deallocate (scale)
 
-Inlining writes such pairs for the automatic arrays of a procedure.  Others may see the effects of
-an ALLOCATE statement, so nothing moves past it; outside of the loop it stops nothing.
+Inlining writes such pairs for the automatic and the allocatable arrays of a procedure.  Others may
+see the effects of an ALLOCATE statement, so nothing moves past it; outside of the loop it stops
+nothing.  Each array leaves by itself.  Where the loop may have no iterations, its size need not be
+defined, and it is not allocated.
 """
 
 from __future__ import annotations
@@ -25,22 +32,22 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.memory.ranks import is_scalar
+from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin
 from asphalt.config.passes import Pass
-from asphalt.ir.expr import Keyword, Ref, names_in, walk
-from asphalt.ir.source import TriviaKind
-from asphalt.ir.stmt import Allocation, Assign, Call, Jump, JumpKind, Opaque, Raw
+from asphalt.ir.expr import Expr, Keyword, Ref, names_in, walk
+from asphalt.ir.source import Trivia, TriviaKind
+from asphalt.ir.stmt import Allocation, Assign, Call, Guarded, Jump, JumpKind, Opaque, Raw, What
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
+from asphalt.transforms.buffers.loop_invariants import LoopInvariants
 from asphalt.transforms.rewriting.comments import in_front
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
+from asphalt.transforms.rewriting.make import maker_at
 from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
-UNSEEN = (EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE, EffectKind.STATE)
-"""Effects that may change variables which others can see."""
 _PLAIN = frozenset(
     {"integer", "real", "double_precision", "complex", "double_complex", "logical"}
 )  # fmt: skip
@@ -48,12 +55,17 @@ _PLAIN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Hoist(Step):
-    """Statements ``first`` and ``last`` of the loop at ``position`` of a list leave it."""
+    """The array ``name`` leaves the statements ``first`` and ``last`` of the loop at ``position``
+    of a list.  ``array``: with its shape in terms of what the loop does not change; ``condition``:
+    that there are iterations; None: there are."""
 
     path: tuple[int, ...]
     position: int
     first: int
     last: int
+    name: str
+    array: Ref
+    condition: Expr | None
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
@@ -73,53 +85,93 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
         loop = nodes[step.position]
         assert isinstance(loop, Do)
-        pair = [loop.body[step.first], loop.body[step.last]]
-        begin = pair[0]
-        assert isinstance(begin, Leaf)
-        body = list(loop.body)
-        body[step.first + 1] = in_front(body[step.first + 1], begin.lead)
-        rest = tuple(n for k, n in enumerate(body) if k not in (step.first, step.last))
-        outside = [
-            replace(leaf, head=" " * len(loop.head.head.rsplit("\n", 1)[-1].expandtabs(8)), lead=())
-            for leaf in pair
-            if isinstance(leaf, Leaf)
-        ]
-        inner = replace(loop, body=rest)
-        return (*nodes[: step.position], outside[0], inner, outside[1], *nodes[step.position + 1 :])
+        make = maker_at(loop, facts.located.form, facts.eol)
+        body: list[Node] = []
+        lead: tuple[Trivia, ...] = ()
+        for number, node in enumerate(loop.body):
+            kept: Node | None = node
+            if number in (step.first, step.last):
+                assert isinstance(node, Leaf)
+                kept = _without(node, step.name)
+                lead = lead if kept is not None else (*lead, *node.lead)
+            if kept is not None:
+                body.append(in_front(kept, lead))
+                lead = ()
+        before: What = Allocation("allocate", (step.array,))
+        behind: What = Allocation("deallocate", (replace(step.array, args=None),))
+        if step.condition is not None:
+            before = Guarded(step.condition, before)
+            is_there = Ref("allocated", "allocated", (replace(step.array, args=None),))
+            behind = Guarded(is_there, behind)
+        assert loop.end is not None
+        end = replace(loop.end, lead=(*lead, *loop.end.lead))
+        inner = replace(loop, body=tuple(body), end=end)
+        around = (make.leaf(before), inner, make.leaf(behind))
+        return (*nodes[: step.position], *around, *nodes[step.position + 1 :])
 
     return replace(facts.unit, body=rewrite_list(facts.unit.body, (*step.path, 0), change))
 
 
+def _without(leaf: Leaf, name: str) -> Leaf | None:
+    """An ALLOCATE or DEALLOCATE statement without one of its arrays; None: nothing is left."""
+    what = leaf.what
+    if not isinstance(what, Allocation):
+        return None
+    left = tuple(o for o in what.objects if not (isinstance(o, Ref) and o.name == name))
+    return replace(leaf, what=replace(what, objects=left), body=None) if left else None
+
+
 def _of_loop(loop: Do, path: tuple[int, ...], position: int, facts: UnitFacts) -> list[Hoist]:
     found: list[Hoist] = []
+    invariants = LoopInvariants(loop, facts)
+    condition = invariants.has_iterations()
+    if condition is None:
+        return []
     for first, begin in enumerate(loop.body):
-        array = _alone(begin, "allocate")
-        if array is None or not isinstance(begin, Leaf):
-            continue
-        for last in range(first + 2, len(loop.body)):
-            freed = _alone(loop.body[last], "deallocate")
-            if freed is None or freed.name != array.name:
-                continue
-            if _may_leave(loop, begin, array, facts):
-                line = line_of(begin)
-                does = f"{array.spelled} is allocated before the loop of {facts.at(loop.head)}"
-                evidence = ("its size is the same in all iterations",)
-                found.append(Hoist(line, does, evidence, path, position, first, last))
+        for array in _objects(begin, "allocate"):
+            assert isinstance(begin, Leaf)
+            for last in range(first + 2, len(loop.body)):
+                if array.name not in {one.name for one in _objects(loop.body[last], "deallocate")}:
+                    continue
+                outside = invariants.shape(array, first)
+                if outside is not None and _may_leave(loop, begin, array, facts):
+                    line = line_of(begin)
+                    does = f"{array.spelled} is allocated before the loop of {facts.at(loop.head)}"
+                    evidence = ("its size is the same in all iterations",)
+                    needed = None if isinstance(condition, bool) else condition
+                    hoist = Hoist(
+                        line, does, evidence, path, position, first, last, array.name, outside,
+                        needed,
+                    )  # fmt: skip
+                    found.append(hoist)
     return found
 
 
-def _alone(node: Node, kind: str) -> Ref | None:
-    """The array that a statement allocates or frees, and nothing else."""
-    if not isinstance(node, Leaf) or not isinstance(node.what, Allocation):
-        return None
-    if node.what.kind != kind or node.what.options or len(node.what.objects) != 1:
-        return None
+def _objects(node: Node, kind: str) -> tuple[Ref, ...]:
+    """The arrays that a statement allocates or frees, if it does nothing else."""
+    if not isinstance(node, Leaf):
+        return ()
+    what: What = node.what
+    if isinstance(what, Guarded) and kind == "deallocate" and what.kind == "if":
+        condition, what = what.condition, what.action
+        if not isinstance(what, Allocation) or not _asks_for(condition, what.objects):
+            return ()
+    if not isinstance(what, Allocation) or what.kind != kind or what.options:
+        return ()
     if node.label is not None or node.joined or node.frozen or ";" in node.trail:
-        return None
+        return ()
     if any(t.kind not in (TriviaKind.COMMENT, TriviaKind.BLANK) for t in node.lead):
-        return None
-    (item,) = node.what.objects
-    return item if isinstance(item, Ref) else None
+        return ()
+    refs = tuple(item for item in what.objects if isinstance(item, Ref))
+    return refs if len(refs) == len(what.objects) else ()
+
+
+def _asks_for(condition: Expr, objects: tuple[Expr, ...]) -> bool:
+    """Whether a condition is ``allocated(a)``, of the one array that is freed under it."""
+    match condition, objects:
+        case Ref(name="allocated", args=(Ref(name=asked, args=None),)), (Ref(name=freed),):
+            return asked == freed
+    return False
 
 
 def _may_leave(loop: Do, begin: Leaf, array: Ref, facts: UnitFacts) -> bool:
@@ -130,18 +182,11 @@ def _may_leave(loop: Do, begin: Leaf, array: Ref, facts: UnitFacts) -> bool:
         return False
     if symbol.type.base not in _PLAIN or leaves_early(loop.body, 0):
         return False
-    footprint = facts.footprint(loop)
-    unseen = any(effect.kind in UNSEEN for effect in footprint.effects)
-    sizes = names_in(array) - {array.name}
-    if unseen and any(facts.values.changed_unseen(name) for name in sizes):
-        return False
-    written = footprint.written()
-    read = {a.storage for a in facts.footprint(begin).accesses} - {array.name}
-    if read & written or facts.footprint(begin).effects[1:]:
+    if facts.footprint(begin).effects[1:]:
         return False
     inside = {id(leaf) for leaf in leaves(loop)}
     used = [leaf for node in facts.unit.body for leaf in leaves(node) if _uses(leaf, array.name)]
-    pair = [leaf for leaf in used if isinstance(leaf.what, Allocation)]
+    pair = [leaf for leaf in used if isinstance(leaf.action, Allocation)]
     return (
         len(pair) == 2
         and all(id(leaf) in inside for leaf in used)
@@ -167,7 +212,7 @@ def _may_shape(leaf: Leaf, name: str, facts: UnitFacts) -> bool:
             case Call(args=args):
                 values = [arg.value if isinstance(arg, Keyword) else arg for arg in args]
                 whole = any(isinstance(v, Ref) and v.name == name and not v.args for v in values)
-                if whole and _has_allocatable_dummy(what, facts):
+                if whole and has_allocatable_dummy(what, facts):
                     return True
         for expr in expressions_of(what):
             for part in walk(expr):
@@ -177,8 +222,11 @@ def _may_shape(leaf: Leaf, name: str, facts: UnitFacts) -> bool:
     return False
 
 
-def _has_allocatable_dummy(call: Call, facts: UnitFacts) -> bool:
-    """Whether a called procedure has an allocatable dummy, or is not in the tree."""
+def has_allocatable_dummy(call: Call, facts: UnitFacts) -> bool:
+    """Whether a called procedure has an allocatable dummy, or is not in the tree and none of
+    MPI."""
+    if mpi_call(call, facts.scope) is not None:
+        return False
     located = None
     if isinstance(call.procedure, Ref):
         located = procedure_named(call.procedure, facts.scope)

@@ -48,7 +48,8 @@ from asphalt.ir.mapped import NotMappedError, mapped_what
 from asphalt.ir.source import Trivia
 from asphalt.ir.stmt import Call, DoHead, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
-from asphalt.transforms.buffers.allocation_hoisting import UNSEEN, leaves_early
+from asphalt.transforms.buffers.allocation_hoisting import leaves_early
+from asphalt.transforms.buffers.loop_invariants import UNSEEN
 from asphalt.transforms.loops.index_set_splitting import MOST_STATEMENTS, has_plain_bounds
 from asphalt.transforms.motion.later_receives import takes_at
 from asphalt.transforms.motion.windows import NEXT, is_work
