@@ -33,11 +33,11 @@ from asphalt.analysis.requests.local import OwnRequests
 from asphalt.analysis.tiling import block_loops, edge_iterations
 from asphalt.running.mpi import SMPI
 from asphalt.transforms.buffers import (
-    allocation_hoisting,
     array_expansion,
     redundant_stores,
     renaming,
 )
+from asphalt.transforms.buffers.loop_invariants import LoopInvariants
 from asphalt.transforms.decomposition import divided_call
 from asphalt.transforms.loops import branch_fission, index_set_splitting, unrolling
 from asphalt.transforms.motion import branch_copies
@@ -255,7 +255,7 @@ def _of_procedures() -> Iterator[TransferMutant]:
         "unrolling: variables", "loop_variable_seen", off(unrolling, "_is_plain", True)
     )
     yield TransferMutant(
-        "hoisting: sizes", "size_changes", off(allocation_hoisting, "_may_leave", True)
+        "hoisting: sizes", "size_changes", (Switch(LoopInvariants, "shape", _as_it_is),)
     )
 
 
@@ -287,6 +287,11 @@ def _not_kept(original: Replacement) -> Replacement:
             original(self, name, symbol)
 
     return local
+
+
+def _as_it_is(_: Replacement) -> Replacement:
+    """An array has the same size in all iterations."""
+    return lambda self, array, number: array
 
 
 def _all_ways(original: Replacement) -> Replacement:
