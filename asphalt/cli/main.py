@@ -29,6 +29,13 @@ EXIT_INTERRUPTED = 128 + 2
 EXIT_BROKEN_PIPE = 128 + 13
 
 
+_COLOURS: dict[str, dict[str, str]] = {
+    "auto": {},
+    "always": {"FORCE_COLOR": "1"},
+    "never": {"NO_COLOR": "1", "FORCE_COLOR": ""},
+}
+
+
 class Subcommands(click.Group):
     """The subcommands; each is imported when it is called, so that ``mk`` is instant."""
 
@@ -47,12 +54,23 @@ class Subcommands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="asphalt", message="%(prog)s %(version)s")
-def asphalt() -> None:
+@click.option("-q", "--quiet", is_flag=True, help="Print results and errors alone, no notes.")
+@click.option(
+    "--color",
+    type=click.Choice(tuple(_COLOURS)),
+    default="auto",
+    show_default=True,
+    help="Colour: auto is on a terminal alone (NO_COLOR and FORCE_COLOR count).",
+)
+def asphalt(quiet: bool, color: str) -> None:
     """Make the communication of Fortran MPI programs overlap their computation, by proof.
 
     asphalt leaves what it cannot prove as it was, byte for byte, and says why.  It takes the PATHs
     of a command, files and trees, together for the whole program: its proofs rest on that.
+
+    Exit codes: 0 done; 1 a check found something; 2 bad usage or input; 130 interrupted.
     """
+    os.environ.update(_COLOURS[color])  # which rich reads
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import sys
 
+import click
+
 
 def note(message: str) -> None:
-    """Print a message to a person on stderr; stdout is for results."""
+    """Print a message to a person on stderr, unless --quiet is given; stdout is for results."""
+    context = click.get_current_context(silent=True)
+    if context is not None and context.find_root().params.get("quiet"):
+        return
     encoding = sys.stderr.encoding or "utf-8"
     line = f"asphalt: {message}".encode(encoding, "backslashreplace").decode(encoding)
     print(line, file=sys.stderr)

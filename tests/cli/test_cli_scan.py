@@ -491,3 +491,20 @@ def test_messages_that_are_not_asked_about(
     (tmp_path / "sends.f90").write_text(text)
     assert "--passes transfers" in scan(capsys, str(tmp_path / "sends.f90"))[2]
     assert "--passes" not in scan(capsys, str(tmp_path / "sends.f90"), "--all")[2]
+
+
+def test_quiet_and_colour(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.setenv(name, "")
+    usual = ("scan", "--no-cache", "--jobs", "1", "--passes", "prepush", "src")
+    assert main(["--quiet", *usual]) == 0
+    shown = capsys.readouterr()
+    assert (shown.out.count("\n"), shown.err) == (2, "")
+    assert main(["--quiet", "scan", "nowhere"]) == 2
+    assert "no such file" in capsys.readouterr().err
+    assert main(["--color", "always", *usual]) == 0
+    assert "\x1b[" in capsys.readouterr().out
+    assert main(["--color", "never", *usual]) == 0
+    assert "\x1b[" not in capsys.readouterr().out
