@@ -95,7 +95,13 @@ TRANSFERS = tuple(one for one in PASSES if one is not Pass.PREPUSH)
 """The passes for messages between two ranks, and for collective operations that are no exchange."""
 STARTING = tuple(one for one in TRANSFERS if Role.STARTS in one.roles)
 GAINING = tuple(one for one in TRANSFERS if Role.GAINS in one.roles)
-BESIDE_THREADS = (Pass.NONBLOCKING, Pass.DECOMPOSITION, Pass.MOTION, Pass.SPLITTING)
+BESIDE_THREADS = (
+    Pass.INLINE,
+    Pass.NONBLOCKING,
+    Pass.DECOMPOSITION,
+    Pass.MOTION,
+    Pass.SPLITTING,
+)
 """The passes for procedures with directives or lines for OpenMP: these stay with their statements,
 which remain as they are; parts of a parallel loop have its directive."""
 DEFAULT = PASSES

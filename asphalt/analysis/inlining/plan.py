@@ -18,7 +18,7 @@ from asphalt.analysis.inlining.procedure import movable_body
 from asphalt.analysis.inlining.replacement import Present, Replacement
 from asphalt.analysis.inlining.runtime_names import clashing_name
 from asphalt.analysis.inlining.uses import array_uses
-from asphalt.analysis.names.openmp_sentinels import threaded_nodes
+from asphalt.analysis.names.parallel_loops import why_threaded
 from asphalt.analysis.names.references import bind
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.names.visibility import words_of
@@ -177,8 +177,9 @@ def _check_place(facts: UnitFacts, leaf: Leaf, place: StatementPosition) -> None
             raise RefusedError(TEXT, f"the directive {entry.text.strip()} stands before the call")
     if depth_before(unit, leaf) is None or not takes_declarations(unit):
         raise RefusedError(TEXT, "declarations of the caller do not stand on lines of their own")
-    if threaded_nodes(unit):
-        raise RefusedError(TEXT, "the caller has directives of OpenMP or OpenACC")
+    threads = why_threaded(leaf, unit)
+    if threads is not None:
+        raise RefusedError(TEXT, threads)
     for around in place.around:
         if isinstance(around, Block):
             raise RefusedError(TEXT, f"the call stands in a construct ({around.kind})")

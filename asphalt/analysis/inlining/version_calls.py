@@ -12,7 +12,7 @@ from asphalt.analysis.effects.aliased_arguments import passed_under_two_names
 from asphalt.analysis.inlining.codes import ARGUMENT, MEANING, TEXT, TWICE, RefusedError
 from asphalt.analysis.memory.accesses import ALIASED, NameKind
 from asphalt.analysis.memory.storage import name_kind
-from asphalt.analysis.names.openmp_sentinels import threaded_nodes
+from asphalt.analysis.names.parallel_loops import why_threaded
 from asphalt.analysis.names.references import bind
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.names.visibility import has_interface, is_private
@@ -66,8 +66,9 @@ def check_call(facts: UnitFacts, leaf: Leaf, inside: UnitFacts) -> None:
         raise RefusedError(TEXT, "the call shares its line with other statements")
     if any(entry.kind not in _OWN_LINES for entry in leaf.lead):
         raise RefusedError(TEXT, "a directive or a preprocessor line stands before the call")
-    if threaded_nodes(facts.unit):
-        raise RefusedError(TEXT, "the caller has directives of OpenMP or OpenACC")
+    threads = why_threaded(leaf, facts.unit)
+    if threads is not None:
+        raise RefusedError(TEXT, threads)
     _check_arguments(facts, leaf, call, inside)
 
 

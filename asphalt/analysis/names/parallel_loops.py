@@ -154,6 +154,16 @@ def threaded_leaves(unit: Unit) -> frozenset[int]:
     return once(unit, _threaded_leaves)
 
 
+def why_threaded(leaf: Leaf, unit: Unit) -> str | None:
+    """Why several threads may execute a statement of a unit; None: one does, outside of all
+    parallel loops."""
+    if threads_of(unit).unknown is not None:
+        return "the caller has directives of OpenMP or OpenACC that are no parallel loops"
+    if id(leaf) in threaded_leaves(unit):
+        return "the call stands in a parallel loop"
+    return None
+
+
 def _threaded_leaves(unit: Unit) -> frozenset[int]:
     found = threads_of(unit)
     nodes: Iterable[Node] = (one.loop for one in found.loops)

@@ -12,6 +12,7 @@ from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.analysis.names.type_equality import symbol_key
 from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.ir.expr import Expr, names_in
+from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Decl
 from asphalt.ir.tree import Block, Leaf, Node, Unit, leaves, once
 
@@ -29,8 +30,8 @@ def constant_length(symbol: Symbol) -> int | None:
 
 
 def words_of(unit: Unit) -> frozenset[str]:
-    """All words in a unit's text outside of comments, folded, and the names in its statements,
-    which may continue on the next line."""
+    """All words in a unit's text outside of comments, folded, those of lines for OpenMP among
+    them, and the names in its statements, which may continue on the next line."""
     return once(unit, _words_of)
 
 
@@ -39,12 +40,16 @@ def _words_of(unit: Unit) -> frozenset[str]:
 
 
 def words_at(leaf: Leaf) -> frozenset[str]:
-    """All words in the text of one statement, folded, and the names in it."""
+    """All words in the text of one statement and in the lines for OpenMP before it, folded, and the
+    names in it."""
     return once(leaf, _words_at)
 
 
 def _words_at(leaf: Leaf) -> frozenset[str]:
     found = set(_WORD.findall((leaf.body or "").lower()))
+    for entry in leaf.lead:
+        if entry.kind is TriviaKind.CONDITIONAL:
+            found.update(_WORD.findall(entry.text.lower()))
     found |= leaf.cut
     found |= named_by(leaf.what) or frozenset()
     if leaf.name is not None:

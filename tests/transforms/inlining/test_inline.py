@@ -174,6 +174,17 @@ REFUSED = {
     "two-on-a-line": ("ASP046", program(call=f"m = 1; {CALL}")),
     "in-a-block": ("ASP046", program(call=f"block\ninteger :: k\n{CALL}\nend block")),
     "openmp-around": ("ASP046", program(call=f"!$omp parallel\n{CALL}\n!$omp end parallel")),
+    "in-a-parallel-loop": (
+        "ASP046",
+        program(call=f"!$omp parallel do\ndo m = 1, 2\n{CALL}\nend do"),
+    ),
+    "in-one-of-several-parallel-loops": (
+        "ASP046",
+        program(
+            call=f"!$omp parallel\n!$omp do\ndo m = 1, 2\n{CALL}\nend do\n!$omp do\ndo m = 1, 2\n"
+            "v(m) = 1\nend do\n!$omp end parallel"
+        ),
+    ),
     "directive": ("ASP046", program(call=f"!dir$ noinline\n{CALL}")),
     "ends-a-loop-and-is-jumped-to": (
         "ASP046",
@@ -523,3 +534,21 @@ end subroutine exchange
     refusals = [one.code.id for one in tree.refusals(inline)]
     assert refusals == ([] if comes else ["ASP063"])
     assert tree.applied(inline, unit="outer") == comes
+
+
+def test_a_call_beside_parallel_loops_and_lines_for_openmp(tmp_path: Path) -> None:
+    """Names that only a compilation with OpenMP declares are not declared twice."""
+    loop = "!$omp parallel do\ndo m = 1, 2\nv(m) = 1\nend do\n!$omp end parallel do\n"
+    text = program(
+        declare=f"{DUMMIES}\ninteger :: nth, other",
+        body="nth = 2\nother = 3\nu(1) = nth + other",
+        own="!$ integer :: nth",
+        call=f"{loop}{CALL}\n{loop}",
+    )
+    tree = found(text, tmp_path)
+    assert not tree.refusals(inline)
+    assert tree.applied(inline) == 1
+    new = tree.text("a.f90")
+    assert "asphalt_nth_1 = 2" in new
+    assert new.count("!$omp parallel do\n") == 2
+    assert "!$ integer :: nth" in new
