@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.exchange.site import StatementPosition, statements
-from asphalt.analysis.inlining.procedure import is_return
+from asphalt.analysis.inlining.procedure import condition_of_return, is_return
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.rma_windows import may_be_window_memory
 from asphalt.analysis.memory.shapes import shape_of
@@ -174,13 +174,31 @@ class EmptyWindows:
                 other = siblings[position]
                 if isinstance(other, Leaf) and is_return(other):
                     return stopped
+                if not forwards and self._may_leave(other):
+                    return stopped
                 stop = self._stop(moved, mine, siblings, position, forwards)
+                if stop is not None and not forwards and self._goes_along(other, stop, buffers):
+                    mine = (*mine, *self.facts.footprint(other).accesses)
+                    continue
                 if stop is not None and id(other) not in self.splits:
                     return stop
                 stopped = stopped or stop
                 if stop is None and is_work(siblings[position], self.messages):
                     return stopped or siblings[position]
         return stopped
+
+    def _may_leave(self, other: Node) -> bool:
+        """Whether a procedure may return here: inlined, what is behind it becomes a branch."""
+        return self.is_called and condition_of_return(other) is not None
+
+    def _goes_along(self, other: Node, stop: Stop, buffers: tuple[Access, ...]) -> bool:
+        """Whether a statement only gives scalars that the start reads their values, and may stand
+        in front of it wherever that goes: ``n = size(a)``."""
+        if not isinstance(other, Leaf) or not isinstance(other.what, Assign) or stop.fixed:
+            return False
+        sent = {access.storage for access in buffers}
+        written = {a.storage for a in self.facts.footprint(other).accesses if a.writes}
+        return stop.scalar and not written & sent
 
     def _has_work(self, place: StatementPosition, forwards: bool) -> bool:
         """Whether there is work on a way: in the unit, or around its calls."""

@@ -195,9 +195,7 @@ class Passed:
         name = designator_name(actual)
         outer = None if name is None else symbol_named(name, self.context.caller)
         if not isinstance(actual, Ref | Component) or outer is None or outer.dims is None:
-            variable = isinstance(actual, Ref | Component)
-            but = "no array is passed" if variable else "an expression is passed, not a variable"
-            raise RefusedError(ARGUMENT, f"{dummy} is an array, but {but}")
+            raise RefusedError(ARGUMENT, f"{dummy} is an array, but {_passed(actual, outer)}")
         key = symbol_key(symbol, self.context.callee)
         if key is None or key != symbol_key(outer, self.context.caller):
             raise RefusedError(ARGUMENT, f"{dummy} does not have the type of {outer.spelled}")
@@ -300,3 +298,12 @@ def _differ(one: Arg, other: Arg, scope: Scope) -> bool:
 def names_of(expr: Expr) -> str:
     """The variable that is passed, as messages name it."""
     return next((p.spelled for p in walk(expr) if isinstance(p, Ref)), "a variable")
+
+
+def _passed(actual: Expr, known: Symbol | None) -> str:
+    """What is passed in place of an array whose designator names one object."""
+    if not isinstance(actual, Ref | Component):
+        return "an expression is passed, not a variable"
+    if isinstance(actual, Component) and known is None:
+        return "a component is passed that is not always the same object"
+    return "no array is passed"

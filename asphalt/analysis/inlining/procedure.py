@@ -271,7 +271,7 @@ def _without_returns(nodes: tuple[Node, ...], name: str, jumps: bool) -> tuple[N
         if last.label is not None:
             nodes = (*nodes, replace(last, what=Plain("continue"), body=None))
     for number, node in enumerate(nodes):
-        condition = _condition_of_return(node)
+        condition = condition_of_return(node)
         if condition is None:
             continue
         rest = nodes[number + 1 :]
@@ -300,7 +300,7 @@ def is_return(leaf: Leaf) -> bool:
     return isinstance(leaf.what, Jump) and leaf.what.kind is JumpKind.RETURN
 
 
-def _condition_of_return(node: Node) -> Op | None:
+def condition_of_return(node: Node) -> Op | None:
     """The condition of ``if (c) return``, negated."""
     match node:
         case Leaf(what=Guarded(condition=condition, action=Jump(kind=JumpKind.RETURN), kind="if")):
