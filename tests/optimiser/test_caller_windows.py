@@ -38,6 +38,7 @@ contains
   subroutine step(rq)
     integer, intent(inout) :: rq(4)
     integer :: ierr, i
+    integer :: which(2)
     logical :: done
 {step}
   end subroutine step
@@ -56,7 +57,7 @@ end program main
 _START = "    call begin(out, in, rq(1), rq(2))\n"
 _WAIT = "    call MPI_Waitall(2, rq, MPI_STATUSES_IGNORE, ierr)\n"
 _WORK = "    do i = 1, n\n      v(i) = sqrt(abs(u(i-1)) + i)\n    end do\n"
-_STEP = 27  # the line of the first statement of step
+_STEP = 28  # the line of the first statement of step
 
 
 def _told(tmp_path: Path, step: str, fake: str = "", main: str = "") -> SiteReport:
@@ -70,6 +71,7 @@ def _told(tmp_path: Path, step: str, fake: str = "", main: str = "") -> SiteRepo
 _HERE = f"called in line {_STEP + 1}"
 _ALL = f"{_HERE}, completed in line {_STEP + 2}"
 _TEST = "    call MPI_Testall(2, rq, done, MPI_STATUSES_IGNORE, ierr)\n"
+_SOME = "    call MPI_Testsome(2, rq, i, which, MPI_STATUSES_IGNORE, ierr)\n"
 _ONE = "    call MPI_Wait(rq({}), MPI_STATUS_IGNORE, ierr)\n"
 
 
@@ -98,6 +100,11 @@ _ONE = "    call MPI_Wait(rq({}), MPI_STATUS_IGNORE, ierr)\n"
         (
             "    u = 1\n" + _START + _TEST + _WAIT + _WORK, "ASP012",
             f"{_HERE}: line {_STEP + 2} (MPI_Testall) completes messages only if its flag is true",
+        ),
+        (
+            "    u = 1\n" + _START + _SOME + _WAIT + _WORK, "ASP012",
+            f"{_HERE}: line {_STEP + 2} (MPI_Testsome) completes those messages that have ended, "
+            "if any have",
         ),
     ],
 )  # fmt: skip

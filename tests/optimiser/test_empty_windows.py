@@ -452,3 +452,46 @@ def test_data_is_told_before_the_form_of_a_line(first: str, told: str, tmp_path:
     report = _told(tmp_path, _UNIT.format(body=f"{first}{sent}  t = 0\n"))[-1]
     assert report.operation == "MPI_Send"
     assert told in report.message
+
+
+_WRAPPER = """\
+module wrappers
+  use mpi
+contains
+  subroutine put(a, n, to)
+    integer, intent(in) :: n, to
+    real(8), intent(inout) :: a(n)
+    integer :: ierr, length
+{body}
+    call MPI_Send(a, length, MPI_REAL8, to, 1, MPI_COMM_WORLD, ierr)
+  end subroutine put
+end module wrappers
+program main
+  use mpi
+  use wrappers
+  integer :: ierr
+  real(8) :: b(10)
+  call MPI_Init(ierr)
+  b = 1
+  call put(b, 10, MPI_PROC_NULL)
+  print *, b(1)
+  call MPI_Finalize(ierr)
+end program main
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("    if (to < 0) return\n    length = n", ": put contains none"),
+        ("    length = n\n    a(1) = n", ": above, line 9 defines a"),
+        ("    length = n\n    length = a(1)\n    a(2) = n", ": above, line 10 defines a"),
+        ("    if (to < 0) print *, n\n    length = n", ": above, the PRINT in line 8"),
+    ],
+)
+def test_the_way_up_in_a_wrapper(body: str, told: str, tmp_path: Path) -> None:
+    """Where the procedure may return is no obstacle, nor what gives the start its arguments."""
+    (tmp_path / "main.f90").write_text(_WRAPPER.format(body=body))
+    project = Project(tmp_path, settings=replace(SETTINGS, passes=TRANSFERS))
+    (report,) = project.not_overlapped((), project.outcome().tries)
+    assert f"no computation to overlap{told}" in report.message

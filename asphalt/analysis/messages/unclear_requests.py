@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.messages.called_transfers import ProcedureRequests, UnitRequests, lines_of
+from asphalt.analysis.messages.messages import Stage, stage_of
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.mpi.standard.row import ABORTS
 from asphalt.ir.program import Located
@@ -34,6 +35,12 @@ def why_unclear(leaf: Leaf, requests: UnitRequests, depth: int = _DEEP) -> Uncle
         return None
     if call is not None and "flag" in call.args:
         why = f"({call.procedure.spelled}) completes messages only if its flag is true"
+        return Unclear(path, line, why)
+    if call is not None and "outcount" in call.args:
+        why = f"({call.procedure.spelled}) completes those messages that have ended, if any have"
+        return Unclear(path, line, why)
+    if call is not None and stage_of(call) is Stage.BOTH:
+        why = f"({call.procedure.spelled}) waits for other ranks, and is not passed by the call"
         return Unclear(path, line, why)
     if call is not None:
         why = f"({call.procedure.spelled}) neither starts nor completes messages of one variable"
