@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, runtime_checkable
 
+from asphalt.analysis.call_graph.common_blocks import host_has_common, layout
 from asphalt.analysis.call_graph.definitions import Source, VariableDefinition, definitions
 from asphalt.analysis.call_graph.missing_sources import unknown_module
 from asphalt.analysis.call_graph.program_end import only_ends
@@ -113,8 +114,8 @@ class CallSites:
     def reaching(self, context: CallingContext) -> UnitReaching:
         """The reaching definitions of a unit."""
         if context not in self._reaching:
-            unit, flow = context.scope.unit, context.flow
-            self._reaching[context] = UnitReaching(unit, flow, self._surely)
+            own = UnitReaching(context.scope.unit, context.flow, self._surely)
+            self._reaching[context] = own
         return self._reaching[context]
 
     def contained(self, context: CallingContext) -> tuple[CallingContext, ...]:
@@ -372,12 +373,12 @@ class CallSites:
         unit, scope = context.scope.unit.name, context.scope
         if symbol.origin is Origin.COMMON:
             block = symbol.common_block or ""
-            own = _layout(symbol.home, block) if isinstance(symbol.home, Scope) else ()
-            here = _layout(scope, block)
+            own = layout(symbol.home, block) if isinstance(symbol.home, Scope) else ()
+            here = layout(scope, block)
             if block in scope.declared.unclear or here not in ((), own):
                 return f"COMMON /{block}/ is not the same in {unit}"
             hidden = symbol.name in scope.own  # a variable of an internal procedure
-            return here != () or (not hidden and _host_has_common(scope, block))
+            return here != () or (not hidden and host_has_common(scope, block))
         if any(use_renames(scope.located, symbol.name)):
             return f"{symbol.name} has another name in {unit}"
         seen = scope.lookup(symbol.name)
@@ -428,17 +429,6 @@ def _holder(symbol: Symbol) -> str:
     if symbol.origin is Origin.COMMON:
         return f"COMMON /{symbol.common_block}/"
     return f"module {symbol.owner}"
-
-
-def _layout(scope: Scope, block: str) -> tuple[object, ...]:
-    """The variables of a COMMON block with what decides about their places in it."""
-    symbols = [scope.lookup(name) for name in scope.declared.commons.get(block, ())]
-    return tuple((s.name, s.type, s.dims) if s is not None else None for s in symbols)
-
-
-def _host_has_common(scope: Scope, block: str) -> bool:
-    host = scope.host
-    return host is not None and (block in host.declared.commons or _host_has_common(host, block))
 
 
 def unit_key(located: Located) -> UnitKey:
