@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from asphalt.config.settings import Settings
-    from asphalt.project import Project
+    from asphalt.notebook.project import Project
 
 __version__ = "0.1.0"
 __all__ = ["Project", "Settings", "__version__"]
@@ -15,7 +15,7 @@ __all__ = ["Project", "Settings", "__version__"]
 def __getattr__(name: str) -> Any:
     """Imported when asked for: the command line starts without the analysis."""
     if name == "Project":
-        from asphalt.project import Project
+        from asphalt.notebook.project import Project
 
         return Project
     if name == "Settings":

@@ -375,6 +375,7 @@ class Project:
         in_place: bool = False,
         watch: Watch | None = None,
         units: Collection[tuple[str, str]] | None = None,
+        exchanges: Collection[str] | None = None,
     ) -> Outcome:
         """The result for every file that has a site to transform, and what was tried for that.
 
@@ -386,14 +387,16 @@ class Project:
         model.  ``in_place``: the changes replace the sources, so that nothing is proved again where
         other files change later.  ``watch``: called for each procedure before its transfers
         are optimised, with the number of those done and of all.  ``units``: file and name of the
-        units whose transfers are optimised, with their callers; None: all.
+        units whose transfers are optimised, with their callers; ``exchanges``: the names of the
+        sites that are prepushed; None: all.
         """
         refuse_ambiguous(self._accepted, self._tree)
         passes = self.settings.passes
         asked = AskedFor(tile, depth, self.settings, trial)
         changes: tuple[Change, ...] = ()
         if Pass.PREPUSH in passes:
-            changes = prepushed(self._judged.tree, self._sites, asked, in_place, self._tree)
+            sites = (one for one in self._sites if exchanges is None or one.name in exchanges)
+            changes = prepushed(self._judged.tree, sites, asked, in_place, self._tree)
         values = TileValues(asked.given("tile", tile), asked.given("depth", depth))
         jobs = self.settings.jobs or len(os.sched_getaffinity(0))
         request = OverlapRequest(self._options, values, judges, units, jobs=jobs)

@@ -18,6 +18,9 @@ from asphalt.config.passes import DEFAULT, in_order
 from asphalt.config.sizes import Size, settled, sizes_of
 from asphalt.ir.source import Form
 
+SCHEMA = Path(__file__).with_name("settings.schema.json")
+"""What a settings file may hold, as a JSON schema."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:

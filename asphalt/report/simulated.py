@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from asphalt.machine.platforms import NETWORKS
 from asphalt.report.timeline_data import time_text
@@ -39,6 +40,11 @@ def studies_table(platform: str, studies: Sequence[Study]) -> Table:
     for title, cell in _ROWS:
         table.add_row(title, *(cell(found) for found in studies))
     return table
+
+
+def study_rows(found: Study) -> list[tuple[str, str]]:
+    """The results of one study: what each is, and its value."""
+    return [(title, Text.from_markup(cell(found)).plain) for title, cell in _ROWS]
 
 
 def study_lines(platform: str, studies: Iterable[Study]) -> Iterator[str]:
