@@ -45,7 +45,7 @@ def fortran(text: str, fixed: bool) -> list[str]:
     """The lines of Fortran source in colours, each by itself."""
     lexer = FortranFixedLexer() if fixed else FortranLexer(stripnl=False, ensurenl=False)
     formatter = HtmlFormatter(nowrap=True, noclasses=True, nobackground=True)
-    return highlight(text, lexer, formatter).split("\n")
+    return str(highlight(text, lexer, formatter)).split("\n")
 
 
 def table(
@@ -70,4 +70,4 @@ def picture(png: bytes, title: str) -> str:
     from base64 import b64encode
 
     data = b64encode(png).decode("ascii")
-    return f'<img alt="{html.escape(title)}" src="data:image/png;base64,{data}">'
+    return f'<img style="max-width:100%" alt="{html.escape(title)}" src="data:image/png;base64,{data}">'
