@@ -49,7 +49,7 @@ from asphalt.report.merged_reports import not_transformed
 from asphalt.report.steps import not_kept
 
 _FEW_LINES = 100
-"""Of a program that is optimised again where clocks are read, without being asked."""
+"""Of a program of which apply says without being asked what assumptions would change."""
 
 
 @click.command(cls=Command)
@@ -119,8 +119,8 @@ def apply(
     outcome = outcome.without(left)
     changes = outcome.changes
     promised: tuple[str, ...] = tuple(KINDS)
-    if report is None and common.format == "text":
-        promised = (TIMERS.word,) if project.lines <= _FEW_LINES else ()
+    if report is None and common.format == "text" and project.lines > _FEW_LINES:
+        promised = ()
     sites = tuple(map(not_transformed, reports_after(project, outcome, promised=promised)))
     if output is None:
         written = write_in_place(paths, changes, force=force, parts=project.parts)

@@ -12,6 +12,7 @@ import pytest
 from asphalt.cli.main import main
 from asphalt.report.json import SCHEMA
 from support.cli_programs import MAIN, REFUSED, TRANSPOSES, write_tree
+from support.places import ROOT
 
 HEADER = "asphalt_params.inc"
 _USED = ("backend_isend", "choice", "communicators", "core", "exchange")
@@ -425,3 +426,15 @@ def test_statements_in_another_order_need_no_runtime(
     assert (tmp_path / "made" / "main.f90").read_text() != _MOVED
     assert not [*(tmp_path / "made").glob("asphalt_*")]
     assert "to build" not in "".join(capsys.readouterr())
+
+
+def test_apply_says_of_a_small_program_what_scan_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    heat = str(ROOT / "docs" / "examples" / "heat")
+    asphalt("scan", "--passes", "all", heat)
+    scanned = [line for line in capsys.readouterr().out.splitlines() if "refused" in line]
+    asphalt("apply", "--passes", "all", heat, "-o", str(tmp_path / "out"))
+    applied = [line for line in capsys.readouterr().out.splitlines() if "refused" in line]
+    assert len(scanned) == 1
+    assert applied == scanned
