@@ -10,7 +10,9 @@
 # make bench   all measurements, into bench/results (an hour on two cores)
 # make bench-quick  a part of them, into build/bench (about two minutes)
 # make corpus  scans the sources of real programs
-# make docs    writes the pages of all verdicts, of all passes, and of the rules of safety
+# make docs    writes the pages that are made from the code, and the output that pages show
+# make site    builds the site of docs/ into build/site
+# make notebooks  opens the notebooks
 # make dist    the source distribution and the wheel, into build/dist
 # make clean   removes what was built, not .venv
 
@@ -29,7 +31,7 @@ N ?= 1000
 SEED ?= 1
 
 .PHONY: setup demo test lint lint-rules lint-format lint-layers lint-types suite coverage fuzz \
-  fuzz-teeth fuzz-transfers bench bench-quick corpus docs dist clean distclean
+  fuzz-teeth fuzz-transfers bench bench-quick corpus docs site notebooks dist clean distclean
 .DELETE_ON_ERROR:
 
 setup: .venv/.installed
@@ -109,6 +111,17 @@ docs: setup
 	$(BIN)/python -m bench.passes
 	$(BIN)/python -m bench.emitted
 	PYTHONPATH=tests $(BIN)/python -m support.safety_page
+	$(BIN)/python -m bench.reference
+	$(BIN)/python -m bench.outputs
+
+site: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "the site is in build/site: open build/site/index.html"
+
+notebooks: setup
+	@$(BIN)/python -c 'import jupyterlab' 2>/dev/null || \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check jupyterlab
+	$(BIN)/jupyter lab notebooks
 
 dist: setup
 	rm -rf build/dist

@@ -20,12 +20,13 @@ README = ROOT / "README.md"
 
 
 def test_the_site_builds_strictly(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir"]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir"]
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(
         [*command, str(tmp_path)], cwd=ROOT, env=environment, capture_output=True, text=True
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    warnings = [line for line in done.stderr.splitlines() if not line.startswith("INFO")]
+    assert (done.returncode, warnings) == (0, [])
     commands = (tmp_path / "reference" / "commands.html").read_text()
     assert "Sentinel" not in commands
     for name in ("scan", "explain", "diff", "apply", "verify", "simulate", "calibrate", "mk"):
