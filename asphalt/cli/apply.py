@@ -22,12 +22,11 @@ from asphalt.cli.options import (
 )
 from asphalt.cli.progress import watched
 from asphalt.cli.session import (
-    OPTIMISING,
+    TERMINAL,
     note,
     open_project,
     print_report,
     report_of,
-    reports_after,
     warn_of,
 )
 from asphalt.cli.unchanged import why_unchanged
@@ -46,6 +45,7 @@ from asphalt.output.write import (
 )
 from asphalt.project import Project
 from asphalt.report.merged_reports import not_transformed
+from asphalt.report.project_reports import OPTIMISING, reports_after
 from asphalt.report.steps import not_kept
 
 _FEW_LINES = 100
@@ -121,7 +121,9 @@ def apply(
     promised: tuple[str, ...] = tuple(KINDS)
     if report is None and common.format == "text" and project.lines > _FEW_LINES:
         promised = ()
-    sites = tuple(map(not_transformed, reports_after(project, outcome, promised=promised)))
+    sites = tuple(
+        map(not_transformed, reports_after(project, outcome, promised=promised, listener=TERMINAL))
+    )
     if output is None:
         written = write_in_place(paths, changes, force=force, parts=project.parts)
     else:

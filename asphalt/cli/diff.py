@@ -23,11 +23,10 @@ from asphalt.cli.options import (
 )
 from asphalt.cli.progress import watched
 from asphalt.cli.session import (
-    OPTIMISING,
+    TERMINAL,
     note,
     open_project,
     print_report,
-    reports_of,
     show,
     warn_of,
 )
@@ -37,6 +36,7 @@ from asphalt.config.runtime import needed
 from asphalt.diagnostics.change import Change
 from asphalt.diagnostics.model import ProblemReport
 from asphalt.output.write import used_runtime
+from asphalt.report.project_reports import OPTIMISING, reports_of
 from asphalt.report.steps import procedure_lines
 from asphalt.report.unified import unified_diff
 from asphalt.unparse.params import HeaderEntry, kept_values, merge_header
@@ -88,7 +88,7 @@ def diff(
                 note(why)
     else:
         changed = {str(change.path) for change in changes}
-        sites = (*reports_of(project), *project.places.sites(project.findings))
+        sites = (*reports_of(project, TERMINAL), *project.places.sites(project.findings))
         print_report(common, project, sites, changed, outcome.notes)
     return int(check and bool(changes))
 

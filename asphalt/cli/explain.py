@@ -15,10 +15,10 @@ from asphalt.analysis.conditions.point_to_point import NOT_YET
 from asphalt.cli.command import Command
 from asphalt.cli.options import PATHS, CommonOptions, assume_option, common_options
 from asphalt.cli.session import (
+    TERMINAL,
     note,
     open_project,
     print_report,
-    reports_before,
     show,
     sources_of,
     strokes,
@@ -30,6 +30,7 @@ from asphalt.diagnostics.examples import examples_of
 from asphalt.diagnostics.model import MarkReport, SiteReport
 from asphalt.project import Project
 from asphalt.report.drawing import drawing
+from asphalt.report.project_reports import reports_before
 from asphalt.report.text import code_details, code_summary, site_details
 
 _CODE = re.compile(r"ASP\d+", re.IGNORECASE)
@@ -90,10 +91,14 @@ def _explain_site(
         raise InputError(str(file), None, "no such file; name the file that holds the call")
     project = open_project(paths or (file,), common, assume)
     units = project.units_at(file, line)
-    here = _in_file(reports_before(project, units, stores=True), file) if units else []
+    here = (
+        _in_file(reports_before(project, units, stores=True, listener=TERMINAL), file)
+        if units
+        else []
+    )
     found = _sites_at(here, line)
     if not found:  # the line may be one that a site elsewhere rests on
-        here = _in_file(reports_before(project, stores=True), file)
+        here = _in_file(reports_before(project, stores=True, listener=TERMINAL), file)
         found = _sites_at(here, line)
     if not found:
         transfers = _in_file(project.transfers(), file)

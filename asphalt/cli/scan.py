@@ -10,14 +10,15 @@ from asphalt.cli.command import Command
 from asphalt.cli.kept_answers import Answer, KeptAnswer, answer_of
 from asphalt.cli.options import CommonOptions, assume_option, common_options, paths_argument
 from asphalt.cli.session import (
+    TERMINAL,
     print_report,
     read_project,
-    reports_before,
     settings_of,
     warn_of,
 )
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.model import FINDING
+from asphalt.report.project_reports import reports_before
 
 FOUND = frozenset({"refused", "assumed", FINDING})
 
@@ -69,7 +70,7 @@ def _scanned(
     """What a scan finds, which is kept."""
     project = read_project(paths, settings)
     warnings = project.problems
-    sites = reports_before(project, stores=everything)
+    sites = reports_before(project, stores=everything, listener=TERMINAL)
     listed = sites
     if everything:
         known = {(found.file, found.line) for found in sites}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -15,16 +16,15 @@ from asphalt.cli.notes import note as note
 from asphalt.cli.options import CommonOptions
 from asphalt.cli.progress import watched
 from asphalt.cli.unchanged import missing_passes
-from asphalt.config.assumptions import BITS, CONTROL, FATAL, KINDS, TIMERS
 from asphalt.config.errors import InputError, UsageError
-from asphalt.config.passes import TRANSFERS, Pass
+from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.model import ProblemReport, SiteReport
-from asphalt.project import Outcome, Project
+from asphalt.project import Project
 from asphalt.report.drawing import BOXES, PLAIN, Strokes
 from asphalt.report.github import annotation_lines
 from asphalt.report.json import report_text
-from asphalt.report.merged_reports import merged_reports
+from asphalt.report.project_reports import Listener
 from asphalt.report.sarif import sarif_text
 from asphalt.report.text import (
     common_reasons,
@@ -34,10 +34,6 @@ from asphalt.report.text import (
     summary,
     unread_modules,
 )
-
-OPTIMISING = "optimising transfers"
-Units = Collection[tuple[str, str]] | None
-"""Units by file and name; None: all."""
 
 
 class PipeConsole(Console):
@@ -132,119 +128,18 @@ def read_project(paths: Sequence[Path], settings: Settings) -> Project:
     return project
 
 
-def reports_of(project: Project) -> tuple[SiteReport, ...]:
-    """The reports of all sites, in the order of files and lines."""
-    return project.places.sites(_reports_of(project))
-
-
-def _reports_of(project: Project) -> tuple[SiteReport, ...]:
-    """The reports of all sites, with places in composed text; remarks are told."""
-    sites = _sites_of(project)
-    warn_of(project.remarks)
-    return sites
-
-
-def _sites_of(project: Project) -> tuple[SiteReport, ...]:
-    """The reports of all sites, with places in composed text."""
-    with Console(stderr=True).status("analysing the exchanges"):
-        reports = [site.report for site in project.composed_sites()]
-        reports += project.included_exchanges()
-    return tuple(sorted(reports, key=lambda report: (report.file, report.line)))
-
-
-def reports_after(
-    project: Project,
-    outcome: Outcome,
-    units: Units = None,
-    *,
-    promised: Collection[str] = tuple(KINDS),
-    stores: bool = False,
-) -> tuple[SiteReport, ...]:
-    """The reports of all sites, of transfers and of findings after a transformation, sorted.
-
-    Transfers are those that were transformed and those that were not.  ``promised``: the
-    assumptions of which their reports also say what they would change if they were accepted, for
-    which their procedures are optimised again.  ``units``: those that are asked about, by file and
-    name; transfers of others are left out.  ``stores``: with the stores in front of receives that
-    could not be dropped, which are no sites.  A call that was transformed only where its procedure
-    was inlined counts as transformed.
-    """
-    return project.places.sites(_reports_after(project, outcome, units, promised, stores))
-
-
-def _reports_after(
-    project: Project, outcome: Outcome, units: Units, promised: Collection[str], stores: bool
-) -> tuple[SiteReport, ...]:
-    changes = outcome.composed
-    changed = [site for change in changes for site in change.sites]
-    applied = {_key(site): site for site in project.kept_whole(changed)}
-    done = {(site.file, site.line, site.operation) for site in applied.values()}
-    sites = [applied.pop(_key(site), outcome.told(site)) for site in _reports_of(project)]
-    found = list(project.findings)
-    findings = {(site.file, site.line) for site in found}
-    own = project.own_operations(outcome)
-    others = project.not_overlapped(changes, outcome.tries)
-    idle = _of(units, tuple(map(outcome.tried, (*others, *own))))
-    blocking = _of(units, project.kept_blocking())
-    with Console(stderr=True).status("looking for what assumptions would change"):
-        if {CONTROL.word, BITS.word} <= set(promised):
-            blocking = project.with_assumed_outcomes(blocking)
-        if TIMERS.word in promised:
-            idle = project.with_readings_passed(idle)
-        if FATAL.word in promised:
-            idle = project.with_fatal_outcomes(idle)
-    unchanged = (*blocking, *map(outcome.told, idle), *(project.kept_stores() if stores else ()))
-    found += [
-        site
-        for site in unchanged
-        if (site.file, site.line) not in findings
-        and (site.file, site.line, site.operation) not in done
-    ]
-    return merged_reports(sites, (*found, *applied.values()), project.settings.passes)
-
-
-def _of(units: Units, sites: tuple[SiteReport, ...]) -> tuple[SiteReport, ...]:
-    """The sites of some units."""
-    return tuple(site for site in sites if units is None or (site.file, site.unit) in units)
-
-
-def _key(site: SiteReport) -> tuple[str, str, str]:
-    """The identity of a site: inlining may have copied one call to several units."""
-    return site.file, site.id, site.unit
-
-
-def reports_before(
-    project: Project, units: Units = None, *, stores: bool = False
-) -> tuple[SiteReport, ...]:
-    """The reports of all sites and findings before a transformation, sorted.
-
-    With passes for transfers, also what would become of each transfer; ``units``: of those in these
-    units, by file and name; ``stores``: with the stores in front of receives that stay.
-    """
-    passes = project.settings.passes
-    if not set(passes) & set(TRANSFERS):
-        own = _reports_of(project)
-        if Pass.PREPUSH in passes and any(site.verdict in ("proved", "assumed") for site in own):
-            own = tuple(map(project.outcome().told, own))
-        return project.places.sites(merged_reports(own, project.findings, passes))
-    composed = project.places.sites(_sites_of(project))
-    sites = {(site.file, site.id): site for site in composed}
-    with watched(OPTIMISING) as watch:
-        outcome = project.outcome(watch=watch, units=units)
-    with Console(stderr=True).status("looking for computation to overlap with transfers"):
-        found = reports_after(project, outcome, units, stores=stores)
-    return tuple(
-        sites.get((site.file, site.id), replace(site, verdict="proved"))
-        if site.verdict == "applied"
-        else site
-        for site in found
-    )
-
-
 def warn_of(problems: Iterable[ProblemReport]) -> None:
     """Report problems that do not stop the run on stderr, one to a line."""
     for problem in problems:
         note(f"{'note' if problem.note else 'warning'}: {problem_line(problem)}")
+
+
+def _status(title: str) -> AbstractContextManager[object]:
+    return Console(stderr=True).status(title)
+
+
+TERMINAL = Listener(_status, watched, warn_of)
+"""Tells the progress of reports on stderr."""
 
 
 def show(lines: Iterable[Text | str]) -> None:

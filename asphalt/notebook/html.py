@@ -70,4 +70,5 @@ def picture(png: bytes, title: str) -> str:
     from base64 import b64encode
 
     data = b64encode(png).decode("ascii")
-    return f'<img style="max-width:100%" alt="{html.escape(title)}" src="data:image/png;base64,{data}">'
+    shown = f'alt="{html.escape(title)}" src="data:image/png;base64,{data}"'
+    return f'<img style="max-width:100%" {shown}>'

@@ -44,11 +44,17 @@ def reports_of(project: Project, listener: Listener = NOBODY) -> tuple[SiteRepor
 
 
 def _reports_of(project: Project, listener: Listener) -> tuple[SiteReport, ...]:
+    """The reports of all sites, with places in composed text; remarks are told."""
+    sites = _sites_of(project, listener)
+    listener.warn(project.remarks)
+    return sites
+
+
+def _sites_of(project: Project, listener: Listener) -> tuple[SiteReport, ...]:
     """The reports of all sites, with places in composed text."""
     with listener.status("analysing the exchanges"):
         reports = [site.report for site in project.composed_sites()]
         reports += project.included_exchanges()
-    listener.warn(project.remarks)
     return tuple(sorted(reports, key=lambda report: (report.file, report.line)))
 
 
@@ -124,7 +130,8 @@ def reports_before(
         if Pass.PREPUSH in passes and any(site.verdict in ("proved", "assumed") for site in own):
             own = tuple(map(project.outcome().told, own))
         return project.places.sites(merged_reports(own, project.findings, passes))
-    sites = {(site.file, site.id): site for site in reports_of(project, listener)}
+    composed = project.places.sites(_sites_of(project, listener))
+    sites = {(site.file, site.id): site for site in composed}
     with listener.watched(OPTIMISING) as watch:
         outcome = project.outcome(watch=watch, units=units)
     with listener.status("looking for computation to overlap with transfers"):

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.cli.session import reports_after, reports_before
 from asphalt.config.assumptions import folded
 from asphalt.config.errors import InputError, UsageError
 from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.model import SiteReport
 from asphalt.project import Project
+from asphalt.report.project_reports import reports_after, reports_before
 from asphalt.running.mpi import OPENMPI
 from support.mpi_run import Mpi, installed, same_lines
 

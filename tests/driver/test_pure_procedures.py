@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.cli.session import reports_before
 from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.model import SiteReport
 from asphalt.project import Project
+from asphalt.report.project_reports import reports_before
 
 _PROGRAM = """\
 program ring

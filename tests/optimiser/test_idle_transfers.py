@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.cli.session import reports_after
 from asphalt.config.passes import TRANSFERS
 from asphalt.project import Project
+from asphalt.report.project_reports import reports_after
 from support.judging import SETTINGS
 
 _PROGRAM = """\

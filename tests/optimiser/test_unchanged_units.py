@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from asphalt import Project
-from asphalt.cli.session import reports_after
 from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
 from asphalt.ir.tree import Unit
 from asphalt.optimiser import unchanged_units
+from asphalt.report.project_reports import reports_after
 
 SHIFT = """\
 subroutine shift(a, b, n, right, left, comm)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.cli.session import reports_before
 from asphalt.config.errors import UsageError
 from asphalt.config.passes import TRANSFERS
 from asphalt.project import Project
+from asphalt.report.project_reports import reports_before
 from support.judging import SETTINGS
 
 _UNIT = """\
