@@ -1,8 +1,6 @@
-"""A project: a source tree, its exchange sites, and what becomes of them.
+"""A project: a source tree, its exchange sites, and what becomes of them, for all that is above.
 
->>> project = asphalt.Project("src")
->>> for site in project.sites():
-...     print(site.report.file, site.report.line, site.verdict)
+``asphalt.notebook`` has the project that Python programs and notebooks use.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import asphalt
 from asphalt.config.passes import TRANSFERS
 from asphalt.frontend.lexical.source_text import source_text
 from asphalt.frontend.structure.parse import parse_file
@@ -22,10 +21,6 @@ from support.mpi_run import RUNTIME
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     return write_tree(tmp_path / "src")
-
-
-def test_the_package_gives_the_project() -> None:
-    assert asphalt.Project is Project
 
 
 def test_files_and_sites_are_sorted(tree: Path) -> None:

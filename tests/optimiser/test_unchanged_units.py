@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from asphalt import Project
 from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
 from asphalt.ir.tree import Unit
 from asphalt.optimiser import unchanged_units
+from asphalt.project import Project
 from asphalt.report.project_reports import reports_after
 
 SHIFT = """\
