@@ -14,6 +14,7 @@ SOURCES = frozenset({".f", ".for", ".ftn", ".f77", ".f90", ".f95", ".f03", ".f08
 _WITH_VALUE = frozenset(
     {"-o", "-I", "-J", "-L", "-D", "-U", "-include", "-x", "-l", "-MF", "-MT", "-MQ", "-isystem"}
 )
+_FOREIGN = frozenset({".c", ".cc", ".cpp", ".cxx", ".C", ".s", ".S", ".so"})
 _NO_OBJECT = frozenset({"-E", "-S", "-M", "-MM", "-fsyntax-only", "--version", "-v", "-V", "-show"})
 _LENGTH = re.compile(r"-f(free|fixed)-line-length[-=](\d+|none)$")
 _KINDS = re.compile(r"-f?(default-(integer|real|double)-\d+|integer-\d-real|real-\d+-real)|-[ir]8$")
@@ -60,6 +61,13 @@ class Command:
         """Whether a program or a shared library is made."""
         left_out = _NO_OBJECT | {"-c"}
         return bool(self.sources or self.inputs) and not left_out & {*self.words}
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it makes a program, and of Fortran sources alone."""
+        shared = {"-shared", "-dynamiclib", "-r"} & {*self.words}
+        foreign = any(Path(word).suffix in _FOREIGN for word in self.words[1:])
+        return self.compiles and self.links and not (shared or foreign or any(self.objects()))
 
     @property
     def output(self) -> str | None:

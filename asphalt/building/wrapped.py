@@ -24,7 +24,8 @@ _MOST = 5  # sources that a message names
 class Wrapping:
     """How asphalt stands in front of a compiler.
 
-    ``database``: what the build compiles; None: what one command compiles is all that is seen.
+    ``database``: what the build compiles; None: only a command that makes a program of sources
+    alone shows all of one, and other commands change nothing.
     ``recorded``: the database to write instead.  ``tell``: for what a person should know.
     """
 
@@ -47,6 +48,13 @@ class Wrapping:
             if code == 0 and command.compiles:
                 record(self.recorded, command)
             return code
+        if self.database is None and command.compiles and not command.is_whole:
+            names = ", ".join(command.path(place).name for place in command.sources)
+            self.tell(
+                f"{names}: as it is, since this command shows a part of a program; first record "
+                "what the build compiles: asphalt fc --record FILE -- ..."
+            )
+            return _run(command.words)
         if command.other_kinds is not None:
             self.tell(f"nothing is transformed with {command.other_kinds}: the runtime has none")
             return _run(command.words)

@@ -59,9 +59,10 @@ def fc(
         make clean
         make FC="asphalt fc --database $PWD/build.json -- mpif90"   proved with all files
 
-    Without a database, asphalt knows the sources of one command alone, and takes all others for
-    unseen.  With one, each object carries what its text rests on; the link compares, and says what
-    to compile again.  It also adds the runtime.  Test programs of configurations stay as they are.
+    Proofs rest on the whole program: without a database, only a command that makes a program of
+    all its sources is transformed.  With one, each object carries what its text rests on; the link
+    compares, and says what to compile again.  It also adds the
+    runtime.  Test programs of configurations stay as they are.
     The exit code is the compiler's; 2 if asphalt refuses.
     """
     if record is not None and database is not None and os.environ.get(_DATABASE) is None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from asphalt.building.compiler_words import command_of
 from asphalt.building.marks import marks_in
 from asphalt.cli.main import main
 from support.mpi_run import OPENMPI, installed, run
@@ -144,13 +145,22 @@ def test_one_command_for_all(here: Path) -> None:
     assert run(OPENMPI, here / "prog", 2).code == 0
 
 
-def test_what_is_not_seen_is_taken_for_unseen(here: Path) -> None:
+def test_a_part_of_a_program_stays_as_it_is(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fc", "--", *COMMANDS[0].split()]) == 0
     assert main(["fc", "--", *COMMANDS[1].split()]) == 0
+    assert "main.f90: as it is, since this command shows a part" in capsys.readouterr().err
     subprocess.run(["ar", "rcs", "libk.a", "kern.o"], check=True)
     assert main(["fc", "--", *COMMANDS[2].split()]) == 0
-    assert calls(here / "prog")  # for the array a, which main.f90 fills itself
+    assert not calls(here / "prog")
     assert run(OPENMPI, here / "prog", 2).code == 0
+
+
+@pytest.mark.parametrize("more", ["kern.o", "-L. -lk", "callbacks.c", "-shared", "-c"])
+def test_what_shows_a_part_of_a_program(here: Path, more: str) -> None:
+    (here / "libk.a").touch()
+    words = (FC, "../src/main.f90", *more.split())
+    assert not command_of(words, here).is_whole
+    assert command_of(words[:2], here).is_whole
 
 
 def test_the_exit_code_is_the_compilers(here: Path) -> None:
