@@ -24,6 +24,7 @@ from asphalt.analysis.names.derived_types import (
 from asphalt.analysis.names.designators import symbol_named
 from asphalt.analysis.names.generic_names import named
 from asphalt.analysis.names.scopes import Origin, Scope
+from asphalt.analysis.names.type_equality import TypeKey, symbol_key
 from asphalt.ir.expr import (
     AltReturn,
     Arg,
@@ -72,8 +73,8 @@ class VariableDefinition:
     by MPI_BCAST.  ``old_communicator``: it is a communicator with the same group as that one;
     ``parent_communicator``: with some ranks of that one.  ``freed``: the handle is freed.
     ``path``: the component of ``name`` that is defined.  ``lasting``: MPI keeps its address and may
-    define it at any later time.  ``call``: the user's procedure that may define it; ``scalar``: it
-    is passed a scalar variable or component as a whole.
+    define it at any later time.  ``call``: the user's procedure that may define it; ``scalar``: the
+    type of the scalar variable or component that it is passed as a whole.
     """
 
     name: str
@@ -92,7 +93,7 @@ class VariableDefinition:
     path: tuple[str, ...] = ()
     lasting: bool = False
     call: Call | None = None
-    scalar: bool = False
+    scalar: TypeKey | None = None
 
 
 def definitions(flow: UnitFlow, scope: Scope) -> dict[str, list[VariableDefinition]]:
@@ -425,11 +426,13 @@ def _procedure(
             dummy = dummies[position]
         known = callee is not None and dummy in dummies
         for found in _target(actual, statement, scope, Source.UNKNOWN, (), ""):
-            scalar = found.whole and not _is_array("%".join((found.name, *found.path)), scope)
+            symbol = symbol_named("%".join((found.name, *found.path)), scope)
+            scalar = found.whole and symbol is not None and not symbol.is_array
             yield VariableDefinition(
                 found.name, statement, Source.CALLEE if known else Source.UNKNOWN, found.exprs,
                 callee=callee if known else None, dummy=dummy or "", path=found.path,
-                detail=f"the call of {spelled}", call=call, scalar=scalar,
+                detail=f"the call of {spelled}", call=call,
+                scalar=symbol_key(symbol, scope) if scalar and symbol is not None else None,
             )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from asphalt.analysis.call_graph.definitions import VariableDefinition
 from asphalt.analysis.names.scopes import Origin
+from asphalt.analysis.names.type_equality import symbol_key
 from asphalt.ir.stmt import Opaque, Plain, Raw
 
 if TYPE_CHECKING:
@@ -30,9 +31,12 @@ class SureDefinitions:
         whenever it returns."""
         callee, own = definition.callee, definition.path
         called = callee is not None and definition.call is definition.statement.what
-        if callee is None or not called or not definition.scalar or own != path[: len(own)]:
+        if callee is None or not called or definition.scalar is None or own != path[: len(own)]:
             return False
         inside, rest = self._sites.of(callee), path[len(own) :]
+        symbol = inside.scope.lookup(definition.dummy)
+        if symbol is None or symbol_key(symbol, inside.scope) != definition.scalar:
+            return False  # a shorter string, or the parent of an extended type: a part of it
         asked = (inside.key, definition.dummy, rest)
         if asked not in self._known:
             self._known[asked] = False  # where the procedure calls itself

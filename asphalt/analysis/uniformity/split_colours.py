@@ -134,7 +134,7 @@ def _shared_by(split: Split, once: Once, sites: CallSites) -> Shared:
     symbol = split.context.scope.lookup(split.colour.name)
     alone = len(given) == 1 and given[0][1].whole and given[0][1].path == split.colour.path
     if alone and symbol is not None and not split.others:
-        if _is_given_by_all(split.colour, given, split):
+        if _is_given_by_all(split.colour, given, split, split.statement):
             found.variables.add((symbol.identity, split.colour.path))
         found.variables.update(_merged(split, given[0][1], once, sites))
         return Shared(variables=frozenset(found.variables))
@@ -154,20 +154,20 @@ def _shared_by(split: Split, once: Once, sites: CallSites) -> Shared:
         by_all = by_all and not split.others
         variable, first = _variable(condition, split.context) if by_all else None, False
         if variable is not None:
-            found.variables.update(_flag(variable, split, once, sites))
+            found.variables.update(_flag(variable, split, statement, once, sites))
     return Shared(frozenset(found.conditions), frozenset(found.variables))
 
 
 def _flag(
-    variable: _Place, split: Split, once: Once, sites: CallSites
+    variable: _Place, split: Split, test: ConditionedStatement, once: Once, sites: CallSites
 ) -> Iterator[tuple[object, tuple[str, ...]]]:
-    """The variable, if it has in the whole run the value that a condition in front of the split
+    """The variable, if it has in the whole run the value that a statement in front of the split
     tested."""
     own = _definitions(variable, split.context, sites)
     tested = split.context.scope.lookup(variable.name)
     if own is None or tested is None or not _has_one_value(own, variable, once):
         return
-    if _is_given_by_all(variable, own, split):
+    if _is_given_by_all(variable, own, split, test):
         yield tested.identity, variable.path
 
 
@@ -190,7 +190,7 @@ def _merged(
     if known is None or known.origin is not Origin.INTRINSIC or variable is None:
         return
     if None not in values and values[0] != values[1]:
-        yield from _flag(variable, split, once, sites)
+        yield from _flag(variable, split, definition.statement, once, sites)
 
 
 @dataclass(slots=True)
@@ -231,9 +231,11 @@ def _is_plain(symbol: Symbol, path: tuple[str, ...]) -> bool:
     )
 
 
-def _is_given_by_all(place: _Place, own: tuple[_Given, ...], split: Split) -> bool:
-    """Whether no rank that splits has the initial value of a variable, which it would keep where it
-    does not come to the only definition."""
+def _is_given_by_all(
+    place: _Place, own: tuple[_Given, ...], split: Split, test: ConditionedStatement
+) -> bool:
+    """Whether no rank that splits tests the initial value of a variable, which it would keep where
+    it does not come to the only definition."""
     symbol = split.context.scope.lookup(place.name)
     declared = None if symbol is None else component_declarations(symbol, place.path)
     if symbol is None or declared is None:
@@ -243,7 +245,7 @@ def _is_given_by_all(place: _Place, own: tuple[_Given, ...], split: Split) -> bo
     flow, there = split.context.flow, split.statement
     return all(
         context.key == split.context.key
-        and definition.statement.position < there.position
+        and definition.statement.position < test.position
         and set(flow.conditions(definition.statement)) <= set(flow.conditions(there))
         for context, definition in own
     )

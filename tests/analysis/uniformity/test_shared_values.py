@@ -231,3 +231,50 @@ def test_a_procedure_that_broadcasts_its_argument(
     program = _PROGRAM.format(body=body).replace("use set", "use set\n  use sharing")
     program = program.replace("integer :: ierr", "logical :: mine\n  integer :: ierr")
     assert _is(Site(FortranProgram(program, SITE, module, procedure)).reached(), expected)
+
+
+_KINDS = """\
+module kinds
+type wide
+integer :: first
+end type
+type, extends(wide) :: wider
+integer :: second
+end type
+contains
+subroutine tell(x)
+{dummy} :: x
+{body}
+end subroutine
+subroutine inner(x)
+type(wide) :: x
+x = wide(1)
+end subroutine
+end module
+"""
+
+
+@pytest.mark.parametrize(
+    ("variable", "dummy", "body", "asked", "expected"),
+    [
+        ("character(2)", "character(2)", "x = 'a'", "v == 'ab'", U),
+        ("character(2)", "character(1)", "x = 'a'", "v == 'ab'", V),  # the rest stays
+        ("character :: z*2, ", "character(1)", "x = 'a'", "v == 'ab'", V),
+        ("integer(8)", "integer(4)", "x = 1", "v == 1", V),
+        ("type(wider)", "type(wider)", "x%second = 1", "v%second == 1", U),
+        ("type(wider)", "class(wide)", "call inner(x)", "v%second == 1", V),  # the parent alone
+    ],
+)
+def test_a_procedure_may_define_a_part_of_its_argument(
+    variable: str, dummy: str, body: str, asked: str, expected: Level
+) -> None:
+    separator = "" if "::" in variable else " :: "
+    name = "v*2" if "z*2" in variable else "v"
+    start = "v = char(me)//char(me)" if "char" in variable else "v = me"
+    start = "v%second = me" if "wider" in variable else start
+    module = _KINDS.format(dummy=dummy, body=body)
+    text = _PROGRAM.format(body=f"{start}\ncall tell(v)\nif ({asked}) call site()").replace(
+        "integer :: ierr, i", f"integer :: ierr, i\n{variable}{separator}{name}"
+    )
+    text = text.replace("use set", "use set\n  use kinds")
+    assert _is(Site(FortranProgram(text, SITE, _SET, module)).reached(), expected)

@@ -139,6 +139,22 @@ def test_an_initial_value_that_some_ranks_keep(
     assert _is_common_in_a_team(tmp_path, first, before, "") is expected
 
 
+@pytest.mark.parametrize(
+    "tested",
+    [
+        "  own%color = merge(0, 1, own%active)\n",
+        "  own%color = 1\n  if (own%active) own%color = 0\n",
+    ],
+)
+def test_an_initial_value_that_is_tested_before_it_changes(tested: str, tmp_path: Path) -> None:
+    flag = "  own%active = me < 2\n"
+    first = ("", " = .false.")
+    (tmp_path / "behind").mkdir()
+    assert not _is_common_in_a_team(tmp_path / "behind", first, tested + flag, "")
+    (tmp_path / "before").mkdir()
+    assert _is_common_in_a_team(tmp_path / "before", first, flag + tested, "")
+
+
 def _is_common_in_a_team(folder: Path, first: tuple[str, str], before: str, behind: str) -> bool:
     """``_is_common`` for the components of a structure in a module."""
     text = _PROGRAM.format(
