@@ -14,6 +14,7 @@ from asphalt.running.mpi import rank_count
 from asphalt.simulation.study import Study
 from asphalt.simulation.sweep import Sweep, Tiling
 
+_ALIKE = 2  # ranks with which a link carries a whole buffer once in any way
 _FEWER_TILES = (
     ", because more and shorter messages cost more than they hide; try a larger --tile, --tile 0 "
     "(chosen on entry), or --sweep tile,depth"
@@ -59,8 +60,20 @@ def study_lines(platform: str, studies: Iterable[Study]) -> Iterator[str]:
                 f"{where}: a negative overlap efficiency means a loss: the transformed program "
                 f"takes {lost} longer" + (_FEWER_TILES if found.hideable is not None else "")
             )
+            if found.whole_buffers and found.ranks > _ALIKE:
+                yield f"{where}: {_of_smpi(found.whole_buffers)}"
         if found.difference is not None:
             yield f"{where}: the outputs differ: {found.difference.message}"
+
+
+def _of_smpi(operations: Sequence[str]) -> str:
+    names = " and ".join(filter(None, (", ".join(operations[:-1]), operations[-1])))
+    verb = "send" if len(operations) > 1 else "sends"
+    return (
+        f"this loss may be the simulator's alone: its {names} {verb} the whole buffer over a link "
+        "once for each rank, which MPI libraries do not; compare the times of both versions on the "
+        "cluster"
+    )
 
 
 def _ground(found: Study) -> str:

@@ -64,11 +64,16 @@ class TimedPart(Enum):
 
 @dataclass(frozen=True, slots=True)
 class BuiltProgram:
-    """A built program; it runs in its directory, with these arguments."""
+    """A built program; it runs in its directory, with these arguments.
+
+    ``whole_buffers``: what its transformation made non-blocking that takes SMPI longer than MPI
+    libraries (``simulation.whole_buffers``).
+    """
 
     directory: Path
     executable: str
     arguments: tuple[str, ...] = ()
+    whole_buffers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from asphalt.simulation.runs import (
     output_difference,
 )
 from asphalt.simulation.timeline import Timeline
+from asphalt.simulation.whole_buffers import whole_buffer_operations
 from asphalt.transforms.charging.program import NotCharged
 from asphalt.verify.builds import Built, Commands, build
 from asphalt.verify.compare import Difference
@@ -54,6 +55,7 @@ class Builder:
         Raises ``UsageError`` with the compiler's first error.
         """
         ((setup,), _) = setups([SMPI.name])
+        whole = whole_buffer_operations(changes)
         paths, not_charged = self.paths, tuple[NotCharged, ...]()
         if self.machine is not None:
             mirrored, out = self.work / f"{name}-source", self.work / f"{name}-charged"
@@ -68,7 +70,8 @@ class Builder:
         built = build(paths, changes, self.work / name, self.commands, setup, keep=False)
         if not isinstance(built, Built):
             raise UsageError(f"the {name} program does not build: {built}")
-        return BuiltProgram(built.directory, built.executable, self.arguments), not_charged
+        program = BuiltProgram(built.directory, built.executable, self.arguments, whole)
+        return program, not_charged
 
     def _runtime(self, source: Path) -> Path:
         """A library of the charging runtime, for builds that do not compile all sources."""
@@ -103,6 +106,7 @@ class Study:
     difference: Difference | None
     timelines: tuple[Timeline, ...]
     written: frozenset[str] = frozenset()
+    whole_buffers: tuple[str, ...] = ()
 
     @property
     def exposed(self) -> tuple[float, float | None]:
@@ -179,4 +183,5 @@ def study(
         None if after is None else output_difference(whole, after, simulator.compared),
         timelines,
         whole.written | (frozenset() if after is None else after.written),
+        () if transformed is None else transformed.whole_buffers,
     )

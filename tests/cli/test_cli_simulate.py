@@ -105,6 +105,51 @@ def test_what_it_would_gain(here: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert row["overlap_efficiency"] == pytest.approx(gain / row["hideable"])
 
 
+LARGEST = """\
+program largest
+  use mpi
+  implicit none
+  integer, parameter :: n = 4000, m = 20000
+  real(8) :: a(n), b(n), w(m)
+  integer :: ierr, i, step
+  call MPI_Init(ierr)
+  do i = 1, n
+    a(i) = i
+  end do
+  do i = 1, m
+    w(i) = i
+  end do
+  do step = 1, 3
+    call MPI_Allreduce(a, b, n, MPI_DOUBLE_PRECISION, MPI_MAX, MPI_COMM_WORLD, ierr)
+    do i = 1, m
+      w(i) = 1/(1 + w(i))
+    end do
+    do i = 1, n
+      a(i) = a(i)/(1 + b(i))
+    end do
+  end do
+  print *, sum(a) + sum(w)
+  call MPI_Finalize(ierr)
+end program largest
+"""
+
+
+@pytest.mark.parametrize(("elements", "is_longer"), [(4000, True), (4, False)])
+def test_an_operation_of_whole_buffers(
+    here: Path, capsys: pytest.CaptureFixture[str], elements: int, is_longer: bool
+) -> None:
+    # the step is made with both; SMPI's MPI_Iallreduce of 32 kB takes longer than MPI_Allreduce
+    # and the loop behind it, for it is another algorithm; that of 32 bytes does not
+    (here / "p.f90").write_text(LARGEST.replace("n = 4000", f"n = {elements}"))
+    assert main(["diff", "--no-cache", "p.f90"]) == 0
+    assert "+    call asphalt_iallreduce(" in capsys.readouterr().out
+    assert simulate("p.f90", "--np", "8", "--platform", "ethernet-1g", "-o", "one") == 0
+    (row,) = json.loads((here / "one/simulation.json").read_text())["runs"]
+    assert (row["transformed"] > row["original"]) == is_longer
+    told = "its MPI_Iallreduce sends the whole buffer" in capsys.readouterr().out
+    assert told == is_longer
+
+
 EARLY = """\
 program early
   use mpi

@@ -62,6 +62,25 @@ def test_a_negative_efficiency_is_explained() -> None:
     assert not [line for line in studied(8e-3) if "negative" in line]
 
 
+def told_of_whole_buffers(transformed: float, ranks: int, operations: tuple[str, ...]) -> str:
+    found = Study(
+        ranks, 10e-3, transformed, 5e-3, 5e-3, None, None, timelines=(), whole_buffers=operations
+    )
+    return "\n".join(line for line in study_lines("net", [found]) if "simulator's" in line)
+
+
+def test_a_loss_that_may_be_of_the_simulator_alone() -> None:
+    one, two = ("MPI_Iallreduce",), ("MPI_Iallreduce", "MPI_Ibcast")
+    assert "its MPI_Iallreduce sends the whole buffer" in told_of_whole_buffers(12e-3, 4, one)
+    told = told_of_whole_buffers(12e-3, 4, two)
+    assert told.startswith("net, 4 ranks: this loss may be")
+    assert "its MPI_Iallreduce and MPI_Ibcast send the whole buffer" in told
+    # its own: no such operation; one message of each rank in any algorithm; no loss
+    assert not told_of_whole_buffers(12e-3, 4, ())
+    assert not told_of_whole_buffers(12e-3, 2, one)
+    assert not told_of_whole_buffers(8e-3, 4, one)
+
+
 def test_blocked_ranks() -> None:
     blocked = "".join(
         f"[0.0] [ker_engine/INFO] Actor {rank + 1} ({rank}@n{rank}): waiting for communication\n"
