@@ -136,7 +136,7 @@ def _shared_by(split: Split, once: Once, sites: CallSites) -> Shared:
     if alone and symbol is not None and not split.others:
         if _is_given_by_all(split.colour, given, split, split.statement):
             found.variables.add((symbol.identity, split.colour.path))
-        found.variables.update(_merged(split, given[0][1], once, sites))
+            found.variables.update(_merged(split, given[0][1], once, sites))
         return Shared(variables=frozenset(found.variables))
     flow, first = split.context.flow, True
     there = set(flow.conditions(split.statement))
@@ -240,8 +240,9 @@ def _is_given_by_all(
     declared = None if symbol is None else component_declarations(symbol, place.path)
     if symbol is None or declared is None:
         return False
-    if symbol.initial is None and all(one.entity.initial is None for one in declared):
-        return True
+    initial = (symbol.initial, *(one.entity.initial for one in declared))
+    if symbol.origin is not Origin.COMMON and all(one is None for one in initial):
+        return True  # a BLOCK DATA may give variables in COMMON initial values
     flow, there = split.context.flow, split.statement
     return all(
         context.key == split.context.key

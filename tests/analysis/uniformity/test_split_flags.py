@@ -155,6 +155,35 @@ def test_an_initial_value_that_is_tested_before_it_changes(tested: str, tmp_path
     assert _is_common_in_a_team(tmp_path / "before", first, flag + tested, "")
 
 
+@pytest.mark.parametrize(("first", "expected"), [(("", ""), True), ((" = 2", ""), False)])
+def test_an_initial_colour_that_some_ranks_keep(
+    first: tuple[str, str], expected: bool, tmp_path: Path
+) -> None:
+    before = "  own%active = me < 4\n  if (me > 9) own%color = merge(0, 1, own%active)\n"
+    assert _is_common_in_a_team(tmp_path, first, before, "") is expected
+
+
+_BLOCK_DATA = (
+    "block data first\nlogical :: active\ninteger :: color\ncommon /own/ color, active\n"
+    "data color, active /2, .false./\nend block data first\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        (_MERGED, True),
+        ("  if (me > 9) active = me < 20\n  color = merge(0, 1, active)\n", False),
+        ("  color = merge(0, 1, active)\n  active = me < 2\n", False),
+        ("  active = me < 4\n  if (me > 9) color = merge(0, 1, active)\n", False),
+    ],
+)
+def test_a_block_data_may_give_initial_values(before: str, expected: bool, tmp_path: Path) -> None:
+    text = _PROGRAM.format(before=before, condition="active", behind="", comm="comm")
+    text = text.replace("  real :: x, y\n", "  real :: x, y\n  common /own/ color, active\n")
+    assert _reached(tmp_path, {"main.f90": text + _BLOCK_DATA}) is expected
+
+
 def _is_common_in_a_team(folder: Path, first: tuple[str, str], before: str, behind: str) -> bool:
     """``_is_common`` for the components of a structure in a module."""
     text = _PROGRAM.format(
