@@ -34,6 +34,7 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.mpi.call import mpi_call
+from asphalt.analysis.names.parallel_loops import why_threaded
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin
@@ -125,7 +126,7 @@ def _of_loop(loop: Do, path: tuple[int, ...], position: int, facts: UnitFacts) -
     found: list[Hoist] = []
     invariants = LoopInvariants(loop, facts)
     condition = invariants.has_iterations()
-    if condition is None:
+    if condition is None or why_threaded(loop.head, facts.unit) is not None:
         return []
     for first, begin in enumerate(loop.body):
         for array in _objects(begin, "allocate"):

@@ -9,6 +9,7 @@ The size of an array may be computed in the iteration, from what is the same in 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from asphalt.analysis.cost.trip_counts import loop_trips
@@ -17,13 +18,15 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.accesses import ALIASED, EffectKind
 from asphalt.analysis.memory.inquiries import asked_about, keeps_shape
 from asphalt.analysis.memory.storage import storage_of
-from asphalt.analysis.names.scopes import Origin
-from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, Section
+from asphalt.analysis.mpi.call import mpi_call
+from asphalt.analysis.names.scopes import Origin, Scope
+from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, Section, names_in
 from asphalt.ir.stmt import Assign, DoHead
 from asphalt.ir.tree import Do, Leaf, leaves
 
 UNSEEN = (EffectKind.UNKNOWN_CALL, EffectKind.OPAQUE, EffectKind.STATE)
 """Effects that may change variables which others can see."""
+_KEEPING = frozenset({"request", "win"})
 _OPERATORS = frozenset({"+", "-", "*", "/", "()"})
 _DEFINITIONS = 3  # of variables by variables that are followed
 
@@ -111,6 +114,8 @@ class LoopInvariants:
             return ref
         if not symbol.origin.is_variable or self._is_changed_unseen(ref.name):
             return None
+        if "volatile" in symbol.attrs or self._is_kept_by_mpi(ref.name):
+            return None
         storage = storage_of(ref.name, self.scope)
         if storage not in self.written:
             return ref
@@ -146,8 +151,27 @@ class LoopInvariants:
         written = (access for access in writes if access.writes)
         return not self._is_changed_unseen(name) and keeps_shape(name, written, self.scope)
 
+    def _is_kept_by_mpi(self, name: str) -> bool:
+        """Whether a statement of the unit may give MPI the address of a variable, which MPI may
+        define in another statement: ``call MPI_Recv_init(n, 1, ...)``."""
+        return any(name in _kept(leaf, self.scope) for leaf in self._all_leaves())
+
+    def _all_leaves(self) -> Iterator[Leaf]:
+        for node in self.facts.unit.body:
+            yield from leaves(node)
+
     def _is_changed_unseen(self, name: str) -> bool:
         return self.unseen and self.facts.values.changed_unseen(name)
+
+
+def _kept(leaf: Leaf, scope: Scope) -> frozenset[str]:
+    """The names in the buffers that MPI keeps behind a statement."""
+    call = None if leaf.call is None else mpi_call(leaf.call, scope)
+    if call is None or not _KEEPING & set(call.args):
+        return frozenset()
+    buffers = (p.name for p in call.procedure.parameters if p.kind == "BUFFER")
+    given = (call.args[one] for one in buffers if one in call.args)
+    return frozenset(name for arg in given for name in names_in(arg))
 
 
 def _in_parentheses(expr: Expr) -> Expr:

@@ -32,7 +32,7 @@ subroutine work(u, n, steps, far)
   integer, intent(in) :: n, steps, far
   real(8), allocatable, intent(inout) :: u(:,:)
   real(8), allocatable :: a(:), b(:)
-  integer :: step, m, ierr
+  integer :: step, m, k, ierr
 {before}  do {loop}
     m = {size}
     allocate (a(m){second}{options})
@@ -104,6 +104,17 @@ _STAYS = {
     "a procedure that is not seen": {"body": "call elsewhere(a)"},
     "it lives on": {"end": "if (step == 2) deallocate (a)"},
     "a label": {"end": "10 deallocate (a)"},
+    "threads share the iterations": {
+        "before": "  !$omp parallel do private(a, m)\n", "after": "  !$omp end parallel do\n"},
+    "each thread executes the loop": {
+        "before": "  !$omp parallel private(a, m, step)\n", "after": "  !$omp end parallel\n"},
+    "tasks have arrays of their own": {
+        "body": "!$omp task private(a)", "end": "!$omp end task\n    deallocate (a)"},
+    "a size that anything may change": {"before": "  volatile :: n\n", "size": "n"},
+    "a persistent receive defines its size": {
+        "before": "  call MPI_Recv_init(k, 1, MPI_INTEGER, 0, 1, MPI_COMM_WORLD, far, ierr)\n",
+        "size": "k",
+        "body": "call MPI_Start(far, ierr)\n    call MPI_Wait(far, MPI_STATUS_IGNORE, ierr)"},
     "it is used behind the loop": {"after": "  if (allocated(a)) u = 1\n"},
 }  # fmt: skip
 
