@@ -1,11 +1,12 @@
 ! What carries the pieces of an exchange in tiles: persistent communication requests (MPI-4.0
 ! section 3.9), kept from one exchange to the next.
 !
-! For transformed code
-!   asphalt_persistent   this backend, where a name says so; else messages that are started anew
-!
 ! For the other modules of the runtime
+!   persistent      the backend
 !   kept_requests   how many requests are kept now
+!
+! Nothing in this module is for transformed code.  Behind it stands
+!   asphalt_by_persistent   offers this backend
 !
 ! The messages of a site on a communicator are kept in the order in which they are started, one list
 ! for each direction.  One that has the address, length, data type and rank that the kept one in its
@@ -29,16 +30,15 @@
 ! called from has: see asphalt_exchange.
 module asphalt_backend_persistent
   use, intrinsic :: iso_c_binding, only: c_intptr_t, c_loc
-  use asphalt_core, only: asphalt_byte, asphalt_no_request, is_smpi, keep_first
+  use asphalt_core, only: asphalt_byte, is_smpi, keep_first
   use asphalt_backend_isend, only: backend_t
   use asphalt_datatypes, only: free_kept, is_lasting
   use mpi, only: MPI_ADDRESS_KIND, MPI_COMM_NULL, MPI_COMM_NULL_COPY_FN, MPI_COMM_SELF, &
-                 MPI_SUCCESS, MPI_THREAD_MULTIPLE
+                 MPI_REQUEST_NULL, MPI_SUCCESS, MPI_THREAD_MULTIPLE
   implicit none
   private
-  public :: asphalt_persistent
   ! for the other modules of the runtime
-  public :: kept_requests
+  public :: persistent, kept_requests
 
   !> The most sites on communicators, and the most requests of all of them.
   integer, parameter :: most_sites = 64, most_requests = 8192
@@ -47,7 +47,7 @@ module asphalt_backend_persistent
   type :: message
     integer(c_intptr_t) :: address = 0
     integer :: count = 0, datatype = 0, peer = 0, tag = 0
-    integer :: request = asphalt_no_request
+    integer :: request = MPI_REQUEST_NULL
   end type message
 
   !> The messages of one direction, in the order in which they are started; so many are used.
@@ -68,12 +68,12 @@ module asphalt_backend_persistent
 
   !> The backend.  `place`: in the table; 0: messages are started anew.
   type, extends(backend_t) :: persistent
-    character(:), allocatable :: site
     logical :: opened = .false.
     integer :: place = 0
     !> Messages that were started, in either direction.
     integer :: sent = 0, received = 0
   contains
+    procedure :: open => may_last
     procedure :: destination_ready => receive_again
     procedure :: source_ready => send_again
     procedure :: destination_needed => complete_again
@@ -111,21 +111,14 @@ module asphalt_backend_persistent
 
 contains
 
-  !> This backend where `name` is 'persistent', else `isend`.
-  !!
-  !! `site`: under which name the messages are kept.  `lasting`: both buffers are static storage, so
-  !! that an address means the same array in every exchange.
-  function asphalt_persistent(name, site, lasting) result(new)
-    character(*), intent(in) :: name, site
-    logical, intent(in) :: lasting
-    type(persistent) :: new
+  !> Whether messages are kept, which needs buffers that last, and a private communicator.
+  subroutine may_last(b)
+    class(persistent), intent(inout) :: b
 
-    if (name /= 'persistent') return
-    new%number = 2
-    new%site = site
-    new%apart = lasting
-    if (lasting) new%keeps = may_keep()
-  end function asphalt_persistent
+    b%number = 2
+    b%apart = b%lasting
+    if (b%lasting) b%keeps = may_keep()
+  end subroutine may_last
 
   !> Whether this MPI, as it was initialised, lets anything be kept.
   logical function may_keep()
@@ -149,13 +142,13 @@ contains
     integer :: kept
 
     call find_place(b)
-    kept = asphalt_no_request
+    kept = MPI_REQUEST_NULL
     b%received = b%received + 1
     if (b%place > 0) &
       call recall_message(table(b%place)%receives, b%received, .false., buf, count, datatype, &
                           source, b%tag, b%comm, kept, b%error)
     call start(b, kept, slot)
-    if (kept == asphalt_no_request) &
+    if (kept == MPI_REQUEST_NULL) &
       call b%backend_t%destination_ready(buf, count, datatype, source, slot)
   end subroutine receive_again
 
@@ -167,13 +160,13 @@ contains
     integer :: kept
 
     call find_place(b)
-    kept = asphalt_no_request
+    kept = MPI_REQUEST_NULL
     b%sent = b%sent + 1
     if (b%place > 0) &
       call recall_message(table(b%place)%sends, b%sent, .true., buf, count, datatype, dest, &
                           b%tag, b%comm, kept, b%error)
     call start(b, kept, slot)
-    if (kept == asphalt_no_request) call b%backend_t%source_ready(buf, count, datatype, dest, slot)
+    if (kept == MPI_REQUEST_NULL) call b%backend_t%source_ready(buf, count, datatype, dest, slot)
   end subroutine send_again
 
   !> Starts a kept request in a slot, if there is one.
@@ -182,11 +175,11 @@ contains
     integer, intent(in) :: kept, slot
     integer :: error
 
-    if (kept == asphalt_no_request) return
+    if (kept == MPI_REQUEST_NULL) return
     b%requests(slot) = kept
     call MPI_Start(b%requests(slot), error)
     call keep_first(error, b%error)
-    if (error /= MPI_SUCCESS) b%requests(slot) = asphalt_no_request
+    if (error /= MPI_SUCCESS) b%requests(slot) = MPI_REQUEST_NULL
   end subroutine start
 
   !> Completes messages.  MPI keeps persistent requests, so that the slots are emptied here.
@@ -195,7 +188,7 @@ contains
     integer, intent(in) :: slot, count
 
     call b%backend_t%source_volatile(slot, count)
-    b%requests(slot+1:slot+count) = asphalt_no_request
+    b%requests(slot+1:slot+count) = MPI_REQUEST_NULL
   end subroutine complete_again
 
   !> The exchange is over: another one may start the requests.
@@ -250,14 +243,14 @@ contains
     integer(c_intptr_t) :: address
     integer :: error
 
-    request = asphalt_no_request
+    request = MPI_REQUEST_NULL
     if (n > list%used + 1) return  ! those between were started anew
     address = transfer(c_loc(buf), address)
     if (n <= list%used) then
       associate (old => list%messages(n))
         if (old%address == address .and. old%count == count .and. old%datatype == datatype &
             .and. old%peer == peer .and. old%tag == tag) request = old%request
-        if (request /= asphalt_no_request) return
+        if (request /= MPI_REQUEST_NULL) return
       end associate
     end if
     if (.not. is_lasting(datatype)) return
@@ -274,8 +267,8 @@ contains
       call MPI_Recv_init(buf, count, datatype, peer, tag, comm, request, error)
     end if
     call keep_first(error, ierror)
-    if (error /= MPI_SUCCESS) request = asphalt_no_request
-    if (request /= asphalt_no_request) kept_requests = kept_requests + 1
+    if (error /= MPI_SUCCESS) request = MPI_REQUEST_NULL
+    if (request /= MPI_REQUEST_NULL) kept_requests = kept_requests + 1
     list%messages(n)%request = request
   end subroutine recall_message
 
@@ -298,9 +291,9 @@ contains
     integer, intent(inout) :: request
     integer :: error
 
-    if (request == asphalt_no_request) return
+    if (request == MPI_REQUEST_NULL) return
     call MPI_Request_free(request, error)
-    request = asphalt_no_request
+    request = MPI_REQUEST_NULL
     kept_requests = kept_requests - 1
   end subroutine free_request
 
@@ -371,3 +364,13 @@ contains
     if (attribute == 0) call free_kept()
   end subroutine free_sites
 end module asphalt_backend_persistent
+
+!> Offers messages that are kept.
+subroutine asphalt_by_persistent(offered)
+  use asphalt_backend_isend, only: offer_t
+  use asphalt_backend_persistent, only: persistent
+  implicit none
+  type(offer_t), intent(inout) :: offered
+
+  allocate(persistent :: offered%backend)
+end subroutine asphalt_by_persistent

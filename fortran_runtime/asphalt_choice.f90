@@ -11,7 +11,6 @@
 !   least_block      the bytes of a block below which an exchange is not tiled
 !   block_bytes      the bytes of a block
 !   tiles, over      numbers of tiles
-!   kibibytes        sizes for which bytes are no default integers
 !
 ! Nothing here is for transformed code, and nothing communicates.
 module asphalt_choice
@@ -20,8 +19,7 @@ module asphalt_choice
   implicit none
   private
   ! for the other modules of the runtime
-  public :: chosen_k, least_block, block_bytes, tiles, over, kibibytes, &
-            least_slab_depth, least_uneven_slab, least_uneven_block, patience, first_patience
+  public :: chosen_k, least_block, block_bytes, tiles, over, least_slab_depth, patience
 
   !> Bytes of a message from which on networks give their full bandwidth: an exchange is not cut
   !! into shorter ones, which would take longer altogether than the original call.
@@ -43,15 +41,9 @@ module asphalt_choice
 
   !> Bytes of a block from which on it pays to ask the other ranks at every entry.
   integer(int64), parameter :: least_agreed_block = 1048576_int64
-  !> The same for the longest of blocks of different lengths: of slabs, and where tiles send to all.
-  integer(int64), parameter :: least_uneven_slab = 524288_int64
-  integer(int64), parameter :: least_uneven_block = 1048576_int64
 
   !> Entries that go by without asking after the ranks agreed not to tile.
   integer, parameter :: patience = 63
-
-  !> Entries that go by before the ranks ask at all, where nothing equal is known of their blocks.
-  integer, parameter :: first_patience = 47
 
 contains
 
@@ -125,14 +117,4 @@ contains
 
     over = (a + b - 1) / b
   end function over
-
-  !> The size of so many iterations in units of 1024 bytes.
-  pure integer function kibibytes(iterations, elements, bytes)
-    integer, intent(in) :: iterations, elements, bytes
-    integer(int64) :: iteration
-
-    iteration = int(elements, int64) * bytes
-    kibibytes = int(min(iteration / 1024 * iterations + mod(iteration, 1024_int64) * iterations &
-                        / 1024, int(huge(1), int64)))
-  end function kibibytes
 end module asphalt_choice

@@ -10,7 +10,7 @@
 ! have the same form on all ranks: calls of these stand where all ranks come.
 module asphalt_collectives
   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_null_ptr
-  use asphalt_core, only: asphalt_sync, int8, is_smpi, MPI_Get_address
+  use asphalt_core, only: asphalt_byte, asphalt_sync, is_smpi, MPI_Get_address
   use mpi, only: MPI_ADDRESS_KIND, MPI_REQUEST_NULL, MPI_STATUS_SIZE
   implicit none
   private
@@ -284,7 +284,7 @@ contains
     !GCC$ attributes no_arg_check :: buf
     !DIR$ ignore_tkr buf
     integer, dimension(*), asynchronous :: buf
-    integer(int8), pointer, intent(out) :: byte
+    integer(asphalt_byte), pointer, intent(out) :: byte
     logical, intent(out), optional :: at_once
     integer(MPI_ADDRESS_KIND) :: address, own
     integer :: ierror
@@ -341,7 +341,7 @@ contains
     integer, dimension(*), asynchronous :: sendbuf, recvbuf
     integer, intent(in) :: count, datatype, op, root, comm
     integer, intent(out) :: request
-    integer(int8), pointer :: sent
+    integer(asphalt_byte), pointer :: sent
     integer :: error
 
     call find_given(sendbuf, sent)
@@ -355,7 +355,7 @@ contains
     integer, dimension(*), asynchronous :: sendbuf, recvbuf
     integer, intent(in) :: count, datatype, op, comm
     integer, intent(out) :: request
-    integer(int8), pointer :: sent
+    integer(asphalt_byte), pointer :: sent
     integer :: error
     logical :: at_once
 
@@ -375,7 +375,7 @@ contains
     integer, dimension(*), asynchronous :: sendbuf, recvbuf
     integer, intent(in) :: count, datatype, op, comm
     integer, intent(out) :: request
-    integer(int8), pointer :: sent
+    integer(asphalt_byte), pointer :: sent
     integer :: error
     logical :: at_once
 
@@ -395,7 +395,7 @@ contains
     integer, dimension(*), asynchronous :: sendbuf, recvbuf
     integer, intent(in) :: count, datatype, op, comm
     integer, intent(out) :: request
-    integer(int8), pointer :: sent
+    integer(asphalt_byte), pointer :: sent
     integer :: error
     logical :: at_once
 
@@ -416,7 +416,7 @@ contains
     integer, intent(in), dimension(*), asynchronous :: recvcounts
     integer, intent(in) :: datatype, op, comm
     integer, intent(out) :: request
-    integer(int8), pointer :: sent
+    integer(asphalt_byte), pointer :: sent
     integer :: error
     logical :: at_once
 
@@ -436,7 +436,7 @@ contains
     integer, dimension(*), asynchronous :: sendbuf, recvbuf
     integer, intent(in) :: recvcount, datatype, op, comm
     integer, intent(out) :: request
-    integer(int8), pointer :: sent
+    integer(asphalt_byte), pointer :: sent
     integer :: error
     logical :: at_once
 
@@ -457,7 +457,7 @@ contains
     integer, dimension(*), asynchronous :: sendbuf, recvbuf
     integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, root, comm
     integer, intent(out) :: request
-    integer(int8), pointer :: sent
+    integer(asphalt_byte), pointer :: sent
     integer :: error
 
     call find_given(sendbuf, sent)
@@ -474,7 +474,7 @@ contains
     integer, intent(in) :: sendcount, sendtype, recvtype, root, comm
     integer, intent(in), dimension(*), asynchronous :: recvcounts, displs
     integer, intent(out) :: request
-    integer(int8), pointer :: sent
+    integer(asphalt_byte), pointer :: sent
     integer :: error
 
     call find_given(sendbuf, sent)
@@ -490,7 +490,7 @@ contains
     integer, dimension(*), asynchronous :: sendbuf, recvbuf
     integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, root, comm
     integer, intent(out) :: request
-    integer(int8), pointer :: received
+    integer(asphalt_byte), pointer :: received
     integer :: error
 
     call find_given(recvbuf, received)
@@ -507,7 +507,7 @@ contains
     integer, intent(in) :: sendtype, recvcount, recvtype, root, comm
     integer, intent(in), dimension(*), asynchronous :: sendcounts, displs
     integer, intent(out) :: request
-    integer(int8), pointer :: received
+    integer(asphalt_byte), pointer :: received
     integer :: error
 
     call find_given(recvbuf, received)
@@ -523,7 +523,7 @@ contains
     integer, dimension(*), asynchronous :: sendbuf, recvbuf
     integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, comm
     integer, intent(out) :: request
-    integer(int8), pointer :: sent
+    integer(asphalt_byte), pointer :: sent
     integer :: error
 
     call find_given(sendbuf, sent)
@@ -540,7 +540,7 @@ contains
     integer, intent(in) :: sendcount, sendtype, recvtype, comm
     integer, intent(in), dimension(*), asynchronous :: recvcounts, displs
     integer, intent(out) :: request
-    integer(int8), pointer :: sent
+    integer(asphalt_byte), pointer :: sent
     integer :: error
 
     call find_given(sendbuf, sent)
@@ -556,7 +556,7 @@ contains
     integer, dimension(*), asynchronous :: sendbuf, recvbuf
     integer, intent(in) :: sendcount, sendtype, recvcount, recvtype, comm
     integer, intent(out) :: request
-    integer(int8), pointer :: sent
+    integer(asphalt_byte), pointer :: sent
     integer :: error
     logical :: at_once
 
@@ -579,7 +579,7 @@ contains
     integer, intent(in) :: sendtype, recvtype, comm
     integer, intent(in), dimension(*), asynchronous :: sendcounts, sdispls, recvcounts, rdispls
     integer, intent(out) :: request
-    integer(int8), pointer :: sent
+    integer(asphalt_byte), pointer :: sent
     integer :: error
     logical :: at_once
 
@@ -604,7 +604,7 @@ contains
     integer, intent(in) :: comm
     integer, intent(in), dimension(*), asynchronous :: sendcounts, sdispls, recvcounts, rdispls
     integer, intent(out) :: request
-    integer(int8), pointer :: sent
+    integer(asphalt_byte), pointer :: sent
     integer :: error
     logical :: at_once
 

@@ -2,10 +2,7 @@
 !
 ! For transformed code
 !   asphalt_isend, asphalt_irecv   start a message (MPI-4.0 section 3.7.2)
-!   asphalt_waitall                completes several (section 3.7.5)
-!   asphalt_no_request             a request that is complete (section 3.7.3)
 !   asphalt_sync                   a fence for the compiler (section 19.1.8)
-!   asphalt_byte                   the kind of integers in which memory is counted
 !
 ! The procedures have the arguments of MPI's own, with explicit interfaces: under mpif.h and in some
 ! MPI modules those of MPI have none, and a compiler then compares all calls of a file, and refuses
@@ -17,6 +14,7 @@
 ! neither moves an access to `buf` across the call nor keeps `buf` in registers.
 !
 ! For the other modules of the runtime
+!   asphalt_byte   the kind of integers in which memory is counted
 !   is_dense       whether elements of a data type lie without gaps (section 5.1)
 !   is_smpi        whether this is SimGrid's SMPI, which needs another way here and there
 !   keep_first     reports the first error alone
@@ -26,26 +24,19 @@
 ! of their handles.
 module asphalt_core
   use, intrinsic :: iso_c_binding, only: c_ptr, c_signed_char, c_size_t
-  use mpi, only: MPI_ADDRESS_KIND, MPI_PROC_NULL, MPI_REQUEST_NULL, MPI_STATUSES_IGNORE, &
-                 MPI_SUCCESS
+  use mpi, only: MPI_ADDRESS_KIND, MPI_PROC_NULL, MPI_REQUEST_NULL, MPI_SUCCESS
   implicit none
   private
-  public :: asphalt_isend, asphalt_irecv, asphalt_waitall, asphalt_no_request, asphalt_sync, &
-            asphalt_byte
+  public :: asphalt_isend, asphalt_irecv, asphalt_sync
   ! for the other modules of the runtime
-  public :: int64, int8, is_dense, is_smpi, keep_first, MPI_Isend, MPI_Irecv, MPI_Get_address, &
+  public :: asphalt_byte, int64, is_dense, is_smpi, keep_first, MPI_Isend, MPI_Irecv, MPI_Get_address, &
             memcpy
 
   !> Integers for numbers of bytes, which overflow default integers.
   integer, parameter :: int64 = selected_int_kind(18)
-  !> Integers of one byte.
-  integer, parameter :: int8 = selected_int_kind(2)
 
   !> The kind of integers in which memory is counted where the type does not matter.
   integer, parameter :: asphalt_byte = c_signed_char
-
-  !> A request that is complete.
-  integer, parameter :: asphalt_no_request = MPI_REQUEST_NULL
 
   !> Choice buffers have no interface in some MPI modules, and under `mpif.h`.  The directives make
   !! compilers take an actual argument of any type and rank; TYPE(*) would do without, but needs
@@ -126,16 +117,6 @@ contains
     call MPI_Irecv(buf, count, datatype, source, tag, comm, request, error)
     call keep_first(error, ierror)
   end subroutine asphalt_irecv
-
-  !> MPI_Waitall without statuses.
-  subroutine asphalt_waitall(count, requests, ierror)
-    integer, intent(in) :: count
-    integer, intent(inout) :: requests(count), ierror
-    integer :: error
-
-    call MPI_Waitall(count, requests, MPI_STATUSES_IGNORE, error)
-    if (ierror == MPI_SUCCESS) ierror = error
-  end subroutine asphalt_waitall
 
   !> Reports the first error alone.
   subroutine keep_first(error, ierror)

@@ -2,14 +2,15 @@
 ! iterations of the loop that fills the send buffer, and sends them as soon as they are computed.
 !
 ! For transformed code
-!   asphalt_exchange_t    the exchange while it is going on
-!   asphalt_begin         begins it: the ranks decide in the same way whether to tile it, and how
-!   asphalt_next_tile     the iterations of the next tile; false behind the last one
-!   asphalt_progress      is called in the loop, and lets MPI work on the messages (section 3.7.3)
-!   asphalt_send_tile     sends what the iterations of the tile have computed
-!   asphalt_finished      completes the exchange; false where it was not tiled: then the original
-!                         call, which stays in the code, does the work
-!   asphalt_ranks, asphalt_rank   size and rank, for guards before the beginning
+!   asphalt_exchange_t   the exchange while it is going on.  Bound to it are
+!     begin       begins it: the ranks decide in the same way whether to tile it, and how
+!     next_tile   the iterations of the next tile; false behind the last one
+!     progress    is called in the loop, and lets MPI work on the messages (section 3.7.3)
+!     send_tile   sends what the iterations of the tile have computed
+!     sent_all    the same where a loop is to be left behind its last tile
+!     finished    completes the exchange; false where it was not tiled: then the original call,
+!                 which stays in the code, does the work
+!     ranks       the number of ranks, for guards before the beginning
 !
 ! Where the exchange is not tiled (K = 0), there is one tile, which has all iterations.
 !
@@ -24,29 +25,29 @@
 !   open_exchange        rank, size, and whether there is anything to tile on
 !   tell_tiled           tells whoever checks the program that an exchange was tiled
 !   set_loop, carry      what an exchange is about, and what carries its pieces
+!   enter_loop           the first tile of a loop that is left at its end
 !   keep_buffers, receive_piece, send_piece   buffers and pieces of an exchange
 module asphalt_exchange
   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_intptr_t, c_loc, c_null_ptr, c_ptr, c_size_t
-  use asphalt_core, only: asphalt_byte, asphalt_no_request, asphalt_sync, int64, is_dense, memcpy
-  use asphalt_backend_isend, only: backend_t
+  use asphalt_core, only: asphalt_byte, asphalt_sync, int64, is_dense, memcpy
+  use asphalt_backend_isend, only: backend_t, offer_t
   use asphalt_communicators, only: companion, find_companion, private_duplicate, recall, &
                                    site_memory, too_early
   use asphalt_choice, only: block_bytes, chosen_k, least_block, least_slab_depth, patience, tiles
-  use mpi, only: MPI_COMM_NULL, MPI_DATATYPE_NULL, MPI_INTEGER, MPI_MAX, MPI_STATUS_IGNORE, &
-                 MPI_SUCCESS
+  use mpi, only: MPI_COMM_NULL, MPI_DATATYPE_NULL, MPI_INTEGER, MPI_MAX, MPI_REQUEST_NULL, &
+                 MPI_STATUS_IGNORE, MPI_SUCCESS
   implicit none
   private
-  public :: asphalt_exchange_t, asphalt_begin, asphalt_next_tile, asphalt_progress, &
-            asphalt_send_tile, asphalt_finished, asphalt_ranks, asphalt_rank
+  public :: asphalt_exchange_t
   ! for the other modules of the runtime
   public :: open_exchange, tell_tiled, carry, keep_buffers, planes_before, receive_piece, &
-            send_piece, set_loop
+            send_piece, set_loop, enter_loop
 
   !> Chances for MPI in one tile: more of them cost more than they bring.
   integer, parameter :: chances_a_tile = 8
 
-  !> An exchange that is going on.  Components but `tiled`, `cut`, `lo` and `hi` are for the modules of
-  !! the runtime.
+  !> An exchange that is going on.  Components but `tiled`, `cut`, `lo` and `hi` are for the modules
+  !! of the runtime.
   type :: asphalt_exchange_t
     !> Whether it is made in tiles.  Where not, one tile has all iterations.
     logical :: tiled = .false.
@@ -63,7 +64,7 @@ module asphalt_exchange
     integer :: first = 1, last = 0, step = 1, trips = 0
     !> The tile whose iterations were handed out last, counted from 1, and how many there are.
     integer :: tile = 0, tiles = 1
-    !> Tiles whose receives are posted; calls of `asphalt_progress`.
+    !> Tiles whose receives are posted; calls of `progress`.
     integer :: posted = 0, turn = 0
     !> What carries the pieces: in `sends` slots of sources, and those of destinations behind them.
     class(backend_t), allocatable :: messages
@@ -77,18 +78,18 @@ module asphalt_exchange
     logical :: slab = .false., backwards = .false., windowed = .false.
     !> Planes that are final before the loop, in front of its first one; 1: a tile sends them.
     integer :: ready = 0, before = 0, prologue = 0
-    !> What the ranks tell each other at first, until all have: a request that `asphalt_progress` has
+    !> What the ranks tell each other at first, until all have: a request that `progress` has
     !! an eye on, too.
     integer, pointer :: asked => null()
   contains
-    procedure :: hand_out => next_of_equal
-    procedure :: send_pieces => send_equal
-    procedure :: start_message => start_equal
+    procedure :: begin, next_tile, progress, send_tile, sent_all, finished
+    procedure, nopass :: ranks
+    procedure :: hand_out => next_of_equal, send_pieces => send_equal, start_message => start_equal
     procedure :: hear_of_ranks => nothing_to_hear
     procedure :: release_all => release_messages
   end type asphalt_exchange_t
 
-  !> Which receive asphalt_progress found pending last, of whatever exchange: where it looks first.
+  !> Which receive progress found pending last, of whatever exchange: where it looks first.
   integer, save :: expected_last = 0
 
   !> Whether it has been told that an exchange was tiled.
@@ -113,34 +114,38 @@ contains
   !! `least_k`: below which a chosen K would not pay; `facts`: further sizes that must be equal on
   !! all ranks.  Both are for the modules of the runtime.
   !!
-  !! `k`, `d`: from the header; `k` = 0: choose.  A chosen `k` is a multiple of `grain`.
+  !! `first` is 1 by default.  `k`, `d`: from the header; `k` = 0: choose.  A chosen `k` is a
+  !! multiple of `grain`.
   !! `tiled`: the guards of this rank hold; else no address is kept, here or in any later call.
   !! `uniform`: `datatype`, sizes and `tiled` are known to be equal on all ranks of `comm`; if not,
   !! the ranks agree here by one reduction.  `site`: under which name it is remembered that they
-  !! agreed not to tile.  `alone`: nothing else of the program can meet the messages on `comm`
-  !! itself; by default they need a private duplicate.  `clone`: the receive buffer is in use until
-  !! the call, so that messages are received elsewhere, and copied at the end.  `backend`: what
-  !! carries the pieces; by default asphalt_backend_isend.
-  subroutine asphalt_begin(x, comm, send, receive, count, datatype, bytes, unit, first, last, k, &
-                           d, step, slab, backwards, ready, before, grain, tiled, uniform, &
-                           alone, clone, site, least_k, facts, backend)
+  !! agreed not to tile, and what a backend keeps.  `alone`: nothing else of the program can meet
+  !! the messages on `comm` itself; by default they need a private duplicate.  `clone`: the receive
+  !! buffer is in use until the call, so that messages are received elsewhere, and copied at the
+  !! end.  `backend`: the procedure that offers what carries the pieces; by default
+  !! asphalt_by_isend.  `lasting`: both buffers are static storage, so that an address means the
+  !! same array in every exchange.  `entered`: the loop over the tiles is left at its end, by
+  !! `sent_all`; then the first tile is handed out here.
+  subroutine begin(x, comm, send, receive, count, datatype, bytes, unit, last, k, d, first, step, &
+                   slab, backwards, ready, before, grain, tiled, uniform, alone, clone, site, &
+                   least_k, facts, backend, lasting, entered)
     class(asphalt_exchange_t), intent(out) :: x
-    integer, intent(in) :: comm, count, datatype, bytes, unit, first, last, k, d
+    integer, intent(in) :: comm, count, datatype, bytes, unit, last, k, d
     !GCC$ attributes no_arg_check :: send, receive
     !DIR$ ignore_tkr send, receive
     integer(asphalt_byte), dimension(*), intent(in), target :: send
     integer(asphalt_byte), dimension(*), intent(inout), target :: receive
-    integer, intent(in), optional :: step, ready, before, grain, least_k, facts(:)
-    logical, intent(in), optional :: slab, backwards, tiled, uniform, alone, clone
+    integer, intent(in), optional :: first, step, ready, before, grain, least_k, facts(:)
+    logical, intent(in), optional :: slab, backwards, tiled, uniform, alone, clone, lasting, entered
     character(*), intent(in), optional :: site
-    class(backend_t), intent(in), optional :: backend
+    procedure(), optional :: backend
 
-    call carry(x, comm, backend)
+    call carry(x, comm, backend, site, lasting)
     x%unit = unit
     x%count = count
     x%datatype = datatype
     x%bytes = bytes
-    call set_loop(x, first, last, step)
+    call set_loop(x, last, first, step)
     x%slab = is_so(slab, .false.)
     x%backwards = is_so(backwards, x%step < 0)
     x%windowed = present(ready) .or. present(before)
@@ -152,44 +157,55 @@ contains
                x%messages%apart .or. .not. is_so(alone, .false.), grain, site, least_k, facts)
     x%tiled = x%k > 0
     x%cut = x%tiled
-    if (.not. x%tiled) return
-    if (x%slab) then
-      x%each = (x%planes + x%k - 1) / x%k
-      x%tiles = x%np * x%each
-    else
-      x%tiles = (x%trips + x%k - 1) / x%k + x%prologue
+    if (x%tiled) then
+      if (x%slab) then
+        x%each = (x%planes + x%k - 1) / x%k
+        x%tiles = x%np * x%each
+      else
+        x%tiles = (x%trips + x%k - 1) / x%k + x%prologue
+      end if
+      x%sends = x%d * merge(1, x%np, x%slab)
+      call keep_buffers(x, send, receive, 3 * x%sends)
+      if (is_so(clone, .false.)) then
+        allocate(x%clone(int(x%np, int64) * count * bytes))
+        x%receive = c_loc(x%clone(1))
+        x%messages%keeps = .false.  ! the clone goes with this exchange
+      end if
     end if
-    x%sends = x%d * merge(1, x%np, x%slab)
-    call keep_buffers(x, send, receive, 3 * x%sends)
-    if (is_so(clone, .false.)) then
-      allocate(x%clone(int(x%np, int64) * count * bytes))
-      x%receive = c_loc(x%clone(1))
-      x%messages%keeps = .false.  ! the clone goes with this exchange
-    end if
-  end subroutine asphalt_begin
+    call enter_loop(x, entered)
+  end subroutine begin
+
+  !> Hands out the first tile of a loop that is left at its end.
+  subroutine enter_loop(x, entered)
+    class(asphalt_exchange_t), intent(inout) :: x
+    logical, intent(in), optional :: entered
+
+    if (.not. is_so(entered, .false.)) return
+    if (x%next_tile()) return  ! there always is one
+  end subroutine enter_loop
 
   !> Sets `x%lo` and `x%hi`, the first and the last iteration of the next tile: the loop over the
   !! tile runs from one to the other, by the step of the loop.  False behind the last tile; then
   !! `x%lo` is the value that the loop variable has behind a loop over all iterations.
-  logical function asphalt_next_tile(x)
+  logical function next_tile(x)
     class(asphalt_exchange_t), intent(inout) :: x
 
-    asphalt_next_tile = x%tile < x%tiles
+    next_tile = x%tile < x%tiles
     x%lo = x%first
     x%hi = x%last
-    if (.not. asphalt_next_tile) then
+    if (.not. next_tile) then
       x%lo = x%first + max(0, x%trips) * x%step
     else if (x%cut) then
       call x%hand_out()
     end if
     x%tile = x%tile + 1
-  end function asphalt_next_tile
+  end function next_tile
 
-  !> Sends the pieces of the tile whose iterations `asphalt_next_tile` has handed out.
+  !> Sends the pieces of the tile whose iterations `next_tile` has handed out.
   !!
   !! `send`: the array from which they are sent.  Nothing is read of it here, but what it holds has
   !! to be in memory.
-  subroutine asphalt_send_tile(x, send)
+  subroutine send_tile(x, send)
     class(asphalt_exchange_t), intent(inout) :: x
     !GCC$ attributes no_arg_check :: send
     !DIR$ ignore_tkr send
@@ -198,12 +214,26 @@ contains
     call fence(c_loc(send))
     if (x%tile == 1) call x%hear_of_ranks(.true.)
     if (x%tiled) call x%send_pieces()
-  end subroutine asphalt_send_tile
+  end subroutine send_tile
+
+  !> Sends the pieces of a tile, as `send_tile` does, and hands out the next one; true behind the
+  !! last one.
+  !!
+  !! For loops that are left at their end: compilers know that they have a first iteration.
+  logical function sent_all(x, send)
+    class(asphalt_exchange_t), intent(inout) :: x
+    !GCC$ attributes no_arg_check :: send
+    !DIR$ ignore_tkr send
+    integer(asphalt_byte), dimension(*), intent(in), target :: send
+
+    call x%send_tile(send)
+    sent_all = .not. x%next_tile()
+  end function sent_all
 
   !> Completes the exchange.  False where it was not tiled, and nothing has been sent.
   !!
   !! `ierror`: the first error, if the communicator has an error handler that returns.
-  logical function asphalt_finished(x, send, receive, ierror)
+  logical function finished(x, send, receive, ierror)
     class(asphalt_exchange_t), intent(inout) :: x
     !GCC$ attributes no_arg_check :: send, receive
     !DIR$ ignore_tkr send, receive
@@ -212,7 +242,7 @@ contains
     integer, intent(inout), optional :: ierror
     type(c_ptr) :: unused
 
-    asphalt_finished = x%tiled
+    finished = x%tiled
     if (x%tiled) then
       call x%messages%destination_needed(x%sends, size(x%messages%requests) - x%sends)
       call x%messages%source_volatile(0, x%sends)
@@ -227,7 +257,7 @@ contains
     call asphalt_sync(receive)
     if (allocated(x%messages)) deallocate(x%messages)
     x%tiled = .false.
-  end function asphalt_finished
+  end function finished
 
   !> The value of an optional argument.
   pure logical function is_so(given, otherwise)
@@ -239,29 +269,33 @@ contains
   end function is_so
 
   !> Sets the loop.
-  subroutine set_loop(x, first, last, step)
+  subroutine set_loop(x, last, first, step)
     class(asphalt_exchange_t), intent(inout) :: x
-    integer, intent(in) :: first, last
-    integer, intent(in), optional :: step
+    integer, intent(in) :: last
+    integer, intent(in), optional :: first, step
 
-    x%first = first
+    if (present(first)) x%first = first
     x%last = last
     if (present(step)) x%step = step
-    x%trips = (last - first) * x%step + 1
+    x%trips = (last - x%first) * x%step + 1
   end subroutine set_loop
 
   !> Sets what carries the pieces of an exchange on `comm`.
-  subroutine carry(x, comm, backend)
+  subroutine carry(x, comm, backend, site, lasting)
     class(asphalt_exchange_t), intent(inout) :: x
     integer, intent(in) :: comm
-    class(backend_t), intent(in), optional :: backend
+    procedure(), optional :: backend
+    character(*), intent(in), optional :: site
+    logical, intent(in), optional :: lasting
+    type(offer_t) :: offered
 
-    if (present(backend)) then
-      allocate(x%messages, source=backend)
-    else
-      allocate(x%messages)
-    end if
+    if (present(backend)) call backend(offered)
+    if (.not. allocated(offered%backend)) allocate(offered%backend)
+    call move_alloc(offered%backend, x%messages)
     x%messages%owner = comm
+    if (present(site)) x%messages%site = site
+    x%messages%lasting = is_so(lasting, .false.)
+    call x%messages%open()
   end subroutine carry
 
   !> Keeps the addresses of the buffers, and makes so many slots for pieces on `x%comm`.
@@ -276,7 +310,7 @@ contains
     x%send = c_loc(send)
     x%receive = c_loc(receive)
     x%messages%comm = x%comm
-    allocate(x%messages%requests(slots), source=asphalt_no_request)
+    allocate(x%messages%requests(slots), source=MPI_REQUEST_NULL)
   end subroutine keep_buffers
 
   !> Whether the loop fills the blocks: whole planes, and each of them once.  Slabs may have planes
@@ -548,7 +582,7 @@ contains
   !! others are for tiles, later ones behind, around a ring of twice as many as are in flight.
   !!
   !! Only some of the calls in a tile test at all: of `k`, or of `times` as many.
-  subroutine asphalt_progress(x, times)
+  subroutine progress(x, times)
     class(asphalt_exchange_t), intent(inout) :: x
     integer, intent(in), optional :: times
     integer :: distance, sends, receives, later, looked_at, request
@@ -583,7 +617,7 @@ contains
       if (.not. associated(x%asked)) return
       if (.not. is_pending(x%asked, error)) nullify (x%asked)
     end associate
-  end subroutine asphalt_progress
+  end subroutine progress
 
   !> Tests a request, if it is one: whether it is not complete.
   logical function is_pending(request, ierror)
@@ -592,11 +626,11 @@ contains
     integer :: error
 
     is_pending = .false.
-    if (request == asphalt_no_request) return
+    if (request == MPI_REQUEST_NULL) return
     call MPI_Test(request, done, MPI_STATUS_IGNORE, error)
     if (ierror == MPI_SUCCESS) ierror = error
     is_pending = .not. done
-    if (done) request = asphalt_no_request
+    if (done) request = MPI_REQUEST_NULL
   end function is_pending
 
   !> Rank and size; not usable: there is nothing to tile on, on any rank.  Nothing that only one
@@ -641,7 +675,6 @@ contains
   subroutine tell_tiled()
     character(:), allocatable :: name
     integer :: length, status, unit
-    logical :: taken
 
     if (told) return
     told = .true.
@@ -649,30 +682,16 @@ contains
     if (status /= 0 .or. length == 0) return
     allocate(character(length) :: name)
     call get_environment_variable('ASPHALT_TILED', name)
-    do unit = 7001, 7999
-      inquire(unit=unit, opened=taken)
-      if (.not. taken) exit
-    end do
-    open(unit, file=name, iostat=status)
+    open(newunit=unit, file=name, iostat=status)
     if (status == 0) close(unit)
   end subroutine tell_tiled
 
   !> The number of ranks of `comm`; 1 where the exchange is not going to be tiled anyway.
-  integer function asphalt_ranks(comm)
+  integer function ranks(comm)
     integer, intent(in) :: comm
     integer :: own, me, ierror
     logical :: usable
 
-    call open_exchange(comm, own, me, asphalt_ranks, usable, ierror)
-  end function asphalt_ranks
-
-  !> The number of this rank in `comm`; -1 where the exchange is not going to be tiled anyway.
-  integer function asphalt_rank(comm)
-    integer, intent(in) :: comm
-    integer :: own, np, ierror
-    logical :: usable
-
-    call open_exchange(comm, own, asphalt_rank, np, usable, ierror)
-    if (.not. usable) asphalt_rank = -1
-  end function asphalt_rank
+    call open_exchange(comm, own, me, ranks, usable, ierror)
+  end function ranks
 end module asphalt_exchange

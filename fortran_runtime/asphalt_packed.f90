@@ -2,29 +2,23 @@
 ! a program packs for MPI_ALLTOALLV (MPI-4.0 section 6.8), or whose messages it sends itself.
 !
 ! For transformed code
-!   asphalt_packed_t       the exchange while it is going on
-!   asphalt_begin_packed   begins it, as asphalt_begin does for equal blocks: the ranks agree about
-!                          the lengths of the blocks, whether to tile, and how the pieces are cut
-!   asphalt_place          where the elements begin that the iterations of a tile add to a block
-!
-! The tiles are handed out, sent and completed by the procedures of asphalt_exchange, which this
-! module offers, too.
+!   asphalt_packed_t   the exchange while it is going on.  Bound to it are what is bound to
+!                      asphalt_exchange_t (asphalt_exchange), and
+!     begin_packed     begins it, as `begin` does for equal blocks: the ranks agree about the
+!                      lengths of the blocks, whether to tile, and how the pieces are cut
+!     place            where the elements begin that the iterations of a tile add to a block
 module asphalt_packed
   use asphalt_core, only: asphalt_byte, int64, is_dense
-  use asphalt_backend_isend, only: backend_t
   use asphalt_communicators, only: companion, find_companion, private_duplicate, recall, &
                                    site_memory
-  use asphalt_choice, only: chosen_k, kibibytes, least_uneven_block, over
-  use asphalt_exchange, only: asphalt_exchange_t, asphalt_finished, asphalt_next_tile, &
-                              asphalt_progress, asphalt_rank, asphalt_ranks, asphalt_send_tile, &
-                              carry, keep_buffers, open_exchange, receive_piece, send_piece, &
-                              set_loop, tell_tiled
-  use asphalt_pieces, only: most_elements, posts_of
+  use asphalt_choice, only: chosen_k, over
+  use asphalt_exchange, only: asphalt_exchange_t, carry, enter_loop, keep_buffers, &
+                              open_exchange, receive_piece, send_piece, set_loop, tell_tiled
+  use asphalt_pieces, only: kibibytes, least_uneven_block, most_elements, posts_of
   use mpi, only: MPI_INTEGER, MPI_MAX, MPI_SUCCESS
   implicit none
   private
-  public :: asphalt_packed_t, asphalt_begin_packed, asphalt_place, asphalt_next_tile, &
-            asphalt_progress, asphalt_send_tile, asphalt_finished, asphalt_rank, asphalt_ranks
+  public :: asphalt_packed_t
 
   !> Up to so many ranks tell each other all that they know; more of them tell each its own part.
   integer, parameter :: few_ranks = 64
@@ -34,6 +28,7 @@ module asphalt_packed
     private
     integer, allocatable :: units(:), send_counts(:), send_displacements(:)
   contains
+    procedure :: begin_packed, place
     procedure :: hand_out => next_of_packed
     procedure :: send_pieces => send_packed
   end type asphalt_packed_t
@@ -48,21 +43,23 @@ contains
   !! sends the messages itself, a receive may be longer than its message, or be for one of another
   !! time.  Where no rank knows anything else than when they last agreed, that is all they tell.
   !!
-  !! `comm`, `datatype`, `bytes`, `first`, `last`, `k`, `d`, `grain`, `tiled`, `alone`, `site`
-  !! and `backend`: as for `asphalt_begin`; both buffers with their counts and displacements: as for
-  !! `asphalt_begin_uneven`.  The lists are only looked at if `tiled`.  `units`: elements that one
-  !! iteration of this rank adds to the block for each rank.  `spread`: if present and not 0, the
-  !! blocks begin at multiples of so many elements; else they lie one behind the other, each filled
-  !! by all iterations.  `tag`: of all messages.
+  !! `comm`, `datatype`, `bytes`, `first`, `last`, `k`, `d`, `grain`, `tiled`, `alone`, `site`,
+  !! `backend`, `lasting` and `entered`: as for `begin` of equal blocks; both buffers with their
+  !! counts and displacements: as for `begin_uneven` of asphalt_uneven.  `ranks`, `rank`: what the
+  !! program takes for the number of ranks and for this one, which must be so for the exchange to be
+  !! tiled.  The lists are only looked at if all of this holds.  `units`: elements that one
+  !! iteration of this rank adds to the block for each rank.  `spread`: if present and not 0, the blocks begin
+  !! at multiples of so many elements; else they lie one behind the other, each filled by all
+  !! iterations.  `tag`: of all messages.
   !!
   !! An exchange that is not tiled once is never tiled again on this communicator: nobody has looked
   !! at what became of the messages of the entries between.
-  subroutine asphalt_begin_packed(x, comm, send, send_counts, send_displacements, receive, &
-                                  receive_counts, receive_displacements, datatype, bytes, units, &
-                                  first, last, k, d, site, spread, grain, tiled, alone, tag, &
-                                  backend)
-    type(asphalt_packed_t), intent(out) :: x
-    integer, intent(in) :: comm, datatype, bytes, first, last, k, d
+  subroutine begin_packed(x, comm, send, send_counts, send_displacements, receive, &
+                          receive_counts, receive_displacements, datatype, bytes, units, last, k, &
+                          d, site, first, spread, grain, tiled, alone, tag, ranks, rank, backend, &
+                          lasting, entered)
+    class(asphalt_packed_t), intent(out) :: x
+    integer, intent(in) :: comm, datatype, bytes, last, k, d
     !GCC$ attributes no_arg_check :: send, receive
     !DIR$ ignore_tkr send, receive
     integer(asphalt_byte), dimension(*), intent(in), target :: send
@@ -70,15 +67,15 @@ contains
     integer, intent(in) :: send_counts(0:*), send_displacements(0:*)
     integer, intent(in) :: receive_counts(0:*), receive_displacements(0:*), units(0:*)
     character(*), intent(in) :: site
-    integer, intent(in), optional :: spread, grain, tag
-    logical, intent(in), optional :: tiled, alone
-    class(backend_t), intent(in), optional :: backend
+    integer, intent(in), optional :: first, spread, grain, tag, ranks, rank
+    logical, intent(in), optional :: tiled, alone, lasting, entered
+    procedure(), optional :: backend
     integer, allocatable :: cuts(:)
     integer :: apart, multiple, slot, turn, peer, from
-    logical :: legal, own
+    logical :: legal, own, usable
 
-    call carry(x, comm, backend)
-    call set_loop(x, first, last)
+    call carry(x, comm, backend, site, lasting)
+    call set_loop(x, last, first)
     x%datatype = datatype
     x%bytes = bytes
     if (present(tag)) x%messages%tag = tag
@@ -90,12 +87,18 @@ contains
     if (present(tiled)) legal = tiled
     own = .true.
     if (present(alone)) own = x%messages%apart .or. .not. alone
-    call enter_packed(x, comm, datatype, bytes, units, x%trips, multiple, k, d, legal, &
+    call open_exchange(comm, x%comm, x%me, x%np, usable, x%error)
+    if (present(ranks)) legal = legal .and. ranks == x%np
+    if (present(rank)) legal = legal .and. rank == x%me
+    call enter_packed(x, comm, usable, datatype, bytes, units, x%trips, multiple, k, d, legal, &
                       send_counts, send_displacements, receive_counts, receive_displacements, &
                       apart, own, cuts, site)
     x%tiled = x%k > 0
     x%cut = x%tiled
-    if (.not. x%tiled) return
+    if (.not. x%tiled) then
+      call enter_loop(x, entered)
+      return
+    end if
     x%tiles = max(1, (x%trips + x%k - 1) / x%k)
     x%units = units(:x%np-1)
     x%send_counts = send_counts(:x%np-1)
@@ -112,7 +115,8 @@ contains
                            min(cuts(peer), receive_counts(peer) - from), datatype, peer, slot)
       end do
     end do
-  end subroutine asphalt_begin_packed
+    call enter_loop(x, entered)
+  end subroutine begin_packed
 
   !> The iterations of the next tile.
   subroutine next_of_packed(x)
@@ -140,33 +144,33 @@ contains
 
   !> The elements of the send buffer in front of those that the iterations from `lo` on add to the
   !! block of `rank`.
-  pure integer function asphalt_place(x, rank, lo)
-    type(asphalt_packed_t), intent(in) :: x
+  pure integer function place(x, rank, lo)
+    class(asphalt_packed_t), intent(in) :: x
     integer, intent(in) :: rank, lo
 
-    asphalt_place = x%send_displacements(rank+1) + x%units(rank+1) * (lo - x%first)
-  end function asphalt_place
+    place = x%send_displacements(rank+1) + x%units(rank+1) * (lo - x%first)
+  end function place
 
   !> Decides whether to tile, and how: sets `x%k`, 0 on all ranks where not, else no more than the
   !! iterations of this rank, or 1; `x%d`; and the communicator, one of its own if `apart`.
   !!
   !! `cuts`: the elements of the pieces that come from each rank, at least 1 if `x%k` is.
-  subroutine enter_packed(x, comm, datatype, bytes, units, trips, grain, wanted_k, wanted_d, &
-                          legal, scounts, sdispls, rcounts, rdispls, spread, apart, cuts, site)
+  subroutine enter_packed(x, comm, usable, datatype, bytes, units, trips, grain, wanted_k, &
+                          wanted_d, legal, scounts, sdispls, rcounts, rdispls, spread, apart, &
+                          cuts, site)
     type(asphalt_packed_t), intent(inout) :: x
     integer, intent(in) :: comm, datatype, bytes, trips, grain, wanted_k, wanted_d, spread
-    logical, intent(in) :: legal, apart
+    logical, intent(in) :: usable, legal, apart
     integer, intent(in) :: units(0:*), scounts(0:*), sdispls(0:*), rcounts(0:*), rdispls(0:*)
     integer, allocatable, intent(out) :: cuts(:)
     character(*), intent(in) :: site
     type(companion), pointer :: carried
     type(site_memory), pointer :: memory
     integer, allocatable :: mine(:)
-    logical :: usable, fits
+    logical :: fits
 
     x%k = 0
     x%d = 1
-    call open_exchange(comm, x%comm, x%me, x%np, usable, x%error)
     allocate(cuts(0:x%np-1), source=0)
     if (.not. usable .or. (x%np == 1 .and. wanted_k <= 0)) return
     call find_companion(comm, carried, x%error)
@@ -310,7 +314,7 @@ contains
   end subroutine tell_each
 
   !> Whether the blocks that a rank sends are where its iterations put them
-  !! (`asphalt_begin_packed`).
+  !! (`begin_packed`).
   pure logical function packed_fit(np, units, trips, counts, displs, spread) result(fit)
     integer, intent(in) :: np, units(0:*), trips, counts(0:*), displs(0:*), spread
     integer(int64) :: filled, block

@@ -5,6 +5,8 @@
 !   next_piece                         the next piece of a block, or the first of the next block
 !   iterations_for                     the iterations that fill so many elements
 !   most_elements                      the most elements of a piece
+!   kibibytes                          sizes for which bytes are no default integers
+!   least_uneven_slab, least_uneven_block, first_patience   when it pays to ask the other ranks
 !
 ! Nothing here is for transformed code, and nothing communicates.
 module asphalt_pieces
@@ -13,10 +15,18 @@ module asphalt_pieces
   implicit none
   private
   ! for the other modules of the runtime
-  public :: pieces_of, posts_of, most_pieces, next_piece, iterations_for, most_elements
+  public :: pieces_of, posts_of, most_pieces, next_piece, iterations_for, most_elements, &
+            kibibytes, least_uneven_slab, least_uneven_block, first_patience
 
   !> The most elements of a piece, and of what a rank sends: the sum of both is a default integer.
   integer(int64), parameter :: most_elements = 1073741823_int64
+
+  !> Bytes of the longest block of all from which on it pays to ask at every entry: of slabs, and where tiles send to all.
+  integer(int64), parameter :: least_uneven_slab = 524288_int64
+  integer(int64), parameter :: least_uneven_block = 1048576_int64
+
+  !> Entries that go by before the ranks ask at all, where nothing equal is known of their blocks.
+  integer, parameter :: first_patience = 47
 
 contains
 
@@ -83,4 +93,13 @@ contains
     iterations_for = 0
     if (unit > 0) iterations_for = int(over(int(elements, int64), int(unit, int64)))
   end function iterations_for
+  !> The size of so many iterations in units of 1024 bytes.
+  pure integer function kibibytes(iterations, elements, bytes)
+    integer, intent(in) :: iterations, elements, bytes
+    integer(int64) :: iteration
+
+    iteration = int(elements, int64) * bytes
+    kibibytes = int(min(iteration / 1024 * iterations + mod(iteration, 1024_int64) * iterations &
+                        / 1024, int(huge(1), int64)))
+  end function kibibytes
 end module asphalt_pieces

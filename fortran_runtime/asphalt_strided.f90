@@ -2,24 +2,19 @@
 ! block: one message of a derived data type to each rank.
 !
 ! For transformed code
-!   asphalt_strided_t       the exchange while it is going on
-!   asphalt_begin_strided   begins it, as asphalt_begin does where a tile is one run of each block
-!
-! The tiles are handed out, sent and completed by the procedures of asphalt_exchange, which this
-! module offers, too.
+!   asphalt_strided_t   the exchange while it is going on.  Bound to it are what is bound to
+!                       asphalt_exchange_t (asphalt_exchange), and
+!     begin_strided     begins it, as `begin` does where a tile is one run of each block
 module asphalt_strided
   use asphalt_core, only: asphalt_byte, int64
-  use asphalt_backend_isend, only: backend_t
   use asphalt_choice, only: over
   use asphalt_datatypes, only: free_type, keep_strided, make_strided
-  use asphalt_exchange, only: asphalt_begin, asphalt_exchange_t, asphalt_finished, &
-                              asphalt_next_tile, asphalt_progress, asphalt_ranks, &
-                              asphalt_send_tile, planes_before, receive_piece, send_piece
+  use asphalt_exchange, only: asphalt_exchange_t, enter_loop, planes_before, receive_piece, &
+                              send_piece
   use mpi, only: MPI_DATATYPE_NULL
   implicit none
   private
-  public :: asphalt_strided_t, asphalt_begin_strided, asphalt_next_tile, asphalt_progress, &
-            asphalt_send_tile, asphalt_finished, asphalt_ranks
+  public :: asphalt_strided_t
 
   !> Bytes of a contiguous run below which packing and unpacking the runs of a message costs more
   !! than what it hides.
@@ -34,6 +29,7 @@ module asphalt_strided
     integer :: receive_types(2) = MPI_DATATYPE_NULL, send_types(2) = MPI_DATATYPE_NULL
     logical :: alike = .true.
   contains
+    procedure :: begin_strided
     procedure :: start_message => start_strided
     procedure :: release_all => free_types
   end type asphalt_strided_t
@@ -46,20 +42,20 @@ contains
   !! dimension `along`.  `strides`: elements between neighbours in these dimensions, and between
   !! blocks, of the array `send`, if it is not the send buffer of the call but what is packed into
   !! it; `offset`: its elements in front of the first one that is sent.  All others: as for
-  !! `asphalt_begin`.
-  subroutine asphalt_begin_strided(x, comm, send, receive, count, datatype, bytes, unit, first, &
-                                   last, k, d, extents, along, step, backwards, strides, offset, &
-                                   grain, tiled, uniform, alone, clone, site, backend)
-    type(asphalt_strided_t), intent(out) :: x
-    integer, intent(in) :: comm, count, datatype, bytes, unit, first, last, k, d, extents(:), along
+  !! `begin`.
+  subroutine begin_strided(x, comm, send, receive, count, datatype, bytes, unit, last, k, d, &
+                           extents, along, first, step, backwards, strides, offset, grain, tiled, &
+                           uniform, alone, clone, site, backend, lasting, entered)
+    class(asphalt_strided_t), intent(out) :: x
+    integer, intent(in) :: comm, count, datatype, bytes, unit, last, k, d, extents(:), along
     !GCC$ attributes no_arg_check :: send, receive
     !DIR$ ignore_tkr send, receive
     integer(asphalt_byte), dimension(*), intent(in), target :: send
     integer(asphalt_byte), dimension(*), intent(inout), target :: receive
-    integer, intent(in), optional :: step, strides(:), offset, grain
-    logical, intent(in), optional :: backwards, tiled, uniform, alone, clone
+    integer, intent(in), optional :: first, step, strides(:), offset, grain
+    logical, intent(in), optional :: backwards, tiled, uniform, alone, clone, lasting, entered
     character(*), intent(in), optional :: site
-    class(backend_t), intent(in), optional :: backend
+    procedure(), optional :: backend
     integer :: rest, dims, multiple
     logical :: legal
 
@@ -67,11 +63,14 @@ contains
     if (present(tiled)) legal = legal .and. tiled
     multiple = 1
     if (present(grain)) multiple = grain
-    call asphalt_begin(x, comm, send, receive, count, datatype, bytes, unit, first, last, k, d, &
-                       step=step, backwards=backwards, grain=grain, tiled=legal, uniform=uniform, &
-                       alone=alone, clone=clone, site=site, backend=backend, facts=extents, &
-                       least_k=least_planes(bytes, multiple, extents, along, strides))
-    if (.not. x%tiled) return
+    call x%begin(comm, send, receive, count, datatype, bytes, unit, last, k, d, first, step, &
+                 backwards=backwards, grain=grain, tiled=legal, uniform=uniform, alone=alone, &
+                 clone=clone, site=site, backend=backend, lasting=lasting, facts=extents, &
+                 least_k=least_planes(bytes, multiple, extents, along, strides))
+    if (.not. x%tiled) then
+      call enter_loop(x, entered)
+      return
+    end if
     dims = size(extents)
     rest = x%trips - (x%tiles - 1) * x%k
     x%plane_apart = product(int(extents(:along-1), int64))
@@ -80,12 +79,14 @@ contains
     call make_type(x%k, x%receive_types(1))
     call make_type(rest, x%receive_types(2))
     x%alike = .not. present(strides)
-    if (x%alike) return
-    x%send_plane_apart = strides(along)
-    x%send_block_apart = strides(dims+1)
-    if (present(offset)) x%send_begins = offset
-    call make_type(x%k, x%send_types(1), strides(:dims))
-    call make_type(rest, x%send_types(2), strides(:dims))
+    if (.not. x%alike) then
+      x%send_plane_apart = strides(along)
+      x%send_block_apart = strides(dims+1)
+      if (present(offset)) x%send_begins = offset
+      call make_type(x%k, x%send_types(1), strides(:dims))
+      call make_type(rest, x%send_types(2), strides(:dims))
+    end if
+    call enter_loop(x, entered)
 
   contains
 
@@ -101,7 +102,7 @@ contains
         call make_strided(datatype, extents, along, planes, new, x%error, apart)
       end if
     end subroutine make_type
-  end subroutine asphalt_begin_strided
+  end subroutine begin_strided
 
   !> Starts the message with `planes` planes of the block of `peer`, `from` planes into it.
   subroutine start_strided(x, peer, from, planes, slot, sending)

@@ -1,12 +1,10 @@
 ! An exchange of blocks of different lengths (MPI_ALLTOALLV, MPI-4.0 section 6.8) in tiles.
 !
 ! For transformed code
-!   asphalt_uneven_t       the exchange while it is going on
-!   asphalt_begin_uneven   begins it, as asphalt_begin does for equal blocks; each rank tells the
-!                          others how it cuts what it sends
-!
-! The tiles are handed out, sent and completed by the procedures of asphalt_exchange, which this
-! module offers, too.
+!   asphalt_uneven_t   the exchange while it is going on.  Bound to it are what is bound to
+!                      asphalt_exchange_t (asphalt_exchange), and
+!     begin_uneven     begins it, as `begin` does for equal blocks; each rank tells the others how
+!                      it cuts what it sends
 !
 ! Both sender and receiver know the number of elements of a block.  Both cut it into pieces of as
 ! many elements as the sender computes in K iterations, which it tells all others.  If the header
@@ -14,23 +12,19 @@
 ! for it behind that tile; if K is chosen, at the beginning.  Then they post all receives at once: a
 ! rank with a shorter first tile may send to one that still computes its own.
 module asphalt_uneven
-  use asphalt_core, only: asphalt_byte, asphalt_no_request, int64, is_dense
-  use asphalt_backend_isend, only: backend_t
+  use asphalt_core, only: asphalt_byte, int64, is_dense
   use asphalt_communicators, only: companion, find_companion, private_duplicate, recall, &
                                    site_memory
-  use asphalt_choice, only: chosen_k, first_patience, kibibytes, least_slab_depth, &
-                            least_uneven_block, least_uneven_slab, patience
-  use asphalt_exchange, only: asphalt_exchange_t, asphalt_finished, asphalt_next_tile, &
-                              asphalt_progress, asphalt_ranks, asphalt_send_tile, &
-                              carry, keep_buffers, open_exchange, receive_piece, send_piece, &
-                              set_loop, tell_tiled
-  use asphalt_pieces, only: iterations_for, most_elements, most_pieces, next_piece, pieces_of, &
+  use asphalt_choice, only: chosen_k, least_slab_depth, patience
+  use asphalt_exchange, only: asphalt_exchange_t, carry, enter_loop, keep_buffers, &
+                              open_exchange, receive_piece, send_piece, set_loop, tell_tiled
+  use asphalt_pieces, only: first_patience, iterations_for, kibibytes, least_uneven_block, &
+                            least_uneven_slab, most_elements, most_pieces, next_piece, pieces_of, &
                             posts_of
   use mpi, only: MPI_INTEGER, MPI_REQUEST_NULL, MPI_STATUS_SIZE, MPI_SUCCESS
   implicit none
   private
-  public :: asphalt_uneven_t, asphalt_begin_uneven, asphalt_next_tile, asphalt_progress, &
-            asphalt_send_tile, asphalt_finished, asphalt_ranks
+  public :: asphalt_uneven_t
 
   !> Numbers that ranks tell each other about blocks of different lengths.
   integer, parameter :: cut_facts = 5
@@ -60,6 +54,7 @@ module asphalt_uneven
     integer :: peer = 0, from = 0, length = 0
     type(answers_t) :: answers
   contains
+    procedure :: begin_uneven
     procedure :: hand_out => next_of_uneven
     procedure :: send_pieces => send_uneven
     procedure :: hear_of_ranks => hear_of_others
@@ -75,32 +70,32 @@ contains
   !! and whether it can tile at all.  Where the header says `k`, the ranks compute their first tile
   !! before they hear of each other.
   !!
-  !! `comm`, `datatype`, `bytes`, `first`, `last`, `k`, `d`, `grain`, `tiled`, `alone`, `site`
-  !! and `backend`: as for `asphalt_begin`; both buffers with their counts and displacements: of the
-  !! call.  `unit`: elements that one iteration of this rank adds to a block.  `slab`: the iterations
-  !! fill the blocks one after the other; else they fill all of them at once, and the blocks begin
-  !! at multiples of `spread` elements.
-  subroutine asphalt_begin_uneven(x, comm, send, send_counts, send_displacements, receive, &
-                                  receive_counts, receive_displacements, datatype, bytes, unit, &
-                                  first, last, k, d, slab, spread, grain, tiled, alone, site, &
-                                  backend)
-    type(asphalt_uneven_t), intent(out) :: x
-    integer, intent(in) :: comm, datatype, bytes, unit, first, last, k, d
+  !! `comm`, `datatype`, `bytes`, `first`, `last`, `k`, `d`, `grain`, `tiled`, `alone`, `site`,
+  !! `backend`, `lasting` and `entered`: as for `begin` of equal blocks; both buffers with their
+  !! counts and displacements: of the call.  `unit`: elements that one iteration of this rank adds
+  !! to a block.  `slab`: the iterations fill the blocks one after the other; else they fill all of
+  !! them at once, and the blocks begin at multiples of `spread` elements.
+  subroutine begin_uneven(x, comm, send, send_counts, send_displacements, receive, &
+                          receive_counts, receive_displacements, datatype, bytes, unit, last, k, &
+                          d, first, slab, spread, grain, tiled, alone, site, backend, lasting, &
+                          entered)
+    class(asphalt_uneven_t), intent(out) :: x
+    integer, intent(in) :: comm, datatype, bytes, unit, last, k, d
     !GCC$ attributes no_arg_check :: send, receive
     !DIR$ ignore_tkr send, receive
     integer(asphalt_byte), dimension(*), intent(in), target :: send
     integer(asphalt_byte), dimension(*), intent(inout), target :: receive
     integer, intent(in) :: send_counts(0:*), send_displacements(0:*)
     integer, intent(in) :: receive_counts(0:*), receive_displacements(0:*)
-    integer, intent(in), optional :: spread, grain
-    logical, intent(in), optional :: slab, tiled, alone
+    integer, intent(in), optional :: first, spread, grain
+    logical, intent(in), optional :: slab, tiled, alone, lasting, entered
     character(*), intent(in), optional :: site
-    class(backend_t), intent(in), optional :: backend
+    procedure(), optional :: backend
     integer :: apart, multiple, iterations
     logical :: legal, own
 
-    call carry(x, comm, backend)
-    call set_loop(x, first, last)
+    call carry(x, comm, backend, site, lasting)
+    call set_loop(x, last, first)
     x%datatype = datatype
     x%bytes = bytes
     x%unit = unit
@@ -118,7 +113,10 @@ contains
     x%k = max(1, iterations)
     x%cut = iterations > 0
     x%tiled = x%cut
-    if (.not. x%cut) return
+    if (.not. x%cut) then
+      call enter_loop(x, entered)
+      return
+    end if
     x%send_counts = send_counts(:x%np-1)
     x%send_displacements = send_displacements(:x%np-1)
     x%receive_counts = receive_counts(:x%np-1)
@@ -137,7 +135,8 @@ contains
     x%tiles = max(1, x%tiles)
     call keep_buffers(x, send, receive, x%sends)
     call hear_of_others(x, .false.)
-  end subroutine asphalt_begin_uneven
+    call enter_loop(x, entered)
+  end subroutine begin_uneven
 
   !> The iterations of the next tile: slabs go on with the next piece of a block, and what computes
   !! it; else a tile is a piece of every block that is long enough, and the last one computes the
@@ -186,7 +185,7 @@ contains
   !> Hears what the other ranks told on entry, and posts all receives.
   !!
   !! `now`: this rank has computed its first tile, and waits for the others; before, receives are
-  !! only posted where all is known, at once or since `asphalt_progress` found it there.  The
+  !! only posted where all is known, at once or since `progress` found it there.  The
   !! requests of the receives are added behind those of the sends, none of which is started yet.
   !! `x%tiled` becomes false, on all ranks, where one of them cannot tile.
   subroutine hear_of_others(x, now)
@@ -196,7 +195,7 @@ contains
 
     if (.not. x%tiled) return
     if (associated(x%answers%told)) then
-      ! asphalt_progress tests the request
+      ! progress tests the request
       if (.not. now .and. x%answers%request /= MPI_REQUEST_NULL) return
       nullify (x%asked)
       call take_cuts(x%answers, .false., most, x%error)
@@ -208,7 +207,7 @@ contains
       deallocate(x%messages%requests)
       allocate(x%messages%requests(x%sends &
                                    + posts_of(x%receive_counts, x%np, x%answers%cuts)), &
-               source=asphalt_no_request)
+               source=MPI_REQUEST_NULL)
       slot = x%sends
       do turn = 1, x%np
         peer = modulo(x%me - turn, x%np)

@@ -35,7 +35,7 @@ from asphalt.config.limits import HEADER
 from asphalt.config.runtime import needed
 from asphalt.diagnostics.change import Change
 from asphalt.diagnostics.model import ProblemReport
-from asphalt.output.write import used_runtime
+from asphalt.output.write import put_in_modules, used_runtime
 from asphalt.report.project_reports import OPTIMISING, reports_of
 from asphalt.report.steps import procedure_lines
 from asphalt.report.unified import unified_diff
@@ -77,7 +77,9 @@ def diff(
         for line in procedure_lines(procedures):
             note(line)
         warn_of(outcome.notes)
-        runtime = needed(frozenset().union(*(used_runtime(change.after) for change in changes)))
+        modules = (used_runtime(change.after) for change in changes)
+        entries = (entry for change in changes for entry in change.parameters)
+        runtime = needed(put_in_modules(entries).union(*modules))
         if runtime:
             names = ", ".join(module.file for module in runtime)
             note(f"apply would also write {names}, the runtime of new code")

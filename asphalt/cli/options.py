@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from asphalt.config.backends import BACKENDS, ISEND
+from asphalt.config.backends import ISEND, backends
 from asphalt.config.limits import CLONES, DEPTH, TILE, USUAL_CLONES
 from asphalt.config.passes import GROUPS, PASSES
 from asphalt.config.settings import Settings, load_settings
@@ -173,7 +173,7 @@ _OPTIONS = (
         "--backend",
         metavar="NAME,...",
         help="What may carry the messages of an exchange in tiles, of "
-        f"{', '.join(BACKENDS)}; the first one does unless the header names another "
+        f"{', '.join(backends())}; the first one does unless the header names another "
         f"(else {ISEND}).",
     ),
     click.option(

@@ -23,7 +23,7 @@ from asphalt.frontend.second_opinion.second_opinion import opinions
 from asphalt.frontend.second_opinion.second_outline import differs
 from asphalt.frontend.source_tree.index import FileIndex
 from asphalt.frontend.source_tree.tree import Tree
-from asphalt.ir.expr import names_in
+from asphalt.ir.expr import Component, root_name, walk
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import ArmHead, Guarded
 from asphalt.ir.tree import Arm, Branch, Leaf, leaves
@@ -245,7 +245,13 @@ def _is_applied(exchange: Exchange) -> bool:
             else ()
         )
     ]
-    return any("asphalt_finished" in names_in(condition) for condition in conditions)
+    return any(
+        isinstance(part, Component)
+        and part.name == "finished"
+        and (root_name(part) or "").startswith("asphalt_")
+        for condition in conditions
+        for part in walk(condition)
+    )
 
 
 def _arms(around: object) -> tuple[Arm, ...]:

@@ -12,9 +12,11 @@ import stat
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
+from asphalt.config.backends import modules_of
 from asphalt.config.errors import InputError, UsageError
 from asphalt.config.limits import HEADER
 from asphalt.config.runtime import is_runtime_source, needed, runtime_modules
@@ -99,7 +101,13 @@ def write_tree(
             and is_runtime_source(entry.destination)
             and _has_module(entry.content(), entry.destination.stem)
         }
-        runtime = _runtime_entries(mirror.output, list(parameters), texts, given)
+        runtime = _runtime_entries(
+            mirror.output,
+            list(parameters),
+            texts,
+            given,
+            put_in_modules(chain(*parameters.values())),
+        )
         own = {entry.destination for entry in runtime}
         for entry in entries:
             if entry.destination in own - given and not force:
@@ -197,7 +205,10 @@ def write_in_place(
     if not entries:
         return Written((), (), (), (), (), tuple(problems))
     texts = [entry.content() for entry in entries]
-    runtime = _runtime_entries(Path(os.path.realpath(base_of(paths))), list(parameters), texts)
+    top = Path(os.path.realpath(base_of(paths)))
+    runtime = _runtime_entries(
+        top, list(parameters), texts, (), put_in_modules(chain(*parameters.values()))
+    )
     places = tuple(entry.destination for entry in runtime)
     for place in places:
         if place.exists() and not force and not _is_runtime(place):
@@ -310,14 +321,15 @@ def _runtime_entries(
     top: Path,
     directories: Sequence[Path],
     sources: Sequence[bytes],
-    given: Collection[Path] = (),
+    given: Collection[Path],
+    backends: frozenset[str],
 ) -> list[MirroredFile]:
     """The files of the runtime that the ``sources`` need, in the order to compile them.
 
     Their place is where others of them are already, at or above the transformed files but not above
     ``top``; else the deepest directory that holds all transformed files.  What is there already is
     written, too: other files may use it, and all of the runtime is of one version.  ``given``:
-    files that will be there.
+    files that will be there; ``backends``: modules of backends that headers name.
     """
     deepest = Path(os.path.commonpath(directories))
     place, there = deepest, frozenset[str]()
@@ -334,8 +346,14 @@ def _runtime_entries(
             break
     return [
         MirroredFile(place / module.file, module.source, 0o644, module.source.read_bytes())
-        for module in needed(there.union(*map(used_runtime, sources)))
+        for module in needed(there.union(backends, *map(used_runtime, sources)))
     ]
+
+
+def put_in_modules(entries: Iterable[HeaderEntry]) -> frozenset[str]:
+    """The modules of the backends that entries of headers can choose."""
+    names = (entry.backends for entry in entries if "backend" in entry.names)
+    return modules_of(name for several in names for name in several)
 
 
 def used_runtime(source: bytes) -> frozenset[str]:

@@ -44,10 +44,7 @@ _UNARY = {".not.": _NOT, "+": _SUM, "-": _SUM}
 _UNARY_OPERAND = {".not.": _RELATION, "+": _PRODUCT, "-": _PRODUCT}
 
 # functions whose argument lists are printed like those of a CALL; a matter of looks alone
-_EXCHANGES = ("asphalt_finished", "asphalt_next_tile", "asphalt_persistent", "asphalt_place")
-_FUNCTIONS = frozenset(
-    ("abs", "int", "max", "merge", "min", "mod", "modulo", "present", *_EXCHANGES)
-)
+_FUNCTIONS = frozenset(("abs", "int", "max", "merge", "min", "mod", "modulo", "present"))
 _GENERATED = _FUNCTIONS | {"kind", "size", "storage_size"}
 _STRING = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
 
@@ -91,8 +88,10 @@ class ExprPrinter:
                 tight = tight or name not in _FUNCTIONS
                 return self.name(spelled) + self.arguments(args, tight, name)
             case Component(base=base, spelled=spelled, args=args):
-                component = self.name(spelled, root_name(base))
-                return f"{self.text(base, tight)}%{component}{self.arguments(args, tight=True)}"
+                of = root_name(base)
+                bound = of is not None and of.startswith("asphalt_")
+                values = self.arguments(args, not bound, of if bound else None)
+                return f"{self.text(base, tight)}%{self.name(spelled, of)}{values}"
             case Section():
                 return self._section(expr, tight)
             case Keyword(spelled=spelled, value=value):

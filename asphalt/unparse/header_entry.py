@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from asphalt.config.backends import ISEND
+from asphalt.config.backends import ISEND, offering_procedure
 
 _OPENINGS = {
     "k": "      integer, parameter ::",
     "d": "      integer, parameter ::",
-    "backend": "      character(*), parameter ::",
+    "backend": "      procedure(), pointer ::",
 }
 SECOND = "     &"
 """What continues a statement, in both source forms."""
@@ -58,8 +58,9 @@ def lines_of(entry: HeaderEntry, what: str) -> list[str]:
     value, room = entry.of(what), 0
     if what == "backend":
         room = max(map(len, entry.backends)) - len(value)
-        value = f"'{value}'"
-    code = f"asphalt_{what}_{entry.site} = {value}"
+        value = offering_procedure(value)
+    sign = "=>" if what == "backend" else "="
+    code = f"asphalt_{what}_{entry.site} {sign} {value}"
     note = f"  ! written as: {entry.of(what)}"
     opening = _OPENINGS[what]
     if len(f"{opening} {code}") + room <= _FIXED_WIDTH:
@@ -69,8 +70,8 @@ def lines_of(entry: HeaderEntry, what: str) -> list[str]:
     # past column 72 the first & is seen in free form only, in column 6 the second is seen in both
     lines = [opening.ljust(_FIXED_WIDTH) + "&"]
     if len(code) + room > _FIXED_WIDTH - 6:
-        name, _, code = code.partition("=")
-        lines.append(f"{SECOND}{name}=".ljust(_FIXED_WIDTH) + "&")
+        name, _, code = code.partition(sign)
+        lines.append(f"{SECOND}{name}{sign}".ljust(_FIXED_WIDTH) + "&")
     return [*lines, f"{SECOND}{code}{note}"]
 
 
@@ -87,20 +88,14 @@ def check_of(site: str) -> list[str]:
     return _continued(parts)
 
 
-def known_of(entry: HeaderEntry) -> list[str]:
-    """The statement that does not compile where the backend is not one of those that may be."""
-    parts = ["integer(merge(kind(0), -1, "]
-    for number, name in enumerate(entry.backends):
-        parts += [".or. "] if number else []
-        parts += [f"asphalt_backend_{entry.site} ", f"== '{name}' "]
-    parts += [")), parameter :: ", f"asphalt_known_{entry.site} = 0"]
-    note = f"  ! the backend must be {either(entry.backends)}"
-    # gfortran shows the line with the attribute
-    return [line + note if "parameter ::" in line else line for line in _continued(parts)]
+def external_of(backend: str) -> str:
+    """The declaration of the procedure that offers a backend: once in a header."""
+    return f"      external :: {offering_procedure(backend)}"
 
 
 def either(names: Iterable[str]) -> str:
-    return " or ".join(f"'{name}'" for name in names)
+    """The procedures of several backends, in words."""
+    return " or ".join(map(offering_procedure, names))
 
 
 def _continued(parts: Iterable[str]) -> list[str]:

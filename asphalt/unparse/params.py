@@ -12,8 +12,9 @@ and is kept.
           integer(merge(kind(0), -1, asphalt_k_transpose >= 0 .and. &
          &asphalt_d_transpose >= 1)), parameter :: asphalt_valid_transpose = 0
 
-The third statement of a site does not compile where one of the values is out of range; nor does
-that behind a backend where it is none of those that the code can choose.
+The third statement of a site does not compile where one of the values is out of range.  A backend
+is the procedure that offers it, and the header declares those that were put in: another one does
+not compile.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from asphalt.config.backends import BACKENDS
+from asphalt.config.backends import backends
 from asphalt.config.errors import InputError
 from asphalt.config.limits import DEPTH, HEADER, TILE
-from asphalt.unparse.header_entry import SECOND, check_of, either, known_of, lines_of
+from asphalt.unparse.header_entry import SECOND, check_of, either, external_of, lines_of
 from asphalt.unparse.header_entry import HeaderEntry as HeaderEntry
 
 _TITLE = (
@@ -40,18 +41,19 @@ _TITLE = (
 )
 _LIMITS = {"k": TILE, "d": DEPTH}
 _VALUE = re.compile(
-    r"(?P<before>\s*(?:(?:integer|character\(\*\))\s*,\s*parameter\s*::|&)\s*"
-    r"asphalt_(?P<what>[kd]|backend)_(?P<site>\w+)\s*=\s*)"
+    r"(?P<before>\s*(?:integer\s*,\s*parameter\s*::|procedure\(\)\s*,\s*pointer\s*::|&)\s*"
+    r"asphalt_(?P<what>[kd]|backend)_(?P<site>\w+)\s*=>?\s*)"
     r"(?P<value>[^!;&,]*?)(?P<after>\s*(?:!.*)?)",
     re.IGNORECASE | re.ASCII,
 )
 _OPENED = re.compile(
-    r"\s*(?:integer|character\(\*\))\s*,\s*parameter\s*::\s*&\s*", re.IGNORECASE | re.ASCII
+    r"\s*(?:integer\s*,\s*parameter|procedure\(\)\s*,\s*pointer)\s*::\s*&\s*",
+    re.IGNORECASE | re.ASCII,
 )
 # What a header may hold besides: declarations, their continuation, what the preprocessor reads.
 _BELONGS = re.compile(
     r"\s*&|\s*#|     [^\s0]|\s*(?:integer|real|double\s*precision|logical|complex|character|type"
-    r"|parameter|dimension|implicit|include|save|data|use)\b",
+    r"|parameter|dimension|implicit|include|save|data|use|external|procedure)\b",
     re.IGNORECASE,
 )
 _MENTION = re.compile(r"\basphalt_(?:[kd]|backend)_(\w+)", re.IGNORECASE | re.ASCII)
@@ -60,12 +62,12 @@ _CHECK = re.compile(
     r"parameter::asphalt_valid_\1=0",
     re.IGNORECASE | re.ASCII,
 )
-_KNOWN = re.compile(
-    r"integer\(merge\(kind\(0\),-1,asphalt_backend_(\w+)=='\w+'"
-    r"(?:\.or\.asphalt_backend_\1=='\w+')*\)\),parameter::asphalt_known_\1=0",
-    re.IGNORECASE | re.ASCII,
+_OFFERED = re.compile(r"\s*external\s*::\s*asphalt_by_(\w+)\s*", re.IGNORECASE | re.ASCII)
+_BACKEND = re.compile(r"[^!]*\basphalt_backend_\w+\s*=>", re.IGNORECASE | re.ASCII)
+_SITE = re.compile(
+    r"! \w+: .* at \S+:\d+, tiled along|\s*integer\s*,\s*parameter\s*::", re.IGNORECASE
 )
-_BEGUN = re.compile(r"\s*&\s*asphalt_backend_\w+\s*=\s*&\s*", re.IGNORECASE | re.ASCII)
+_BEGUN = re.compile(r"\s*&\s*asphalt_backend_\w+\s*=>\s*&\s*", re.IGNORECASE | re.ASCII)
 _WRITTEN = re.compile(r"written as: (\w+)")
 
 
@@ -73,12 +75,11 @@ _WRITTEN = re.compile(r"written as: (\w+)")
 class _Site:
     """Where the lines of a site are: indices, and of K, D and the backend also the match.
 
-    ``check``: of K and D; ``known``: of the backend.
+    ``check``: of K and D.
     """
 
     comment: int | None = None
     check: range | None = None
-    known: range | None = None
     lines: dict[str, int] = field(default_factory=dict)
     values: dict[str, re.Match[str]] = field(default_factory=dict)
 
@@ -111,10 +112,12 @@ def merge_header(
             edits.insert(at, [entry.comment, *lines_of(entry, "k"), *lines_of(entry, "d")])
             edits.insert(at, check_of(entry.site))
             if "backend" in entry.names:
-                edits.insert(at, [*lines_of(entry, "backend"), *known_of(entry)])
+                edits.insert(at, lines_of(entry, "backend"))
         else:
             _refresh(known, entry, edits)
-    merged = edits.result("\r" if existing and "\r\n" in existing else "")
+    ending = "\r" if existing and "\r\n" in existing else ""
+    put_in = {name for entry in entries if "backend" in entry.names for name in entry.backends}
+    merged = _with_offers(edits.result(ending), put_in, ending)
     return existing if existing and merged == lines else "\n".join([*merged, ""])
 
 
@@ -178,12 +181,9 @@ def _read(lines: Sequence[str], wanted: Collection[str], path: str) -> dict[str,
     sites: dict[str, _Site] = {}
     continued = False
     known: set[int] = set()
+    offered = _offered(lines)
     for pattern, places in _checks(lines):
-        site = sites.setdefault(pattern[1].lower(), _Site())
-        if pattern.re is _KNOWN:
-            site.known = places
-        else:
-            site.check = places
+        sites.setdefault(pattern[1].lower(), _Site()).check = places
         known.update(places)
     for index, line in enumerate(lines):
         if index in known:
@@ -202,7 +202,7 @@ def _read(lines: Sequence[str], wanted: Collection[str], path: str) -> dict[str,
                     raise InputError(
                         path,
                         index + 1,
-                        f"write '{mention[0]} = {_form_of(mention[0])}' line of its own; "
+                        f"write '{mention[0]} {_form_of(mention[0])}' line of its own; "
                         "asphalt does not know this form",
                     )
             if code.strip() and not (continued or _BELONGS.match(code)):
@@ -215,7 +215,7 @@ def _read(lines: Sequence[str], wanted: Collection[str], path: str) -> dict[str,
             continue
         continued = False
         what, name = match["what"].lower(), match["site"].lower()
-        _check(match, what, path, index + 1)
+        _check(match, what, path, index + 1, offered)
         site = sites.setdefault(name, _Site())
         if what in site.values:
             first = site.lines[what] + 1
@@ -241,7 +241,7 @@ def _checks(lines: Sequence[str]) -> Iterator[tuple[re.Match[str], range]]:
             end += 1
             text = text.rstrip()[:-1] + lines[end].partition("!")[0].strip().removeprefix("&")
         code = "".join(text.split())
-        match = _CHECK.fullmatch(code) or _KNOWN.fullmatch(code)
+        match = _CHECK.fullmatch(code)
         if match is not None:
             yield match, range(index, end + 1)
 
@@ -249,22 +249,25 @@ def _checks(lines: Sequence[str]) -> Iterator[tuple[re.Match[str], range]]:
 def _form_of(name: str) -> str:
     """What a value is, and in what kind of statement it stands."""
     if name.lower().startswith("asphalt_backend_"):
-        return "'NAME'' in a 'character(*), parameter ::"
-    return "NUMBER' in an 'integer, parameter ::"
+        return "=> asphalt_by_NAME' in a 'procedure(), pointer ::"
+    return "= NUMBER' in an 'integer, parameter ::"
 
 
 def _value(match: re.Match[str]) -> str:
     """The value of a line, as ``HeaderEntry.of`` has it; ``_check`` has looked at it."""
     text = match["value"]
-    return text[1:-1] if match["what"].lower() == "backend" else str(int(text))
+    if match["what"].lower() == "backend":
+        return text.lower().removeprefix("asphalt_by_")
+    return str(int(text))
 
 
-def _check(match: re.Match[str], what: str, path: str, line: int) -> None:
+def _check(match: re.Match[str], what: str, path: str, line: int, offered: Collection[str]) -> None:
     value = match["value"]
     name = f"asphalt_{what}_{match['site']}"
     if what == "backend":
-        if value.strip("'\"") not in BACKENDS or value[:1] + value[-1:] not in ("''", '""'):
-            message = f"{name} must be {either(BACKENDS)}, not {value}"
+        known = tuple(dict.fromkeys((*backends(), *offered)))
+        if not value.lower().startswith("asphalt_by_") or _value(match) not in known:
+            message = f"{name} must be {either(known)}, not {value}"
             raise InputError(path, line, message)
         return
     limits = _LIMITS[what]
@@ -304,7 +307,7 @@ class _Edits:
             self.replaced.update({i: [] for i in range(_start(at, self.lines), at + 1)})
         if site.comment is not None:
             self.replaced[site.comment] = []
-        self.replaced.update({at: [] for at in (*(site.check or ()), *(site.known or ()))})
+        self.replaced.update({at: [] for at in site.check or ()})
 
     def result(self, ending: str) -> list[str]:
         """The lines after all edits; ``ending`` is added to new ones."""
@@ -334,7 +337,7 @@ def _refresh(site: _Site, entry: HeaderEntry, edits: _Edits) -> None:
             after = _WRITTEN.sub(f"written as: {new}", match["after"])
             at = site.lines[what]
             before = match["before"] if match.string == edits.lines[at] else SECOND
-            text = f"'{new}'" if what == "backend" else new
+            text = f"asphalt_by_{new}" if what == "backend" else new
             edits.replaced[at] = [f"{before}{text}{after}"]
 
     end = max(site.lines[what] for what in ("k", "d") if what in site.lines) + 1
@@ -345,18 +348,38 @@ def _refresh(site: _Site, entry: HeaderEntry, edits: _Edits) -> None:
     _refresh_backend(site, entry, end, edits)
 
 
+def _offered(lines: Sequence[str]) -> tuple[str, ...]:
+    """The backends whose procedures a header declares."""
+    found = (_OFFERED.fullmatch(line.partition("!")[0]) for line in lines)
+    return tuple(match[1].lower() for match in found if match)
+
+
+def _with_offers(lines: list[str], put_in: Collection[str], ending: str) -> list[str]:
+    """The header with declarations of what offers the backends, if a site can choose one."""
+    known = _offered(lines)
+    wanted: set[str] = set()
+    if any(map(_BACKEND.match, lines)):
+        wanted = set(put_in) - set(known)
+    elif known:
+        return [line for line in lines if not _offered([line])]
+    if not wanted:
+        return lines
+    at = next((n for n, line in enumerate(lines) if _SITE.match(line)), len(lines))
+    return [*lines[:at], *(external_of(name) + ending for name in sorted(wanted)), *lines[at:]]
+
+
 def _refresh_backend(site: _Site, entry: HeaderEntry, end: int, edits: _Edits) -> None:
-    """Bring the line of the backend, and what checks it, up to date: they stand at ``end``."""
+    """Bring the line of the backend up to date: it stands at ``end``."""
     at = site.lines.get("backend")
-    edits.replaced.update({line: [] for line in site.known or ()})
     if "backend" in entry.names:
         value = None if at is None else _value(site.values["backend"])
-        if value is not None and value not in entry.backends and at not in edits.replaced:
+        known = {*entry.backends, *_offered(edits.lines)}
+        if value is not None and value not in known and at not in edits.replaced:
             name = f"asphalt_backend_{entry.site}"
             message = f"{name} must be {either(entry.backends)}, or else be put in by --backend"
             raise InputError(edits.path, (at or 0) + 1, message)
-        value_lines = lines_of(entry, "backend") if at is None else []
-        edits.insert(end if at is None else at + 1, [*value_lines, *known_of(entry)])
+        if at is None:
+            edits.insert(end, lines_of(entry, "backend"))
     elif at is not None:
         edits.replaced.update({line: [] for line in range(_start(at, edits.lines), at + 1)})
 

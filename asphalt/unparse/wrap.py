@@ -22,6 +22,7 @@ _ALIGNED = re.compile(
 _READABLE = 100  # what lines are broken at where the language would allow more
 _DEEPER = 4  # columns that continuation lines are further in where nothing aligns
 _LEAST = 40  # columns that are left for text on continuation lines
+_MOST_ALIGNED = 3  # lines; a longer statement is aligned only if that takes no more of them
 _DISLIKE = 0.2  # the part of a line that may stay empty to divide it at a place one step better
 _FIXED_START = 6  # columns before the statement field
 
@@ -57,7 +58,15 @@ def wrap_free(code: str, column: int, width: int) -> list[str]:
     """
     hard = width or max(_READABLE, column + len(code))
     soft = min(hard, max(_READABLE, column + _LEAST))
-    inner = _alignment(code, column, soft)
+    aligned = _free(code, column, hard, soft, _alignment(code, column, soft))
+    if len(aligned) <= _MOST_ALIGNED:
+        return aligned
+    deeper = _free(code, column, hard, soft, min(column + _DEEPER, soft - _LEAST))
+    return deeper if len(deeper) < len(aligned) else aligned
+
+
+def _free(code: str, column: int, hard: int, soft: int, inner: int) -> list[str]:
+    """The same where continuation lines have ``inner`` columns before them."""
     places = _places(code)
     lines: list[str] = []
     lead, taken, start = "", column, 0
@@ -83,7 +92,16 @@ def wrap_fixed(code: str, column: int, width: int) -> list[str]:
     """The physical lines of ``code`` in fixed form; continuation lines have ``&`` in column 6."""
     hard = width or max(_READABLE, column + len(code))
     soft = min(hard, max(_READABLE, column + _LEAST))
-    inner = max(_FIXED_START, _alignment(code, column, soft))
+    aligned = _fixed(code, column, hard, soft, _alignment(code, column, soft))
+    if len(aligned) <= _MOST_ALIGNED:
+        return aligned
+    deeper = _fixed(code, column, hard, soft, min(column + _DEEPER, soft - _LEAST))
+    return deeper if len(deeper) < len(aligned) else aligned
+
+
+def _fixed(code: str, column: int, hard: int, soft: int, inner: int) -> list[str]:
+    """The same where continuation lines have ``inner`` columns before them."""
+    inner = max(_FIXED_START, inner)
     places = _places(code)
     lines: list[str] = []
     lead, taken, start = "", column, 0

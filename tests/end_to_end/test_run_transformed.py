@@ -117,14 +117,17 @@ class Version:
 
 
 def _telling(content: bytes) -> bytes:
-    site, lines = "", []
+    site, lines, begun = "", [], ""
     for line in content.decode().splitlines():
         if found := re.search(r"asphalt: \w+ of site '(\w+)'", line, re.IGNORECASE):
             site = found[1].lower()
-        first = r"( +)(?:do while \(|asphalt_more = )asphalt_next_tile\((\w+)\)"
-        if tiles := re.match(first, line, re.IGNORECASE):
-            tells = (f"if ({tiles[2]}%tiled) then", f"call tell('{site}')", "end if")
+        if begins := re.match(r" +call (\w+)%begin", line, re.IGNORECASE):
+            begun = begins[1]
+        first = rf"( +)do(?: while \({begun}%next_tile\(\)\))?$"
+        if begun and (tiles := re.match(first, line, re.IGNORECASE)):
+            tells = (f"if ({begun}%tiled) then", f"call tell('{site}')", "end if")
             lines += [tiles[1] + text for text in tells]
+            begun = ""
         lines.append(line)
     return "\n".join([*lines, ""]).encode()
 

@@ -27,7 +27,7 @@ from support.places import RUNTIME_PROGRAMS
 PROGRAMS = RUNTIME_PROGRAMS
 
 
-@pytest.mark.parametrize("standard", ["f2003", "f2018", "legacy"])
+@pytest.mark.parametrize("standard", ["f2008", "f2018", "legacy"])
 @pytest.mark.parametrize("mpi", installed(), ids=str)
 def test_runtime_compiles_without_a_word(mpi: Mpi, standard: str, tmp_path: Path) -> None:
     strict = ["-Wall", "-Wextra", "-pedantic", f"-std={standard}", "-O2"]

@@ -517,7 +517,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
             without=Mutant(Region, "out_of_bounds", lambda *given: None),
             passes=EXCHANGES,
             assume=frozenset({"bits"}),
-            step=r"asphalt_begin_packed",
+            step=r"%begin_packed",
         ),
         Fact(
             "a running position fills each block in order",
@@ -526,7 +526,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
             without=Mutant(packing_counter._Nest, "_shares_nothing", lambda self, blocks: None),
             passes=EXCHANGES,
             assume=frozenset({"bits"}),
-            step=r"asphalt_begin_packed",
+            step=r"%begin_packed",
         ),
     ),
     "one ALLOCATE": (
@@ -561,7 +561,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
             bound=_ACTIVE.format("0", _OTHER_CALL),
             without=Mutant(split_colours, "_colour", lambda definition, context: id(definition)),
             passes=EXCHANGES,
-            step=r"asphalt_begin",
+            step=r"%begin",
         ),
     ),
     "never executed": (
@@ -571,7 +571,7 @@ FACTS: dict[str, tuple[Fact, ...]] = {
             bound=_CALLED.format("  call later(me, np)\n"),
             without=Mutant(CallSites, "is_never_called", lambda self, context: True),
             passes=EXCHANGES,
-            step=r"asphalt_begin",
+            step=r"%begin",
             beside={
                 "later.c": "void spare_(int *me, int *np);\n"
                 "void later_(int *me, int *np) { spare_(me, np); }\n"

@@ -61,7 +61,7 @@ def test_backends(site: str) -> None:
         for names in (("isend",), ("isend", "persistent"), ("persistent", "isend"))
     )
     assert "backend" not in alone
-    assert persistent.count("backend") > 2
+    assert persistent.count("asphalt_by_") == 3
     for text, entry_of in (
         (persistent, chosen(site, "persistent", "isend")),
         (isend, chosen(site, "isend", "persistent")),
@@ -70,23 +70,28 @@ def test_backends(site: str) -> None:
         for before in (alone, isend, persistent):
             assert merge_header(before, [entry_of]) == text
             assert merge_header(before, [], drop=[site]) == merge_header(alone, [], drop=[site])
-    edited = persistent.replace("'persistent'  ! w", "'isend'  ! w")
+    edited = persistent.replace("asphalt_by_persistent  ! w", "asphalt_by_isend  ! w")
     assert edited != persistent
     assert merge_header(edited, [chosen(site, "persistent", "isend")]) == edited
     assert merge_header(edited, [chosen(site, "isend")]) == alone
     lines = persistent.splitlines(keepends=True)
-    here = next(n for n, line in enumerate(lines) if line.startswith("      character"))
-    left = "".join([*lines[:2], *lines[here:]])  # somebody removed K and D
+    here = next(n for n, line in enumerate(lines) if line.startswith("      procedure"))
+    left = "".join([*lines[:4], *lines[here:]])  # somebody removed K and D
     assert merge_header(left, [chosen(site, "persistent", "isend")]) == persistent
 
 
 def test_a_backend_that_is_not_there_is_told_of() -> None:
     text = merge_header(None, [chosen("transpose", "persistent", "isend")])
-    wrong = text.replace("'persistent'  ! w", "'shmem'  ! w")
-    with pytest.raises(InputError, match=r"10: .* must be 'isend' or 'persistent', not 'shmem'"):
+    wrong = text.replace("asphalt_by_persistent  ! w", "asphalt_by_shmem  ! w")
+    must = "must be asphalt_by_isend or asphalt_by_persistent, not"
+    with pytest.raises(InputError, match=rf"12: .* {must} asphalt_by_shmem"):
         merge_header(wrong, [])
-    wrong = text.replace(" = 'persistent'  ! w", " = 'a' // 'b' ! w; ")
-    with pytest.raises(InputError, match=r"must be 'isend' or 'persistent', not 'a' // 'b'"):
+    declared = wrong.replace(
+        "      external", "      external :: asphalt_by_shmem\n      external", 1
+    )
+    assert merge_header(declared, [chosen("transpose", "persistent", "isend")]) == declared
+    wrong = text.replace("=> asphalt_by_persistent  ! w", "=> null() ! w; ")
+    with pytest.raises(InputError, match=rf"{must} null\(\)"):
         merge_header(wrong, [])
 
 
@@ -97,13 +102,14 @@ def test_a_wrong_backend_does_not_compile(suffix: str, tmp_path: Path) -> None:
     entries = [chosen(site, "persistent", "isend") for site in ("transpose", LONG)]
     right = merge_header(None, entries)
     for site in ("", "transpose", LONG):
-        line = re.compile(rf"(asphalt_backend_{site} *=\s*&?\s*&?)'persistent'")
-        (tmp_path / HEADER).write_text(line.sub(r"\1'shmem'", right) if site else right)
+        line = re.compile(rf"(asphalt_backend_{site} *=>\s*&?\s*&?)asphalt_by_persistent")
+        (tmp_path / HEADER).write_text(line.sub(r"\1asphalt_by_shmem", right) if site else right)
         command = ["gfortran", "-Wall", "-c", user.name]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert (done.returncode == 0) == (not site)
         if site:
-            assert "  ! the backend must be 'persistent' or 'isend'\n" in done.stderr
+            assert re.search(rf"{HEADER}:\d+:", done.stderr)
+            assert "asphalt_by_shmem" in done.stderr
         else:
             assert done.stderr == ""
 

@@ -106,11 +106,16 @@ def test_upper_case_leaves_the_users_spelling() -> None:
 def test_keywords_and_components_of_the_runtime_are_in_upper_case_too() -> None:
     x, user = name("asphalt_x"), name("x")
     ends = (Component(x, "lo", "lo"), Component(user, "lo", "lo"))
-    for procedure, word in (("asphalt_begin", "FIRST"), ("begin", "first")):
+    for procedure, word in (("asphalt_start", "FIRST"), ("begin", "first")):
         call = Call(name(procedure), tuple(Keyword("first", "first", end) for end in ends))
         spelled = procedure.upper() if word.isupper() else procedure
         expected = f"call {spelled}({word}=ASPHALT_X%LO, {word}=x%lo)"
         assert statement_text(call, upper_names=True) == expected
+    bound = Call(Component(x, "begin", "begin"), (Keyword("first", "first", A),))
+    assert statement_text(bound, upper_names=True) == "call ASPHALT_X%BEGIN(FIRST=a)"
+    done = Component(x, "finished", "finished", (A, B))
+    assert expr_text(done, upper_names=True) == "ASPHALT_X%FINISHED(a, b)"
+    assert expr_text(Component(user, "at", "at", (A, B)), upper_names=True) == "x%at(a,b)"
     types = ("asphalt_exchange_t", "own")
     declared = [
         statement_text(Decl("type", TypeSpec("type", name=one), (), None, ()), upper_names=True)

@@ -361,7 +361,7 @@ class Sabotaged(Project):
         self, tile: int = 0, depth: int | None = None, *, trial: bool = False
     ) -> tuple[Change, ...]:
         changes = super().transform(tile, depth, trial=trial)
-        last_wait = b"call asphalt_waitall(3*asphalt_np"
+        last_wait = b"if (.not. asphalt_x%finished("
         assert any(last_wait in change.after for change in changes)
         return tuple(
             replace(change, after=change.after.replace(last_wait, b"s = 0; " + last_wait))

@@ -2,12 +2,12 @@
 
 A parallel loop (``!$omp parallel do``) of the producer stays one in each tile, with its directive:
 
-    do while (asphalt_next_tile(asphalt_x))
+    do while (asphalt_x%next_tile())
       !$omp parallel do private(i)
       do k = asphalt_x%lo, asphalt_x%hi
         ...
       end do
-      call asphalt_send_tile(asphalt_x, s)
+      call asphalt_x%send_tile(s)
     end do
 
 All threads are through with a tile where its loop ends, and MPI calls stand outside of it.

@@ -16,7 +16,6 @@ from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.layout import Address, Contiguous, Divides, Guard
 from asphalt.analysis.tiling.plan import Plan
-from asphalt.config.backends import BACKENDS
 from asphalt.ir.expr import (
     AltReturn,
     Arg,
@@ -26,9 +25,9 @@ from asphalt.ir.expr import (
     Lit,
     Ref,
     Section,
-    names_in,
     walk,
 )
+from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, Node
 from asphalt.transforms.rewriting.make import (
     Maker,
@@ -55,14 +54,16 @@ _SAME_TYPE = frozenset(("max", "min", "abs", "mod", "modulo"))
 class Beginning(ABC):
     """What is common to all types of exchanges.
 
-    ``variable``: the variable that holds the exchange.
+    ``variable``: the variable that holds the exchange.  ``left_at_end``: the loop over the tiles is
+    left at its end, so that the beginning hands out the first tile.
     """
 
     variable: Ref
 
-    def __init__(self, plan: Plan, backends: tuple[str, ...]) -> None:
+    def __init__(self, plan: Plan, backends: tuple[str, ...], left_at_end: bool) -> None:
         self.plan = plan
         self.backends = backends
+        self.left_at_end = left_at_end
         self.layout = plan.layout
         self.scope = plan.exchange.scope
 
@@ -86,6 +87,14 @@ class Beginning(ABC):
 
     # -- what is shared ----------------------------------------------------------------------
 
+    def bound(self, name: str, *args: Arg) -> Component:
+        """A reference to what the runtime binds to the type of the exchange."""
+        return Component(self.variable, name, name, args)
+
+    def call(self, make: Maker, name: str, *args: Arg) -> Leaf:
+        """A call of what the runtime binds to the type."""
+        return make.leaf(Call(Component(self.variable, name, name), args))
+
     @property
     def lo(self) -> Expr:
         """The first iteration of a tile; behind the tiles, the value of the loop variable."""
@@ -104,8 +113,9 @@ class Beginning(ABC):
     def loop(self, site: str) -> tuple[Arg, ...]:
         """The loop, and how it is to be tiled, as arguments."""
         producer = self.plan.producer
+        first = self.integer(producer.first)
         return (
-            _keyword("first", self.integer(producer.first)),
+            *(() if first == num(1) else (_keyword("first", first),)),
             _keyword("last", self.integer(producer.last)),
             _keyword("k", var(f"asphalt_k_{site}")),
             _keyword("d", var(f"asphalt_d_{site}")),
@@ -115,7 +125,7 @@ class Beginning(ABC):
     def elements(self) -> tuple[Arg, ...]:
         """What the buffers consist of, as arguments."""
         storage = quotient(fn("storage_size", self.array(self.layout.send)), num(8))
-        return (self.datatype(), _keyword("bytes", storage))
+        return (self.datatype(), storage)
 
     def guards(self) -> tuple[Arg, ...]:
         """The run-time guards, and whether the messages need no private communicator."""
@@ -131,18 +141,16 @@ class Beginning(ABC):
 
     def backend(self, site: str) -> tuple[Keyword, ...]:
         """What carries the pieces, as an argument; none where there is no choice."""
-        offered = [BACKENDS[name] for name in self.backends]
-        functions = [name for name in offered if name is not None]
-        if not functions:
+        if len(self.backends) == 1:
             return ()
-        (function,) = functions
-        chosen = fn(
-            function,
-            var(f"asphalt_backend_{site}"),
-            Lit("character", f"'{site}'"),
-            Lit("logical", ".false.") if self.passing() else TRUE,
+        return (
+            _keyword("backend", var(f"asphalt_backend_{site}")),
+            *(() if self.passing() else (_keyword("lasting", TRUE),)),
         )
-        return (_keyword("backend", chosen),)
+
+    def entered(self) -> tuple[Keyword, ...]:
+        """Whether the loop over the tiles is left at its end, as an argument."""
+        return (_keyword("entered", TRUE),) if self.left_at_end else ()
 
     def passing(self) -> list[str]:
         """The buffers that are not proved to last, of whose messages nothing may be kept."""
@@ -264,11 +272,11 @@ class Beginning(ABC):
 
     def ranks(self) -> Expr:
         """The number of ranks, where guards need it."""
-        return fn("asphalt_ranks", self.handle("comm"))
+        return self.bound("ranks", self.handle("comm"))
 
 
 def _asks_runtime(guard: Expr) -> bool:
-    return bool(names_in(guard) & {"asphalt_rank", "asphalt_ranks"})
+    return any(isinstance(part, Component) and part.name == "ranks" for part in walk(guard))
 
 
 def _keyword(name: str, value: Expr) -> Keyword:

@@ -25,15 +25,15 @@ class EqualBlocks(Beginning):
     """A tile of K iterations adds equally much to each message."""
 
     variable = var("asphalt_x")
-    beginning = "asphalt_begin"
+    beginning = "begin"
 
     def begin(self, make: Maker, site: str) -> Leaf:
         layout, producer = self.layout, self.plan.producer
         step = None if producer.direction > 0 else num(-1)
         slab = TRUE if layout.pattern is TileShape.SLAB else None
-        return make.call(
+        return self.call(
+            make,
             self.beginning,
-            self.variable,
             self.handle("comm"),
             self.sent(),
             self.buffer(layout.receive),
@@ -51,8 +51,9 @@ class EqualBlocks(Beginning):
                     ("uniform", TRUE if self.plan.certain else None),
                 )
             ),
-            *(() if self.plan.certain else (self.name(site),)),
+            *(() if self.plan.certain and len(self.backends) == 1 else (self.name(site),)),
             *self.backend(site),
+            *self.entered(),
         )
 
     def sent(self) -> Ref | Component:

@@ -37,8 +37,8 @@ class PackedBlocks(UnevenBlocks):
 
     variable = var("asphalt_p")
 
-    def __init__(self, plan: Plan, backends: tuple[str, ...]) -> None:
-        super().__init__(plan, backends)
+    def __init__(self, plan: Plan, backends: tuple[str, ...], left_at_end: bool) -> None:
+        super().__init__(plan, backends, left_at_end)
         assert self.layout.packed is not None
         self.packed = self.layout.packed
         self.coded = plan.exchange.open_coded
@@ -48,9 +48,10 @@ class PackedBlocks(UnevenBlocks):
         counted = self.packed.counter is not None
         spread = None if counted or blocks.spread is None else self.size(blocks.spread)
         coded = None if self.coded is None else self.coded.blocks
-        return make.call(
-            "asphalt_begin_packed",
-            self.variable,
+        own = None if coded is None else coded.own
+        return self.call(
+            make,
+            "begin_packed",
             self.handle("comm"),
             *self.blocks(),
             *self.elements(),
@@ -60,7 +61,14 @@ class PackedBlocks(UnevenBlocks):
             *self.guards(),
             *keywords((("tag", None if coded is None else self.written(coded.tag)),)),
             self.name(site),
+            *keywords(
+                (
+                    ("ranks", self._ranks() if self.coded or counted else None),
+                    ("rank", None if own is None else self.written(own)),
+                )
+            ),
             *self.backend(site),
+            *self.entered(),
         )
 
     def _units(self) -> Expr:
@@ -78,7 +86,7 @@ class PackedBlocks(UnevenBlocks):
     def elements(self) -> tuple[Arg, ...]:
         if self._width == 1:
             return super().elements()
-        return (self.datatype(), *keywords((("bytes", num(1)),)))
+        return (self.datatype(), num(1))
 
     def _highest(self) -> Expr:
         return simplified(sub(self._ranks(), num(1)))
@@ -178,22 +186,17 @@ class PackedBlocks(UnevenBlocks):
         return self.written(simplified(add(sub(counter.last, counter.first), num(1))))
 
     def extra_guards(self) -> list[Expr]:
-        guards = [compare(self._ranks(), "==", self.ranks())]
+        guards: list[Expr] = []
         counter = self.packed.counter
         if self._width > 1:
             begin = self.written(self.uneven.send_displacements.of(PEER))
             begins = array(implied_do(begin, PEER, num(0), self._highest()))
             whole = compare(fn("mod", begins, num(self._width)), "==", num(0))
             guards.append(fn("all", whole))
-        if self.coded is not None and self.coded.blocks is not None:
-            own = self.coded.blocks.own
-            if own is not None:
-                rank = fn("asphalt_rank", self.handle("comm"))
-                guards.append(compare(self.written(own), "==", rank))
-            if counter is not None:
-                trips = simplified(add(sub(counter.last, counter.first), num(1)))
-                if trips != simplified(self.coded.blocks.ranks):
-                    guards.append(compare(self.written(trips), "==", self.ranks()))
+        if self.coded is not None and self.coded.blocks is not None and counter is not None:
+            trips = simplified(add(sub(counter.last, counter.first), num(1)))
+            if trips != simplified(self.coded.blocks.ranks):
+                guards.append(compare(self.written(trips), "==", self.ranks()))
         return guards
 
     def counted(self, make: Maker) -> tuple[Node, ...]:
@@ -204,7 +207,7 @@ class PackedBlocks(UnevenBlocks):
         assert isinstance(head, DoHead)
         assert head.var is not None
         rank = self.written(simplified(sub(head.var, counter.first)))
-        place: Expr = fn("asphalt_place", self.variable, rank, self.lo)
+        place: Expr = self.bound("place", rank, self.lo)
         if self._width > 1:
             place = quotient(place, num(self._width))
         begins = counter.begins.value

@@ -9,15 +9,15 @@ Before::
 
 After::
 
-    call asphalt_begin(asphalt_x, comm, s, r, n*nz, MPI_REAL, ..., first=1, last=nz, k=..., d=...)
-    do while (asphalt_next_tile(asphalt_x))
+    call asphalt_x%begin(comm, s, r, n*nz, MPI_REAL, ..., last=nz, k=..., d=...)
+    do while (asphalt_x%next_tile())
       do z = asphalt_x%lo, asphalt_x%hi                   ! the same loop, over one tile
-        call asphalt_progress(asphalt_x)
+        call asphalt_x%progress()
         s(:,z,:) = ...
       end do
-      call asphalt_send_tile(asphalt_x, s)
+      call asphalt_x%send_tile(s)
     end do
-    if (.not. asphalt_finished(asphalt_x, s, r, ierr)) then
+    if (.not. asphalt_x%finished(s, r, ierr)) then
       call MPI_Alltoall(s, n*nz, MPI_REAL, r, n*nz, MPI_REAL, comm, ierr)
     end if
 
@@ -50,9 +50,10 @@ from asphalt.transforms.prepush.strided_blocks import StridedBlocks
 from asphalt.transforms.prepush.uneven_blocks import UnevenBlocks
 from asphalt.transforms.rewriting.comments import comments_inside
 from asphalt.transforms.rewriting.edit import map_leaves, rewrite_list, shifted
-from asphalt.transforms.rewriting.make import Maker, fn, size, var
+from asphalt.transforms.rewriting.make import Maker, size
 
-MORE = var("asphalt_more")
+_COMMENT_WIDTH = 132
+"""Columns of a line with several notes: as many as free form has."""
 
 
 def prepush(
@@ -75,7 +76,7 @@ class _Emission:
     def __init__(self, plan: Plan, site: str, eol: str, backends: tuple[str, ...]) -> None:
         self.plan = plan
         self.site = site
-        self.exchange = _beginning_of(plan, backends)
+        self.exchange = _beginning_of(plan, backends, self._lives_on())
         free = plan.exchange.located.form is Form.FREE
         nest = plan.producer.phases[0].nest
         self.make = Maker(_column(nest.head, free), _step(nest, free), free, eol)
@@ -122,29 +123,38 @@ class _Emission:
             *self.exchange.prepare(self.make),
             self.exchange.begin(self.make, self.site),
         ]
-        marks = tuple(self.make.comment(text) for text in self._marks())
+        marks = tuple(self.make.comment(text) for text in (*self._marks(), *self._notes()))
         return [_with_lead(first, (*marks, *_lead_of(first))), *rest]
 
     def _marks(self) -> list[str]:
-        """The comment lines about the transformation; the first marks the site as transformed."""
+        """The comment lines that mark the site as transformed."""
         along = self.plan.producer.packing.tiled.head.what
         assert isinstance(along, DoHead)
         assert isinstance(along.var, Ref)
         operation = self.plan.exchange.spelled
         marks = [f"asphalt: {operation} of site '{self.site}' prepushed along {along.var.spelled}"]
         marks += [f"asphalt: assumed: {text}" for text in self.plan.assumptions]
+        return marks
+
+    def _notes(self) -> list[str]:
+        """What else a reader has to know, in as few lines as it takes."""
+        notes: list[str] = []
         if self.plan.alone and self.plan.exchange.open_coded is None:
-            marks.append(
+            notes.append(
                 f"holds while no other message has the tag {TAG} and no receive takes any tag"
             )
-        passing = self.exchange.passing()
-        if passing and len(self.exchange.backends) > 1:
-            marks.append(f"no messages are kept: {' and '.join(passing)} may not last")
         if self.plan.clone is not None:
-            marks.append(f"received into a clone: {self.plan.clone}")
+            notes.append(f"received into a clone: {self.plan.clone}")
         if self.plan.sizes:
-            marks.append("with other sizes than these, the call is made as it was")
-        return marks
+            notes.append("with other sizes than these, the call is made as it was")
+        lines: list[str] = []
+        for note in notes:
+            joined = f"{lines[-1]}; {note}" if lines else note
+            if lines and self.make.column + len(f"! {joined}") <= _COMMENT_WIDTH:
+                lines[-1] = joined
+            else:
+                lines.append(note)
+        return lines
 
     def _tile_loop(self, nests: tuple[Node, ...]) -> tuple[Node, ...]:
         """The loop over the tiles.
@@ -153,18 +163,13 @@ class _Emission:
         end, so that compilers know that there is a first tile, and do not warn.
         """
         make = self.make.inner()
-        sends = make.call(
-            "asphalt_send_tile", self.exchange.variable, self.exchange.array(self.plan.layout.send)
-        )
-        tiles = fn("asphalt_next_tile", self.exchange.variable)
+        exchange, sent = self.exchange, self.exchange.array(self.plan.layout.send)
         end = self.make.leaf(Plain("end do"))
-        if not self._lives_on():
-            head = self.make.leaf(DoHead("while", condition=tiles))
-            return (Do(head, (*nests, sends), end),)
-        first = self.make.assign(MORE, tiles, "there is a first tile")
-        leaves_off = make.leaf(Guarded(Op(".not.", (tiles,)), Jump(JumpKind.EXIT)))
-        head = self.make.leaf(DoHead("forever"))
-        return (first, Do(head, (*nests, sends, leaves_off), end))
+        if not exchange.left_at_end:
+            head = self.make.leaf(DoHead("while", condition=exchange.bound("next_tile")))
+            return (Do(head, (*nests, exchange.call(make, "send_tile", sent)), end),)
+        leaves_off = make.leaf(Guarded(exchange.bound("sent_all", sent), Jump(JumpKind.EXIT)))
+        return (Do(self.make.leaf(DoHead("forever")), (*nests, leaves_off), end),)
 
     def _lives_on(self) -> bool:
         """Whether a loop variable of the nests that is not set behind them may be read there."""
@@ -187,9 +192,9 @@ class _Emission:
     def _restored(self) -> tuple[Node, ...]:
         """The loop variables as the loops over all iterations leave them, if that may be read.
 
-        Tiles may be executed in another order, and compilers do not know that there is one.  A loop
-        inside of others leaves its variable as it was where these have no iterations; then nothing
-        is tiled.
+        Tiles may be executed in another order, and compilers may not know that there is one.  A
+        loop inside of others leaves its variable as it was where these have no iterations; then
+        nothing is tiled.
         """
         restored: dict[str, Node] = {}
         for phase in self.plan.producer.phases:
@@ -197,9 +202,12 @@ class _Emission:
             if not self._is_read_behind(variable.name):
                 continue
             as_it_ends = self.make.assign(variable, self.exchange.lo)
+            in_order = self.plan.layout.pattern is not TileShape.SLAB
+            if self.exchange.left_at_end and in_order:
+                continue
             if variable.name in self._always_left():
                 restored[variable.name] = as_it_ends
-            elif self.plan.layout.pattern is TileShape.SLAB:
+            elif not in_order:
                 cut = Component(self.exchange.variable, "cut", "cut")
                 restored[variable.name] = self.make.leaf(Guarded(cut, as_it_ends.what))
         return tuple(restored.values())
@@ -243,7 +251,7 @@ class _Emission:
         scope = self.plan.exchange.scope
         more = _times(phase, scope)
         times = () if more == Poly.constant(1) else (size(more, scope),)
-        return [make.call("asphalt_progress", self.exchange.variable, *times)]
+        return [self.exchange.call(make, "progress", *times)]
 
     def _finish(self, written: tuple[Node, ...]) -> tuple[Node, ...]:
         """Complete the exchange, or execute the original call."""
@@ -252,7 +260,7 @@ class _Emission:
         error = self.plan.exchange.call.error
         buffers = (exchange.array(layout.send), exchange.buffer(layout.receive))
         codes = () if error is None else (error,)
-        finished = fn("asphalt_finished", exchange.variable, *buffers, *codes)
+        finished = exchange.bound("finished", *buffers, *codes)
         unless = Op(".not.", (finished,))
         made = exchange.made()
         freed = (make.leaf(Allocation("deallocate", made)),) if made else ()
@@ -346,11 +354,11 @@ def _with_lead(node: Node, lead: tuple[Trivia, ...]) -> Node:
     return map_leaves(node, lambda leaf: replace(leaf, lead=lead) if leaf is first else leaf)
 
 
-def _beginning_of(plan: Plan, backends: tuple[str, ...]) -> Beginning:
+def _beginning_of(plan: Plan, backends: tuple[str, ...], left_at_end: bool) -> Beginning:
     """The type of exchange of a plan."""
     if plan.layout.strides is not None:
-        return StridedBlocks(plan, backends)
+        return StridedBlocks(plan, backends, left_at_end)
     if plan.layout.packed is not None:
-        return PackedBlocks(plan, backends)
+        return PackedBlocks(plan, backends, left_at_end)
     kind = EqualBlocks if plan.layout.uneven is None else UnevenBlocks
-    return kind(plan, backends)
+    return kind(plan, backends, left_at_end)

@@ -19,10 +19,10 @@ class StridedBlocks(EqualBlocks):
     """
 
     variable = var("asphalt_s")
-    beginning = "asphalt_begin_strided"
+    beginning = "begin_strided"
 
-    def __init__(self, plan: Plan, backends: tuple[str, ...]) -> None:
-        super().__init__(plan, backends)
+    def __init__(self, plan: Plan, backends: tuple[str, ...], left_at_end: bool) -> None:
+        super().__init__(plan, backends, left_at_end)
         assert plan.layout.strides is not None
         self.blocks = plan.layout.strides
 

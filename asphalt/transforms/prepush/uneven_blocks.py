@@ -19,17 +19,17 @@ class UnevenBlocks(Beginning):
 
     variable = var("asphalt_v")
 
-    def __init__(self, plan: Plan, backends: tuple[str, ...]) -> None:
-        super().__init__(plan, backends)
+    def __init__(self, plan: Plan, backends: tuple[str, ...], left_at_end: bool) -> None:
+        super().__init__(plan, backends, left_at_end)
         assert self.layout.uneven is not None
         self.uneven: Uneven = self.layout.uneven
 
     def begin(self, make: Maker, site: str) -> Leaf:
         spread = None if self.uneven.spread is None else self.size(self.uneven.spread)
         slab = TRUE if self.layout.pattern is TileShape.SLAB else None
-        return make.call(
-            "asphalt_begin_uneven",
-            self.variable,
+        return self.call(
+            make,
+            "begin_uneven",
             self.handle("comm"),
             *self.blocks(),
             *self.elements(),
@@ -39,6 +39,7 @@ class UnevenBlocks(Beginning):
             *self.guards(),
             self.name(site),
             *self.backend(site),
+            *self.entered(),
         )
 
     def blocks(self) -> tuple[Arg, ...]:

@@ -34,8 +34,6 @@ _ARRAYS = tuple(
 )
 """Allocatable arrays of integers."""
 
-_LOGICAL = ("asphalt_more",)
-
 _EXCHANGES = {
     "asphalt_x": "asphalt_exchange_t",
     "asphalt_s": "asphalt_strided_t",
@@ -54,7 +52,7 @@ def declare(unit: Unit, sites: tuple[str, ...], form: Form, eol: str) -> Unit:
     typed = {name: kind for name, kind in _EXCHANGES.items() if name in used}
     used |= set(typed.values())
     parameters = {f"asphalt_{kind}_{site}" for site in sites for kind in ("k", "d", "backend")}
-    scalars = sorted(used - offering().keys() - parameters - {*_ARRAYS, *_EXCHANGES, *_LOGICAL})
+    scalars = sorted(used - offering().keys() - parameters - {*_ARRAYS, *_EXCHANGES})
     arrays = tuple(_entity(name, (Dim("assumed_shape"),)) for name in _ARRAYS if name in used)
     make = Maker(column_of(unit, form), 2, form is Form.FREE, eol)
     uses = tuple(
@@ -68,9 +66,6 @@ def declare(unit: Unit, sites: tuple[str, ...], form: Form, eol: str) -> Unit:
         ),
         Include(HEADER),
     ]
-    if used & set(_LOGICAL):
-        logicals = tuple(_entity(name) for name in _LOGICAL)
-        declarations.insert(-1, Decl("type", TypeSpec("logical"), (), None, logicals))
     if scalars:
         numbers = tuple(_entity(name) for name in scalars)
         declarations.insert(-1, Decl("type", TypeSpec("integer"), (), None, numbers))

@@ -88,7 +88,7 @@ MEETING = {
 
 def _alone(text: str) -> bool:
     words = " ".join(text.replace("&", "").split())
-    (entry,) = re.findall(r"call asphalt_begin\((.*?)\) do while", words)
+    (entry,) = re.findall(r"call asphalt_x%begin\((.*?)\) do while", words)
     return "alone=.true." in entry
 
 

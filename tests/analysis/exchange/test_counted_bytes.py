@@ -101,7 +101,7 @@ def test_the_same_is_received(begin: str, mpi: Mpi, tmp_path: Path) -> None:
     given.mkdir()
     (given / "bytes.f90").write_text(text(begin=begin))
     assert main(["apply", str(given), "-o", str(made), "--tile", "2", "--no-cache"]) == 0
-    assert "asphalt_begin_packed" in (made / "bytes.f90").read_text()
+    assert "asphalt_p%begin_packed" in (made / "bytes.f90").read_text()
     printed = []
     for source in (given / "bytes.f90", made / "bytes.f90"):
         place = tmp_path / f"built{len(printed)}"

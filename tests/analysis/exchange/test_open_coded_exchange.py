@@ -309,7 +309,7 @@ FLAGS = ("-O1", "-g", "-fcheck=all")
 def test_the_messages_stay_for_runs_that_do_not_tile(tmp_path: Path) -> None:
     _, after, _ = written(tmp_path, program())
     lines = [line.strip() for line in after.read_text().splitlines()]
-    begin = next(n for n, line in enumerate(lines) if "asphalt_finished(" in line)
+    begin = next(n for n, line in enumerate(lines) if "%finished(" in line)
     kept = [line.strip() for line in RING.splitlines()]
     assert lines[begin + 1 : begin + 1 + len(kept)] == kept
 

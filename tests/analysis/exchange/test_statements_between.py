@@ -56,8 +56,8 @@ def test_they_go_first(between: str, tmp_path: Path) -> None:
     assert report.verdict in ("proved", "assumed")
     made = transformed(tmp_path, source, settings=_SETTINGS)
     assert made.count(between.splitlines()[0]) == 1
-    assert made.index(between.splitlines()[0]) < made.index("do while (asphalt_next_tile")
-    loop = made[made.index("do while (asphalt_next_tile") :]
+    assert made.index(between.splitlines()[0]) < made.index("do while (asphalt_x%next_tile")
+    loop = made[made.index("do while (asphalt_x%next_tile") :]
     assert "w(:,z,:)" in loop
     assert "s(i,z,p) = w(i,z,p)" in loop
 

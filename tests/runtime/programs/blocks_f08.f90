@@ -7,8 +7,7 @@ module transposes
 contains
 
   subroutine transpose_blocks(n, nz, np, comm, want, wrong)
-    use asphalt_exchange, only: asphalt_begin, asphalt_exchange_t, asphalt_finished, &
-                                asphalt_next_tile, asphalt_progress, asphalt_send_tile
+    use asphalt_exchange, only: asphalt_exchange_t
     integer, intent(in) :: n, nz, np
     type(MPI_Comm), intent(in) :: comm
     real(8), intent(out) :: want(n, nz, np)
@@ -18,21 +17,21 @@ contains
     type(asphalt_exchange_t) :: asphalt_x
 
     call MPI_Comm_rank(comm, me)
-    call asphalt_begin(asphalt_x, comm%MPI_VAL, s, r, n*nz, MPI_DOUBLE_PRECISION%MPI_VAL, &
-                       bytes=storage_size(s)/8, unit=n, first=1, last=nz, k=asphalt_k_transpose, &
-                       d=asphalt_d_transpose, site='transpose')
-    do while (asphalt_next_tile(asphalt_x))
+    call asphalt_x%begin(comm%MPI_VAL, s, r, n*nz, MPI_DOUBLE_PRECISION%MPI_VAL, &
+                         bytes=storage_size(s)/8, unit=n, first=1, last=nz, k=asphalt_k_transpose, &
+                         d=asphalt_d_transpose, site='transpose')
+    do while (asphalt_x%next_tile())
       do z = asphalt_x%lo, asphalt_x%hi
-        call asphalt_progress(asphalt_x)
+        call asphalt_x%progress()
         do p = 1, np
           do i = 1, n
             s(i,z,p) = sin(dble(i*z)) + p*(me + 1)
           end do
         end do
       end do
-      call asphalt_send_tile(asphalt_x, s)
+      call asphalt_x%send_tile(s)
     end do
-    if (.not. asphalt_finished(asphalt_x, s, r)) &
+    if (.not. asphalt_x%finished(s, r)) &
       call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, comm)
     call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, want, n*nz, MPI_DOUBLE_PRECISION, comm)
     wrong = count(r /= want)

@@ -1,9 +1,7 @@
 C     The every-block shape as it is emitted: fixed form, mpif.h, COMMON
 C     buffers, labelled loops; the unit has sends of its own.
       SUBROUTINE SITE(N, NZ, K, D, COMM, WRONG)
-      USE ASPHALT_EXCHANGE, ONLY: ASPHALT_BEGIN, ASPHALT_EXCHANGE_T,
-     &ASPHALT_FINISHED, ASPHALT_NEXT_TILE, ASPHALT_PROGRESS,
-     &ASPHALT_SEND_TILE
+      USE ASPHALT_EXCHANGE, ONLY: ASPHALT_EXCHANGE_T
       IMPLICIT NONE
       INCLUDE 'mpif.h'
       INTEGER N, NZ, K, D, COMM, WRONG
@@ -26,12 +24,12 @@ C     a send of the program's own with another type
       CALL MPI_WAIT(SENT, STATUS, IERR)
       CALL MPI_SEND(TOKEN, 1, MPI_INTEGER, ME, 3, COMM, IERR)
       CALL MPI_WAIT(REQ, STATUS, IERR)
-      CALL ASPHALT_BEGIN(ASPHALT_X, COMM, S, R, N*NZ,
+      CALL ASPHALT_X%BEGIN(COMM, S, R, N*NZ,
      &MPI_DOUBLE_PRECISION, BYTES=STORAGE_SIZE(S)/8, UNIT=N, FIRST=1,
      &LAST=NZ, K=K, D=D, SITE='transpose')
-      DO WHILE (asphalt_next_tile(asphalt_x))
-      DO 30 Z = asphalt_x%lo, asphalt_x%hi
-      CALL ASPHALT_PROGRESS(ASPHALT_X)
+      DO WHILE (ASPHALT_X%NEXT_TILE())
+      DO 30 Z = ASPHALT_X%lo, ASPHALT_X%hi
+      CALL ASPHALT_X%PROGRESS()
       DO 20 P = 1, NP
       DO 10 I = 1, N
         IDX = I + N*(Z - 1 + NZ*(P - 1))
@@ -39,9 +37,9 @@ C     a send of the program's own with another type
    10 CONTINUE
    20 CONTINUE
    30 CONTINUE
-      CALL ASPHALT_SEND_TILE(ASPHALT_X, S)
+      CALL ASPHALT_X%SEND_TILE(S)
       END DO
-      IF (.NOT. ASPHALT_FINISHED(ASPHALT_X, S, R, IERR)) THEN
+      IF (.NOT. ASPHALT_X%FINISHED(S, R, IERR)) THEN
         CALL MPI_ALLTOALL(S, N*NZ, MPI_DOUBLE_PRECISION, R, N*NZ,
      $       MPI_DOUBLE_PRECISION, COMM, IERR)
       END IF

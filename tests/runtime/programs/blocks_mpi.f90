@@ -6,8 +6,7 @@ module transposes
 contains
 
   subroutine transpose_blocks(n, nz, np, comm, s, r, zlast)
-    use asphalt_exchange, only: asphalt_begin, asphalt_exchange_t, asphalt_finished, &
-                                asphalt_next_tile, asphalt_progress, asphalt_send_tile
+    use asphalt_exchange, only: asphalt_exchange_t
     integer, intent(in) :: n, nz, np, comm
     real(8), intent(out) :: s(n, nz, np)
     real(8), intent(out) :: r(n, nz, np)
@@ -16,22 +15,22 @@ contains
     type(asphalt_exchange_t) :: asphalt_x
 
     call MPI_Comm_rank(comm, me, ierr)
-    call asphalt_begin(asphalt_x, comm, s, r, n*nz, MPI_DOUBLE_PRECISION, bytes=storage_size(s)/8, &
-                       unit=n, first=1, last=nz, k=asphalt_k_transpose, d=asphalt_d_transpose, &
-                       site='transpose')
-    do while (asphalt_next_tile(asphalt_x))
+    call asphalt_x%begin(comm, s, r, n*nz, MPI_DOUBLE_PRECISION, bytes=storage_size(s)/8, &
+                         unit=n, first=1, last=nz, k=asphalt_k_transpose, d=asphalt_d_transpose, &
+                         site='transpose')
+    do while (asphalt_x%next_tile())
       do z = asphalt_x%lo, asphalt_x%hi
-        call asphalt_progress(asphalt_x)
+        call asphalt_x%progress()
         do p = 1, np
           do i = 1, n
             s(i,z,p) = sin(dble(i*z)) + p*(me + 1)
           end do
         end do
       end do
-      call asphalt_send_tile(asphalt_x, s)
+      call asphalt_x%send_tile(s)
     end do
     z = asphalt_x%lo
-    if (.not. asphalt_finished(asphalt_x, s, r, ierr)) &
+    if (.not. asphalt_x%finished(s, r, ierr)) &
       call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, comm, ierr)
     zlast = z
   end subroutine transpose_blocks

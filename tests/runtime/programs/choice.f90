@@ -2,9 +2,8 @@
 ! same on all ranks of a communicator, and nobody may wait for somebody who does not ask.
 module checks
   use mpi
-  use asphalt_exchange, only: asphalt_begin, asphalt_exchange_t, asphalt_finished, &
-                              asphalt_next_tile, asphalt_send_tile
-  use asphalt_uneven, only: asphalt_begin_uneven, asphalt_uneven_t
+  use asphalt_exchange, only: asphalt_exchange_t
+  use asphalt_uneven, only: asphalt_uneven_t
   implicit none
   integer :: failures = 0
   integer :: own, me, np, k, d, error
@@ -24,15 +23,15 @@ contains
     logical, intent(in) :: legal, certain
     type(asphalt_exchange_t) :: x
     double precision :: s(1), r(1)
-    call asphalt_begin(x, comm, s, r, 8192*trips, MPI_DOUBLE_PRECISION, bytes=8, unit=8192, &
-                       first=1, last=trips, k=0, d=2, tiled=legal, uniform=certain, site=site)
+    call x%begin(comm, s, r, 8192*trips, MPI_DOUBLE_PRECISION, bytes=8, unit=8192, &
+                 first=1, last=trips, k=0, d=2, tiled=legal, uniform=certain, site=site)
     own = x%comm
     me = x%me
     np = x%np
     k = x%k
     d = x%d
     error = x%error
-    call check(asphalt_finished(x, s, r, error) .eqv. k > 0, 'what was begun')
+    call check(x%finished(s, r, error) .eqv. k > 0, 'what was begun')
   end subroutine even
 
   !> The same, but the ranks do not know that they have equally long blocks: `trips` of each rank,
@@ -55,22 +54,22 @@ contains
     allocate(s(mine*size(trips)), r(sum(arrive)))
     s = me
     r = -1
-    call asphalt_begin_uneven(x, comm, s, counts, displs, r, arrive, landing, &
-                              MPI_DOUBLE_PRECISION, bytes=8, unit=8192, first=1, last=trips(me), &
-                              k=0, d=2, tiled=legal, spread=mine, site=site)
+    call x%begin_uneven(comm, s, counts, displs, r, arrive, landing, &
+                        MPI_DOUBLE_PRECISION, bytes=8, unit=8192, first=1, last=trips(me), &
+                        k=0, d=2, tiled=legal, spread=mine, site=site)
     own = x%comm
     np = x%np
     k = merge(x%k, 0, x%tiled)
     d = x%d
     error = x%error
     begun = x%tiled
-    do while (asphalt_next_tile(x))
+    do while (x%next_tile())
       lo = x%lo
       hi = x%hi
-      call asphalt_send_tile(x, s)
+      call x%send_tile(s)
     end do
     lo = x%lo
-    call check(asphalt_finished(x, s, r, error) .eqv. begun, 'all is known on entry')
+    call check(x%finished(s, r, error) .eqv. begun, 'all is known on entry')
     call check(all(r == [((merge(p, -1, begun), lo=1,arrive(p+1)), p=0,np-1)]), 'what came')
   end subroutine uneven
 

@@ -1,8 +1,8 @@
 ! Begins exchanges of equal blocks in every way and prints PASS, or what went wrong.
 module checks
   use mpi
-  use asphalt_exchange, only: asphalt_begin, asphalt_exchange_t, asphalt_finished
-  use asphalt_strided, only: asphalt_begin_strided, asphalt_strided_t
+  use asphalt_exchange, only: asphalt_exchange_t
+  use asphalt_strided, only: asphalt_strided_t
   implicit none
   integer :: failures = 0
   integer :: own, me, np, k, d, error
@@ -28,15 +28,15 @@ contains
     integer :: s(1), r(1)
 
     if (present(extents)) then
-      call asphalt_begin_strided(y, comm, s, r, count, datatype, bytes=bytes, unit=unit, first=1, &
-                                 last=last, k=wanted_k, d=2, extents=extents, along=along, &
-                                 strides=strides, grain=grain, tiled=legal, uniform=certain, &
-                                 alone=alone)
+      call y%begin_strided(comm, s, r, count, datatype, bytes=bytes, unit=unit, first=1, &
+                           last=last, k=wanted_k, d=2, extents=extents, along=along, &
+                           strides=strides, grain=grain, tiled=legal, uniform=certain, &
+                           alone=alone)
       call finish(y)
     else
-      call asphalt_begin(x, comm, s, r, count, datatype, bytes=bytes, unit=unit, first=1, &
-                         last=last, k=wanted_k, d=2, slab=slab, ready=ready, before=before, &
-                         grain=grain, tiled=legal, uniform=certain, alone=alone)
+      call x%begin(comm, s, r, count, datatype, bytes=bytes, unit=unit, first=1, &
+                   last=last, k=wanted_k, d=2, slab=slab, ready=ready, before=before, &
+                   grain=grain, tiled=legal, uniform=certain, alone=alone)
       call finish(x)
     end if
   end subroutine begin
@@ -55,7 +55,7 @@ contains
     call check(tiled .eqv. k > 0, 'tiled')
     call check(allocated(x%messages%requests) .eqv. tiled, 'requests where it is tiled')
     ierror = -77
-    call check(asphalt_finished(x, s, r, ierror) .eqv. tiled, 'finished')
+    call check(x%finished(s, r, ierror) .eqv. tiled, 'finished')
     call check(ierror == merge(error, -77, tiled), 'the error code of one that is not tiled')
     call check(.not. (x%tiled .or. allocated(x%messages)), 'nothing is left')
   end subroutine finish

@@ -7,15 +7,14 @@
 module exchanges
   use, intrinsic :: iso_c_binding, only: c_associated
   use mpi
-  use asphalt_exchange, only: asphalt_begin, asphalt_exchange_t, asphalt_finished, &
-                              asphalt_next_tile, asphalt_progress, asphalt_send_tile
-  use asphalt_packed, only: asphalt_begin_packed, asphalt_packed_t
+  use asphalt_exchange, only: asphalt_exchange_t
+  use asphalt_packed, only: asphalt_packed_t
   use asphalt_segments, only: asphalt_await_segment, asphalt_await_segments, &
                               asphalt_begin_segments, asphalt_finish_segments, &
                               asphalt_next_segment, asphalt_receive_segments, &
                               asphalt_segments_t, asphalt_send_segment, asphalt_send_segments
-  use asphalt_strided, only: asphalt_begin_strided, asphalt_strided_t
-  use asphalt_uneven, only: asphalt_begin_uneven, asphalt_uneven_t
+  use asphalt_strided, only: asphalt_strided_t
+  use asphalt_uneven, only: asphalt_uneven_t
   implicit none
   integer, parameter :: n = 3, most_ranks = 4, planes = 5
   integer :: me, np, ierr, wrong = 0
@@ -42,21 +41,21 @@ contains
     integer :: i, z, p
     type(asphalt_exchange_t) :: x
     r = -1
-    call asphalt_begin(x, MPI_COMM_WORLD, s, r, n*max(0, nz), MPI_INTEGER, bytes=4, unit=n, &
-                       first=1, last=max(0, nz), k=k, d=d)
+    call x%begin(MPI_COMM_WORLD, s, r, n*max(0, nz), MPI_INTEGER, bytes=4, unit=n, &
+                 first=1, last=max(0, nz), k=k, d=d)
     call expect(x%tiled .eqv. nz > 0, 'blocks are tiled')
-    do while (asphalt_next_tile(x))
+    do while (x%next_tile())
       do z = x%lo, x%hi
-        call asphalt_progress(x)
+        call x%progress()
         do p = 1, np
           do i = 1, n
             s(i,z,p) = value(me, p - 1, z, i)
           end do
         end do
       end do
-      call asphalt_send_tile(x, s)
+      call x%send_tile(s)
     end do
-    if (.not. asphalt_finished(x, s, r, ierr)) &
+    if (.not. x%finished(s, r, ierr)) &
       call MPI_Alltoall(s, n*max(0, nz), MPI_INTEGER, r, n*max(0, nz), MPI_INTEGER, &
                         MPI_COMM_WORLD, ierr)
     do p = 1, np
@@ -76,25 +75,25 @@ contains
     s = -2
     r = -1
     if (backwards) then
-      call asphalt_begin(x, MPI_COMM_WORLD, s, r, n*planes, MPI_INTEGER, bytes=4, unit=n, &
-                         first=planes, last=1, step=-1, k=2, d=1)
-      do while (asphalt_next_tile(x))
+      call x%begin(MPI_COMM_WORLD, s, r, n*planes, MPI_INTEGER, bytes=4, unit=n, &
+                   first=planes, last=1, step=-1, k=2, d=1)
+      do while (x%next_tile())
         do z = x%lo, x%hi, -1
           s(:,z,:) = spread([(value(me, p, z, 0), p=0,most_ranks-1)], 1, n)
         end do
-        call asphalt_send_tile(x, s)
+        call x%send_tile(s)
       end do
     else
-      call asphalt_begin(x, MPI_COMM_WORLD, s, r, n*planes, MPI_INTEGER, bytes=4, unit=n, &
-                         first=1, last=planes, k=1, d=9)
-      do while (asphalt_next_tile(x))
+      call x%begin(MPI_COMM_WORLD, s, r, n*planes, MPI_INTEGER, bytes=4, unit=n, &
+                   first=1, last=planes, k=1, d=9)
+      do while (x%next_tile())
         do z = x%lo, x%hi
           s(:,z,:) = spread([(value(me, p, z, 0), p=0,most_ranks-1)], 1, n)
         end do
-        call asphalt_send_tile(x, s)
+        call x%send_tile(s)
       end do
     end if
-    call expect(asphalt_finished(x, s, r), 'constant blocks are tiled')
+    call expect(x%finished(s, r), 'constant blocks are tiled')
     call expect(all(r(:,:,np+1:) == -1), 'what nobody sends')
     do p = 1, np
       do z = 1, planes
@@ -109,15 +108,15 @@ contains
     type(asphalt_exchange_t) :: x
     if (np > 1) return
     r = -1
-    call asphalt_begin(x, MPI_COMM_WORLD, s, r, 1, MPI_INTEGER, bytes=4, unit=1, first=1, last=1, &
-                       k=1, d=1, uniform=.true.)
-    do while (asphalt_next_tile(x))
+    call x%begin(MPI_COMM_WORLD, s, r, 1, MPI_INTEGER, bytes=4, unit=1, first=1, last=1, &
+                 k=1, d=1, uniform=.true.)
+    do while (x%next_tile())
       do z = x%lo, x%hi
         s(1) = 42
       end do
-      call asphalt_send_tile(x, s)
+      call x%send_tile(s)
     end do
-    call expect(asphalt_finished(x, s, r), 'one element is tiled')
+    call expect(x%finished(s, r), 'one element is tiled')
     call expect(r(1) == 42, 'one element')
   end subroutine one_element
 
@@ -126,16 +125,16 @@ contains
     integer :: s(n, nz*np), r(n, nz*np), i, z
     type(asphalt_exchange_t) :: x
     r = -1
-    call asphalt_begin(x, MPI_COMM_WORLD, s, r, n*nz, MPI_INTEGER, bytes=4, unit=n, first=1, &
-                       last=nz*np, k=k, d=d, slab=.true.)
+    call x%begin(MPI_COMM_WORLD, s, r, n*nz, MPI_INTEGER, bytes=4, unit=n, first=1, &
+                 last=nz*np, k=k, d=d, slab=.true.)
     call expect(x%tiled .eqv. nz > 0, 'slabs are tiled')
-    do while (asphalt_next_tile(x))
+    do while (x%next_tile())
       do z = x%lo, x%hi
         s(:,z) = [(value(me, 0, z, i), i=1,n)]
       end do
-      call asphalt_send_tile(x, s)
+      call x%send_tile(s)
     end do
-    if (.not. asphalt_finished(x, s, r, ierr)) &
+    if (.not. x%finished(s, r, ierr)) &
       call MPI_Alltoall(s, n*nz, MPI_INTEGER, r, n*nz, MPI_INTEGER, MPI_COMM_WORLD, ierr)
     do z = 1, nz*np
       do i = 1, n
@@ -152,14 +151,14 @@ contains
     type(asphalt_strided_t) :: x
     r = -1
     if (from_another) then
-      call asphalt_begin_strided(x, MPI_COMM_WORLD, a, r, n*planes, MPI_INTEGER, bytes=4, unit=n, &
-                                 first=1, last=planes, k=k, d=d, extents=[planes, n], along=1, &
-                                 strides=[(n + 1)*np, 1, n + 1], offset=1)
+      call x%begin_strided(MPI_COMM_WORLD, a, r, n*planes, MPI_INTEGER, bytes=4, unit=n, &
+                           first=1, last=planes, k=k, d=d, extents=[planes, n], along=1, &
+                           strides=[(n + 1)*np, 1, n + 1], offset=1)
     else
-      call asphalt_begin_strided(x, MPI_COMM_WORLD, s, r, n*planes, MPI_INTEGER, bytes=4, unit=n, &
-                                 first=1, last=planes, k=k, d=d, extents=[planes, n], along=1)
+      call x%begin_strided(MPI_COMM_WORLD, s, r, n*planes, MPI_INTEGER, bytes=4, unit=n, &
+                           first=1, last=planes, k=k, d=d, extents=[planes, n], along=1)
     end if
-    do while (asphalt_next_tile(x))
+    do while (x%next_tile())
       do z = x%lo, x%hi
         do p = 1, np
           do i = 1, n
@@ -168,11 +167,11 @@ contains
           end do
         end do
       end do
-      if (from_another) call asphalt_send_tile(x, a)
-      if (.not. from_another) call asphalt_send_tile(x, s)
+      if (from_another) call x%send_tile(a)
+      if (.not. from_another) call x%send_tile(s)
     end do
-    if (from_another) call expect(asphalt_finished(x, a, r), 'strided tiles of another array')
-    if (.not. from_another) call expect(asphalt_finished(x, s, r), 'strided tiles')
+    if (from_another) call expect(x%finished(a, r), 'strided tiles of another array')
+    if (.not. from_another) call expect(x%finished(s, r), 'strided tiles')
     do p = 1, np
       do z = 1, planes
         do i = 1, n
@@ -247,17 +246,17 @@ contains
     integer :: s(n, planes, np), a(n, planes, np), i, z, p
     type(asphalt_exchange_t) :: x
     a = reshape([(((value(me, p, z, i), i=1,n), z=1,planes), p=0,np-1)], shape(a))
-    call asphalt_begin(x, MPI_COMM_WORLD, s, a, n*planes, MPI_INTEGER, bytes=4, unit=n, first=1, &
-                       last=planes, k=k, d=d, clone=.true.)
-    do while (asphalt_next_tile(x))
+    call x%begin(MPI_COMM_WORLD, s, a, n*planes, MPI_INTEGER, bytes=4, unit=n, first=1, &
+                 last=planes, k=k, d=d, clone=.true.)
+    do while (x%next_tile())
       do z = x%lo, x%hi
         s(:,z,:) = -a(:,z,:)
       end do
-      call asphalt_send_tile(x, s)
+      call x%send_tile(s)
     end do
     call expect(all(a == reshape([(((value(me, p, z, i), i=1,n), z=1,planes), p=0,np-1)], &
                                  shape(a))), 'in place: read until the end')
-    call expect(asphalt_finished(x, s, a), 'in place is tiled')
+    call expect(x%finished(s, a), 'in place is tiled')
     do p = 1, np
       do z = 1, planes
         do i = 1, n
@@ -278,19 +277,19 @@ contains
     arrive = [(n*p, p=1,np)]
     landing = [(n*(p*(p - 1))/2, p=1,np)]
     r = -1
-    call asphalt_begin_uneven(x, MPI_COMM_WORLD, s, counts, displs, r, arrive, landing, &
-                              MPI_INTEGER, bytes=4, unit=n, first=1, last=me + 1, k=k, d=d, &
-                              spread=10*n)
-    do while (asphalt_next_tile(x))
+    call x%begin_uneven(MPI_COMM_WORLD, s, counts, displs, r, arrive, landing, &
+                        MPI_INTEGER, bytes=4, unit=n, first=1, last=me + 1, k=k, d=d, &
+                        spread=10*n)
+    do while (x%next_tile())
       do z = x%lo, x%hi
-        call asphalt_progress(x)
+        call x%progress()
         do p = 1, np
           s(:,z,p) = [(value(me, p - 1, z, i), i=1,n)]
         end do
       end do
-      call asphalt_send_tile(x, s)
+      call x%send_tile(s)
     end do
-    call expect(asphalt_finished(x, s, r), 'uneven blocks are tiled')
+    call expect(x%finished(s, r), 'uneven blocks are tiled')
     do p = 1, np
       do z = 1, p
         do i = 1, n
@@ -314,10 +313,10 @@ contains
     landing = [(planes*(me + 1)*(p - 1), p=1,np)]
     r = -1
     write(site, '(i0)') k
-    call asphalt_begin_packed(x, MPI_COMM_WORLD, s, counts, displs, r, arrive, landing, &
-                              MPI_INTEGER, bytes=4, units=units, first=1, last=planes, k=k, d=d, &
-                              site=site)
-    do while (asphalt_next_tile(x))
+    call x%begin_packed(MPI_COMM_WORLD, s, counts, displs, r, arrive, landing, &
+                        MPI_INTEGER, bytes=4, units=units, first=1, last=planes, k=k, d=d, &
+                        site=site)
+    do while (x%next_tile())
       do z = x%lo, x%hi
         do p = 1, np
           do i = 1, p
@@ -325,9 +324,9 @@ contains
           end do
         end do
       end do
-      call asphalt_send_tile(x, s)
+      call x%send_tile(s)
     end do
-    call expect(asphalt_finished(x, s, r), 'packed blocks are tiled')
+    call expect(x%finished(s, r), 'packed blocks are tiled')
     do p = 1, np
       do z = 1, planes
         do i = 1, me + 1
@@ -345,12 +344,12 @@ contains
     logical :: tiled
     type(asphalt_exchange_t) :: x
     r = -1
-    call asphalt_begin(x, MPI_COMM_WORLD, s, r, n*planes, MPI_INTEGER, bytes=4, unit=n, first=1, &
-                       last=planes, k=2, d=2, tiled=is_contiguous(s) .and. is_contiguous(r))
+    call x%begin(MPI_COMM_WORLD, s, r, n*planes, MPI_INTEGER, bytes=4, unit=n, first=1, &
+                 last=planes, k=2, d=2, tiled=is_contiguous(s) .and. is_contiguous(r))
     call expect(x%tiled .eqv. contiguous, 'parts are not tiled')
     call expect(c_associated(x%send) .eqv. contiguous, 'no address of a copy that is sent')
     call expect(c_associated(x%receive) .eqv. contiguous, 'no address of a copy that is received')
-    do while (asphalt_next_tile(x))
+    do while (x%next_tile())
       do z = x%lo, x%hi
         do p = 1, np
           do i = 1, n
@@ -358,10 +357,10 @@ contains
           end do
         end do
       end do
-      call asphalt_send_tile(x, s)
+      call x%send_tile(s)
       call expect(c_associated(x%send) .eqv. contiguous, 'nor later')
     end do
-    tiled = asphalt_finished(x, s, r, ierr)
+    tiled = x%finished(s, r, ierr)
     if (.not. tiled) &
       call MPI_Alltoall(s, n*planes, MPI_INTEGER, r, n*planes, MPI_INTEGER, MPI_COMM_WORLD, ierr)
     do p = 1, np

@@ -19,12 +19,19 @@ module one_sided
     integer(MPI_ADDRESS_KIND) :: places(1000) = 0
     integer :: told(1000) = MPI_REQUEST_NULL
   contains
+    procedure :: open => set_number
     procedure :: destination_ready => tell_place
     procedure :: source_ready => put_there
     procedure :: leave => complete_places
   end type puts
 
 contains
+
+  subroutine set_number(b)
+    class(puts), intent(inout) :: b
+
+    b%number = 77
+  end subroutine set_number
 
   !> Tells the source where the destination is, which may be written now.
   subroutine tell_place(b, buf, count, datatype, source, slot)
@@ -70,18 +77,26 @@ contains
   end subroutine complete_places
 end module one_sided
 
+subroutine by_puts(offered)
+  use asphalt_backend_isend, only: offer_t
+  use one_sided, only: puts
+  implicit none
+  type(offer_t), intent(inout) :: offered
+
+  allocate(puts :: offered%backend)
+end subroutine by_puts
+
 program main
   use mpi
-  use asphalt_exchange, only: asphalt_begin, asphalt_exchange_t, asphalt_finished, &
-                              asphalt_next_tile, asphalt_progress, asphalt_send_tile
-  use asphalt_strided, only: asphalt_begin_strided, asphalt_strided_t
-  use one_sided, only: put, puts, window
+  use asphalt_exchange, only: asphalt_exchange_t
+  use asphalt_strided, only: asphalt_strided_t
+  use one_sided, only: put, window
   implicit none
   integer, parameter :: n = 3, planes = 5, most_ranks = 4
   integer :: s(n, planes, most_ranks), r(n, planes, most_ranks)
   integer(MPI_ADDRESS_KIND) :: bytes
   integer :: me, np, ierr, k, d, wrong = 0, total
-  type(puts) :: one
+  external :: by_puts
   call MPI_Init(ierr)
   call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
@@ -90,7 +105,6 @@ program main
   call MPI_Win_attach(window, r, bytes, ierr)
   call MPI_Barrier(MPI_COMM_WORLD, ierr)
   call MPI_Win_lock_all(0, window, ierr)
-  one%number = 77
   do k = 1, 3
     do d = 1, 3
       call blocks(.false.)
@@ -119,17 +133,17 @@ contains
     type(asphalt_exchange_t) :: x
     integer :: z, p
     r = -1
-    call asphalt_begin(x, MPI_COMM_WORLD, s, r, n*planes, MPI_INTEGER, bytes=4, unit=n, first=1, &
-                       last=merge(np, 1, slab)*planes, k=k, d=d, slab=slab, backend=one)
-    do while (asphalt_next_tile(x))
+    call x%begin(MPI_COMM_WORLD, s, r, n*planes, MPI_INTEGER, bytes=4, unit=n, first=1, &
+                 last=merge(np, 1, slab)*planes, k=k, d=d, slab=slab, backend=by_puts)
+    do while (x%next_tile())
       do z = x%lo, x%hi
-        call asphalt_progress(x)
+        call x%progress()
         if (slab) s(:,mod(z-1,planes)+1,(z-1)/planes+1) = value(me, (z-1)/planes, mod(z-1,planes)+1)
         if (.not. slab) s(:,z,:) = spread([(value(me, p, z), p=0,most_ranks-1)], 1, n)
       end do
-      call asphalt_send_tile(x, s)
+      call x%send_tile(s)
     end do
-    if (.not. asphalt_finished(x, s, r)) wrong = wrong + 1
+    if (.not. x%finished(s, r)) wrong = wrong + 1
     call check()
   end subroutine blocks
 
@@ -138,18 +152,18 @@ contains
     type(asphalt_strided_t) :: x
     integer :: i, z, p
     r = -1
-    call asphalt_begin_strided(x, MPI_COMM_WORLD, s, r, n*planes, MPI_INTEGER, bytes=4, &
-                               unit=planes, first=1, last=n, k=k, d=d, extents=[n, planes], &
-                               along=1, backend=one)
-    do while (asphalt_next_tile(x))
+    call x%begin_strided(MPI_COMM_WORLD, s, r, n*planes, MPI_INTEGER, bytes=4, &
+                         unit=planes, first=1, last=n, k=k, d=d, extents=[n, planes], &
+                         along=1, backend=by_puts)
+    do while (x%next_tile())
       do i = x%lo, x%hi
         do z = 1, planes
           s(i,z,:) = [(value(me, p, z), p=0,most_ranks-1)]
         end do
       end do
-      call asphalt_send_tile(x, s)
+      call x%send_tile(s)
     end do
-    if (.not. asphalt_finished(x, s, r)) wrong = wrong + 1
+    if (.not. x%finished(s, r)) wrong = wrong + 1
     call check()
   end subroutine strided
 

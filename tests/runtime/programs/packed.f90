@@ -2,9 +2,7 @@
 ! about, and the pieces of one that travels.
 program packed
   use mpi
-  use asphalt_exchange, only: asphalt_finished, asphalt_next_tile, asphalt_progress, &
-                              asphalt_send_tile
-  use asphalt_packed, only: asphalt_begin_packed, asphalt_packed_t, asphalt_place
+  use asphalt_packed, only: asphalt_packed_t
   implicit none
   integer, parameter :: trips = 7
   integer :: me, np, k, p, i, error, failures, total
@@ -59,34 +57,34 @@ contains
 
     received = -1
     sent = -2
-    call asphalt_begin_packed(x, MPI_COMM_WORLD, sent, scounts, displs, received, rcounts, there, &
-                              MPI_DOUBLE_PRECISION, bytes=8, units=units, first=11, &
-                              last=10 + trips, k=3, d=2, tiled=legal, site=site)
+    call x%begin_packed(MPI_COMM_WORLD, sent, scounts, displs, received, rcounts, there, &
+                        MPI_DOUBLE_PRECISION, bytes=8, units=units, first=11, &
+                        last=10 + trips, k=3, d=2, tiled=legal, site=site)
     k = x%k
     call expect(x%me == me .and. x%np == np .and. x%error == MPI_SUCCESS)
     call expect((k > 0 .eqv. x%tiled) .and. (k > 0 .eqv. x%comm /= MPI_COMM_WORLD))
     if (k > 0) call expect(size(x%messages%requests) == 2*np + count_pieces(rcounts, units))
     done = 0
     tiles = 0
-    do while (asphalt_next_tile(x))
+    do while (x%next_tile())
       lo = x%lo
       hi = x%hi
-      call asphalt_progress(x)
+      call x%progress()
       call expect(lo == 11 + done)
       do p = 0, np - 1
         place = displs(p) + units(p)*(lo - 11)
-        if (x%tiled) call expect(asphalt_place(x, p, lo) == place)
+        if (x%tiled) call expect(x%place(p, lo) == place)
         sent(place+1:place+units(p)*(hi-lo+1)) = &
           [(dble(1000*me + i), i = place + 1, place + units(p)*(hi - lo + 1))]
       end do
       done = done + hi - lo + 1
       tiles = tiles + 1
-      call asphalt_send_tile(x, sent)
+      call x%send_tile(sent)
     end do
     lo = x%lo
     call expect(done == trips .and. lo == 11 + trips)
     call expect(tiles == merge(3, 1, k > 0))
-    whole = asphalt_finished(x, sent, received, error)
+    whole = x%finished(sent, received, error)
     call expect(whole .eqv. k > 0)
     if (.not. whole) call expect(all(nint(received) == -1))
     if (.not. whole) return

@@ -2,15 +2,14 @@
 ! is as it was.  With the argument `threads`: MPI_THREAD_MULTIPLE, where nothing is kept.
 module exchanges
   use mpi
-  use asphalt_backend_persistent, only: asphalt_persistent, kept_requests
-  use asphalt_exchange, only: asphalt_begin, asphalt_exchange_t, asphalt_finished, &
-                              asphalt_next_tile, asphalt_progress, asphalt_send_tile
-  use asphalt_packed, only: asphalt_begin_packed, asphalt_packed_t
-  use asphalt_strided, only: asphalt_begin_strided, asphalt_strided_t
-  use asphalt_uneven, only: asphalt_begin_uneven, asphalt_uneven_t
+  use asphalt_backend_persistent, only: kept_requests
+  use asphalt_exchange, only: asphalt_exchange_t
+  use asphalt_packed, only: asphalt_packed_t
+  use asphalt_strided, only: asphalt_strided_t
+  use asphalt_uneven, only: asphalt_uneven_t
   implicit none
   integer, parameter :: n = 3, most_ranks = 4, planes = 6, all_planes = 2*n*planes*most_ranks
-  character(*), parameter :: chosen = 'persistent'
+  external :: asphalt_by_isend, asphalt_by_persistent
   integer :: me, np, ierr, wrong = 0, round = 0
   !> Whether this MPI lets anything be kept.
   logical :: keeps
@@ -43,27 +42,27 @@ contains
     type(asphalt_exchange_t) :: x
     call MPI_Comm_rank(comm, rank, ierr)
     call MPI_Comm_size(comm, number, ierr)
-    call asphalt_begin(x, comm, a, b, n*many, MPI_INTEGER, bytes=4, unit=n, first=1, &
-                       last=merge(number, 1, slab)*many, k=k, d=d, slab=slab, site=site, &
-                       backend=asphalt_persistent(chosen, site, lasting))
+    call x%begin(comm, a, b, n*many, MPI_INTEGER, bytes=4, unit=n, first=1, &
+                 last=merge(number, 1, slab)*many, k=k, d=d, slab=slab, site=site, &
+                 backend=asphalt_by_persistent, lasting=lasting)
     call expect(x%tiled, 'tiled')
-    do while (asphalt_next_tile(x))
+    do while (x%next_tile())
       do z = x%lo, x%hi
-        call asphalt_progress(x)
+        call x%progress()
         do p = 1, number
           if (slab .and. p /= (z - 1)/many + 1) cycle
           own = merge(mod(z - 1, many) + 1, z, slab)
           a(:,own,p) = [(value(rank, p - 1, n*own + i), i=1,n)]
         end do
       end do
-      call asphalt_send_tile(x, a)
+      call x%send_tile(a)
     end do
     if (present(nested)) then
       kept = kept_requests
       call blocks(comm, site, t, u, many, 1, d, lasting, slab)
       call expect(kept_requests == kept, 'nobody else takes what is under way')
     end if
-    call expect(asphalt_finished(x, a, b), 'finished')
+    call expect(x%finished(a, b), 'finished')
     do p = 1, number
       do z = 1, many
         call expect(all(b(:,z,p) == [(value(p - 1, rank, n*z + i), i=1,n)]), site)
@@ -80,19 +79,19 @@ contains
     integer, allocatable :: strides(:)
     type(asphalt_strided_t) :: x
     if (elsewhere) strides = [1, many, many*rows]
-    call asphalt_begin_strided(x, MPI_COMM_WORLD, a, b, many*rows, MPI_INTEGER, bytes=4, &
-                               unit=rows, first=1, last=many, k=2, d=2, extents=[many, rows], &
-                               along=1, strides=strides, &
-                               backend=asphalt_persistent(chosen, 'strided', .true.))
-    do while (asphalt_next_tile(x))
+    call x%begin_strided(MPI_COMM_WORLD, a, b, many*rows, MPI_INTEGER, bytes=4, &
+                         unit=rows, first=1, last=many, k=2, d=2, extents=[many, rows], &
+                         along=1, strides=strides, &
+                         backend=asphalt_by_persistent, site='strided', lasting=.true.)
+    do while (x%next_tile())
       do z = x%lo, x%hi
         do p = 1, np
           a(z,:,p) = [(value(me, p - 1, 100*z + i), i=1,rows)]
         end do
       end do
-      call asphalt_send_tile(x, a)
+      call x%send_tile(a)
     end do
-    call expect(asphalt_finished(x, a, b), 'strided tiles')
+    call expect(x%finished(a, b), 'strided tiles')
     do p = 1, np
       do z = 1, many
         call expect(all(b(z,:,p) == [(value(p - 1, me, 100*z + i), i=1,rows)]), 'strided')
@@ -110,20 +109,20 @@ contains
     displs = [(n*planes*(p - 1), p=1,np)]
     arrive = [(n*p, p=1,np)]
     landing = [(n*(p*(p - 1))/2, p=1,np)]
-    call asphalt_begin_uneven(x, MPI_COMM_WORLD, s, counts, displs, r, arrive, landing, &
-                              MPI_INTEGER, bytes=4, unit=n, first=1, last=me + 1, k=k, d=2, &
-                              spread=n*planes, &
-                              backend=asphalt_persistent(chosen, 'uneven', .true.))
-    do while (asphalt_next_tile(x))
+    call x%begin_uneven(MPI_COMM_WORLD, s, counts, displs, r, arrive, landing, &
+                        MPI_INTEGER, bytes=4, unit=n, first=1, last=me + 1, k=k, d=2, &
+                        spread=n*planes, &
+                        backend=asphalt_by_persistent, site='uneven', lasting=.true.)
+    do while (x%next_tile())
       do z = x%lo, x%hi
-        call asphalt_progress(x)
+        call x%progress()
         do p = 1, np
           s(displs(p)+n*(z-1)+1:displs(p)+n*z) = [(value(me, p - 1, n*z + i), i=1,n)]
         end do
       end do
-      call asphalt_send_tile(x, s)
+      call x%send_tile(s)
     end do
-    call expect(asphalt_finished(x, s, r), 'uneven blocks are tiled')
+    call expect(x%finished(s, r), 'uneven blocks are tiled')
     do p = 1, np
       do z = 1, p
         call expect(all(r(landing(p)+n*(z-1)+1:landing(p)+n*z) &
@@ -143,19 +142,19 @@ contains
     displs = [(planes*(p*(p - 1))/2, p=1,np)]
     arrive = planes*(me + 1)
     landing = [(planes*(me + 1)*(p - 1), p=1,np)]
-    call asphalt_begin_packed(x, MPI_COMM_WORLD, s, counts, displs, u, arrive, landing, &
-                              MPI_INTEGER, bytes=4, units=units, first=1, last=planes, k=k, d=2, &
-                              site='packed', &
-                              backend=asphalt_persistent(chosen, 'packed', .true.))
-    do while (asphalt_next_tile(x))
+    call x%begin_packed(MPI_COMM_WORLD, s, counts, displs, u, arrive, landing, &
+                        MPI_INTEGER, bytes=4, units=units, first=1, last=planes, k=k, d=2, &
+                        site='packed', &
+                        backend=asphalt_by_persistent, lasting=.true.)
+    do while (x%next_tile())
       do z = x%lo, x%hi
         do p = 1, np
           s(displs(p)+p*(z-1)+1:displs(p)+p*z) = [(value(me, p - 1, n*z + i), i=1,p)]
         end do
       end do
-      call asphalt_send_tile(x, s)
+      call x%send_tile(s)
     end do
-    call expect(asphalt_finished(x, s, u), 'packed blocks are tiled')
+    call expect(x%finished(s, u), 'packed blocks are tiled')
     do p = 1, np
       do z = 1, planes
         call expect(all(u(landing(p)+(me+1)*(z-1)+1:landing(p)+(me+1)*z) &
@@ -210,12 +209,12 @@ contains
     call MPI_Type_contiguous(2, MPI_INTEGER, pair, ierr)
     call MPI_Type_commit(pair, ierr)
     s(:8*np) = [(me, i=1,8*np)]
-    call asphalt_begin(x, MPI_COMM_WORLD, s, r, 4, pair, bytes=8, unit=1, first=1, last=4, k=1, &
-                       d=1, backend=asphalt_persistent(chosen, 'pairs', .true.))
-    do while (asphalt_next_tile(x))
-      call asphalt_send_tile(x, s)
+    call x%begin(MPI_COMM_WORLD, s, r, 4, pair, bytes=8, unit=1, first=1, last=4, k=1, &
+                 d=1, backend=asphalt_by_persistent, site='pairs', lasting=.true.)
+    do while (x%next_tile())
+      call x%send_tile(s)
     end do
-    call expect(asphalt_finished(x, s, r), 'pairs are tiled')
+    call expect(x%finished(s, r), 'pairs are tiled')
     call expect(all(r(:8*np) == [((rank, i=1,8), rank=0,np-1)]), 'pairs')
     call MPI_Type_free(pair, ierr)
     call expect(kept_requests == before, 'neither types of the program nor passing arrays')
@@ -245,17 +244,17 @@ contains
     type(asphalt_exchange_t) :: x
     before = kept_requests
     call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)
-    call asphalt_begin(x, comm, a, b, n*planes, MPI_INTEGER, bytes=4, unit=n, first=1, &
-                       last=planes, k=2, d=1, alone=.true., &
-                       backend=asphalt_persistent(chosen, 'meanwhile', .true.))
-    do while (asphalt_next_tile(x))
+    call x%begin(comm, a, b, n*planes, MPI_INTEGER, bytes=4, unit=n, first=1, &
+                 last=planes, k=2, d=1, alone=.true., &
+                 backend=asphalt_by_persistent, site='meanwhile', lasting=.true.)
+    do while (x%next_tile())
       do z = x%lo, x%hi
         a(:,z,:) = spread([(value(me, p, z), p=0,most_ranks-1)], 1, n)
       end do
-      call asphalt_send_tile(x, a)
+      call x%send_tile(a)
     end do
     call MPI_Comm_free(comm, ierr)
-    call expect(asphalt_finished(x, a, b), 'freed meanwhile')
+    call expect(x%finished(a, b), 'freed meanwhile')
     do p = 1, np
       do z = 1, planes
         call expect(all(b(:,z,p) == [(value(p - 1, me, z), i=1,n)]), 'what came meanwhile')
@@ -266,27 +265,28 @@ contains
 
   !> Ranks that do not agree about what carries the pieces do not tile.
   subroutine disagreement()
-    character(10) :: name
+    procedure(), pointer :: another
     integer :: ones(np), places(np), p
     type(asphalt_exchange_t) :: x
     type(asphalt_uneven_t) :: y
     type(asphalt_packed_t) :: z
-    name = merge('isend     ', 'persistent', me == np - 1)
+    another => asphalt_by_isend
+    if (me == np - 1) another => asphalt_by_persistent
     ones = 1
     places = [(p - 1, p=1,np)]
-    call asphalt_begin(x, MPI_COMM_WORLD, s, r, n, MPI_INTEGER, bytes=4, unit=n, first=1, last=1, &
-                       k=1, d=1, backend=asphalt_persistent(name, 'x', .true.))
+    call x%begin(MPI_COMM_WORLD, s, r, n, MPI_INTEGER, bytes=4, unit=n, first=1, last=1, &
+                 k=1, d=1, backend=another, site='x', lasting=.true.)
     call expect(.not. x%tiled, 'ranks disagree about blocks')
-    call asphalt_begin_uneven(y, MPI_COMM_WORLD, s, ones, places, r, ones, places, MPI_INTEGER, &
-                              bytes=4, unit=1, first=1, last=1, k=1, d=1, spread=1, &
-                              backend=asphalt_persistent(name, 'y', .true.))
-    do while (asphalt_next_tile(y))
-      call asphalt_send_tile(y, s)
+    call y%begin_uneven(MPI_COMM_WORLD, s, ones, places, r, ones, places, MPI_INTEGER, &
+                        bytes=4, unit=1, first=1, last=1, k=1, d=1, spread=1, &
+                        backend=another, site='y', lasting=.true.)
+    do while (y%next_tile())
+      call y%send_tile(s)
     end do
-    call expect(.not. asphalt_finished(y, s, r), 'ranks disagree about uneven blocks')
-    call asphalt_begin_packed(z, MPI_COMM_WORLD, s, ones, places, r, ones, places, MPI_INTEGER, &
-                              bytes=4, units=ones, first=1, last=1, k=1, d=1, site='z', &
-                              backend=asphalt_persistent(name, 'z', .true.))
+    call expect(.not. y%finished(s, r), 'ranks disagree about uneven blocks')
+    call z%begin_packed(MPI_COMM_WORLD, s, ones, places, r, ones, places, MPI_INTEGER, &
+                        bytes=4, units=ones, first=1, last=1, k=1, d=1, site='z', &
+                        backend=another, lasting=.true.)
     call expect(.not. z%tiled, 'ranks disagree about packed blocks')
   end subroutine disagreement
 

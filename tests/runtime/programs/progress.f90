@@ -1,8 +1,8 @@
 ! Which messages asphalt_progress takes in: none of a tile before those that are expected last.
 program progress
   use mpi
-  use asphalt_core, only: asphalt_irecv, asphalt_isend, asphalt_no_request, asphalt_waitall
-  use asphalt_exchange, only: asphalt_exchange_t, asphalt_progress
+  use asphalt_core, only: asphalt_irecv, asphalt_isend
+  use asphalt_exchange, only: asphalt_exchange_t
   implicit none
   integer, parameter :: depth = 2, sends = depth, most_calls = 1000
   integer :: sent(0:3), received(0:3), failures, error, tile
@@ -14,7 +14,7 @@ program progress
   x%k = 1
   x%tile = 2
   allocate(x%messages)
-  allocate(x%messages%requests(3*depth), source=asphalt_no_request)
+  allocate(x%messages%requests(3*depth), source=MPI_REQUEST_NULL)
   sent = [5, 6, 7, 8]
   received = 0
   call post(0)
@@ -28,28 +28,28 @@ program progress
   call check(is_there(0), 'behind a tile comes the one that was posted for it')
   call check(is_there(2), 'what is not sent is not there')
   call post(3)
-  call asphalt_waitall(1, x%messages%requests(slot(0):slot(0)), error)  ! as behind each tile
+  call MPI_Waitall(1, x%messages%requests(slot(0):slot(0)), MPI_STATUSES_IGNORE, error)  ! as behind each tile
   call send(2)
   call progressed(until=2)
   call check(is_there(3) .and. .not. is_there(2), 'around the ring')
   call send(3)
   call progressed(until=3)
   call progressed(until=0)
-  call check(all(x%messages%requests == asphalt_no_request), 'in the end all are tested')
+  call check(all(x%messages%requests == MPI_REQUEST_NULL), 'in the end all are tested')
   call check(all(received == sent), 'what was sent is what was received')
-  x%messages%requests = asphalt_no_request
+  x%messages%requests = MPI_REQUEST_NULL
   call post(0)
   call send(0)
   call progressed(until=0)
   call check(.not. is_there(0), 'of one exchange nothing is known in the next one')
-  call asphalt_progress(none)  ! of one that is not tiled
+  call none%progress()  ! of one that is not tiled
   none%tiled = .true.
   allocate(none%messages)
   allocate(none%messages%requests(0))
   do tile = 1, 3
-    call asphalt_progress(none)
+    call none%progress()
   end do
-  call asphalt_waitall(size(x%messages%requests), x%messages%requests, error)
+  call MPI_Waitall(size(x%messages%requests), x%messages%requests, MPI_STATUSES_IGNORE, error)
   call check(error == MPI_SUCCESS .and. x%error == MPI_SUCCESS .and. none%error == MPI_SUCCESS, &
              'no errors')
   if (failures == 0) print '(a)', 'PASS'
@@ -62,7 +62,7 @@ contains
     character(*), intent(in) :: what
     if (holds) return
     failures = failures + 1
-    print '(2a,6(1x,l1))', 'FAIL ', what, x%messages%requests /= asphalt_no_request
+    print '(2a,6(1x,l1))', 'FAIL ', what, x%messages%requests /= MPI_REQUEST_NULL
   end subroutine check
 
   !> Where the request of a tile's receive is.
@@ -73,7 +73,7 @@ contains
 
   logical function is_there(tile)
     integer, intent(in) :: tile
-    is_there = x%messages%requests(slot(tile)) /= asphalt_no_request
+    is_there = x%messages%requests(slot(tile)) /= MPI_REQUEST_NULL
   end function is_there
 
   subroutine post(tile)
@@ -86,7 +86,7 @@ contains
     integer, intent(in) :: tile
     integer :: own
     own = 1 + mod(tile, depth)
-    call asphalt_waitall(1, x%messages%requests(own:own), error)
+    call MPI_Waitall(1, x%messages%requests(own:own), MPI_STATUSES_IGNORE, error)
     call asphalt_isend(sent(tile:tile), 1, MPI_INTEGER, 0, tile, MPI_COMM_SELF, &
                        x%messages%requests(own), error)
   end subroutine send
@@ -97,7 +97,7 @@ contains
     integer :: call
     do call = 1, most_calls
       if (.not. is_there(until)) return
-      call asphalt_progress(x)
+      call x%progress()
     end do
   end subroutine progressed
 

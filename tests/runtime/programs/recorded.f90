@@ -10,21 +10,55 @@
 !   F       1 where the exchange was tiled; else the original call would be made
 !   D       elements of the receive buffer in the end; in the beginning they are -1.  Element i of
 !           the send buffer of rank r, counted from 0, is 1000 r + i
+module chosen_backend
+  use asphalt_backend_persistent, only: persistent
+  implicit none
+  private
+  public :: chosen, one_place
+
+  character(12) :: chosen
+
+  !> Persistent messages, all of which have one place in the table.
+  type, extends(persistent) :: one_place
+  contains
+    procedure :: open => open_one
+  end type one_place
+
+contains
+
+  subroutine open_one(b)
+    class(one_place), intent(inout) :: b
+
+    b%site = ''
+    call b%persistent%open()
+  end subroutine open_one
+end module chosen_backend
+
+subroutine chosen_one(offered)
+  use asphalt_backend_isend, only: offer_t
+  use chosen_backend, only: chosen, one_place
+  implicit none
+  type(offer_t), intent(inout) :: offered
+
+  if (chosen == 'persistent') allocate(one_place :: offered%backend)
+  if (chosen /= 'persistent') allocate(offered%backend)
+end subroutine chosen_one
+
 program recorded
   use, intrinsic :: iso_c_binding, only: c_intptr_t, c_loc
   use mpi
-  use asphalt_backend_persistent, only: asphalt_persistent
-  use asphalt_exchange, only: asphalt_begin, asphalt_exchange_t, asphalt_finished, &
-                              asphalt_next_tile, asphalt_progress, asphalt_send_tile
-  use asphalt_packed, only: asphalt_begin_packed, asphalt_packed_t
-  use asphalt_strided, only: asphalt_begin_strided, asphalt_strided_t
-  use asphalt_uneven, only: asphalt_begin_uneven, asphalt_uneven_t
+  use asphalt_exchange, only: asphalt_exchange_t
+  use asphalt_packed, only: asphalt_packed_t
+  use asphalt_strided, only: asphalt_strided_t
+  use asphalt_uneven, only: asphalt_uneven_t
+  use chosen_backend, only: chosen
   use recorder, only: address, record, recording
   implicit none
   integer, parameter :: equal = 1, uneven = 2
   integer :: me, np, ierr, list, file, kind, number, numbers(100), taken, time
   double precision, allocatable, target :: s(:), r(:)
-  character(12) :: name, site, chosen
+  character(12) :: name, site
+  external :: chosen_one
 
   call get_command_argument(1, chosen)
   call MPI_Init(ierr)
@@ -124,18 +158,18 @@ contains
     call maybe(strides)
     recording = file
     if (allocated(extents)) then
-      call asphalt_begin_strided(y, MPI_COMM_WORLD, s, r, count, MPI_DOUBLE_PRECISION, bytes=8, &
-                                 unit=unit, first=first, last=last, k=k, d=d, extents=extents, &
-                                 along=2, step=step, backwards=against, strides=strides, &
-                                 offset=offset, tiled=tiled, uniform=uniform, clone=clone, &
-                                 site=site, backend=asphalt_persistent(chosen, '', .true.))
+      call y%begin_strided(MPI_COMM_WORLD, s, r, count, MPI_DOUBLE_PRECISION, bytes=8, &
+                           unit=unit, first=first, last=last, k=k, d=d, extents=extents, &
+                           along=2, step=step, backwards=against, strides=strides, &
+                           offset=offset, tiled=tiled, uniform=uniform, clone=clone, &
+                           site=site, backend=chosen_one, lasting=.true.)
       call execute(y, chances)
       return
     end if
-    call asphalt_begin(x, MPI_COMM_WORLD, s, r, count, MPI_DOUBLE_PRECISION, bytes=8, unit=unit, &
-                       first=first, last=last, k=k, d=d, step=step, slab=slab, backwards=against, &
-                       ready=early, before=front, tiled=tiled, uniform=uniform, clone=clone, &
-                       site=site, backend=asphalt_persistent(chosen, '', .true.))
+    call x%begin(MPI_COMM_WORLD, s, r, count, MPI_DOUBLE_PRECISION, bytes=8, unit=unit, &
+                 first=first, last=last, k=k, d=d, step=step, slab=slab, backwards=against, &
+                 ready=early, before=front, tiled=tiled, uniform=uniform, clone=clone, &
+                 site=site, backend=chosen_one, lasting=.true.)
     call execute(x, chances)
   end subroutine equal_blocks
 
@@ -158,10 +192,10 @@ contains
     arrive = several(np)
     landing = several(np)
     recording = file
-    call asphalt_begin_uneven(x, MPI_COMM_WORLD, s, counts, displs, r, arrive, landing, &
-                              MPI_DOUBLE_PRECISION, bytes=8, unit=unit, first=first, last=last, &
-                              k=k, d=d, slab=slab, spread=spread, tiled=tiled, site=site, &
-                              backend=asphalt_persistent(chosen, '', .true.))
+    call x%begin_uneven(MPI_COMM_WORLD, s, counts, displs, r, arrive, landing, &
+                        MPI_DOUBLE_PRECISION, bytes=8, unit=unit, first=first, last=last, &
+                        k=k, d=d, slab=slab, spread=spread, tiled=tiled, site=site, &
+                        backend=chosen_one, lasting=.true.)
     call execute(x, chances)
   end subroutine uneven_blocks
 
@@ -185,10 +219,10 @@ contains
     arrive = several(np)
     landing = several(np)
     recording = file
-    call asphalt_begin_packed(x, MPI_COMM_WORLD, s, counts, displs, r, arrive, landing, &
-                              MPI_DOUBLE_PRECISION, bytes=8, units=units, first=first, last=last, &
-                              k=k, d=d, spread=apart, tiled=tiled, site=site, &
-                              backend=asphalt_persistent(chosen, '', .true.))
+    call x%begin_packed(MPI_COMM_WORLD, s, counts, displs, r, arrive, landing, &
+                        MPI_DOUBLE_PRECISION, bytes=8, units=units, first=first, last=last, &
+                        k=k, d=d, spread=apart, tiled=tiled, site=site, &
+                        backend=chosen_one, lasting=.true.)
     call execute(x, chances)
   end subroutine packed_blocks
 
@@ -198,19 +232,19 @@ contains
     integer, intent(in) :: chances
     integer :: lo, hi, chance
     logical :: tiled
-    do while (asphalt_next_tile(x))
+    do while (x%next_tile())
       lo = x%lo
       hi = x%hi
       call record('C', int([lo, hi, x%step], c_intptr_t))
       do chance = 1, chances
-        call asphalt_progress(x)
+        call x%progress()
       end do
-      call asphalt_send_tile(x, s)
+      call x%send_tile(s)
     end do
     lo = x%lo
     call record('L', int([lo], c_intptr_t))
     call record('B', [address(c_loc(s)), merge(address(x%receive), address(c_loc(r)), x%tiled)])
-    tiled = asphalt_finished(x, s, r, ierr)
+    tiled = x%finished(s, r, ierr)
     if (tiled .and. ierr /= MPI_SUCCESS) error stop 'an error'
     call record('F', int([merge(1, 0, tiled)], c_intptr_t))
     call record('D', int(r, c_intptr_t))

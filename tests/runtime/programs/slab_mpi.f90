@@ -2,8 +2,7 @@
 ! Block p of the planes of `s` (nb = nz/np planes each) goes to rank p - 1.
 subroutine exchange_slabs(n, nz, np, k, d, comm, s, r, zlast)
   use mpi
-  use asphalt_exchange, only: asphalt_begin, asphalt_exchange_t, asphalt_finished, &
-                              asphalt_next_tile, asphalt_progress, asphalt_send_tile
+  use asphalt_exchange, only: asphalt_exchange_t
   implicit none
   integer, intent(in) :: n, nz, np, k, d, comm
   real(8), intent(out) :: s(n, nz), r(n, nz)
@@ -12,20 +11,20 @@ subroutine exchange_slabs(n, nz, np, k, d, comm, s, r, zlast)
   type(asphalt_exchange_t) :: asphalt_x
 
   call MPI_Comm_rank(comm, me, ierr)
-  call asphalt_begin(asphalt_x, comm, s, r, n*(nz/np), MPI_DOUBLE_PRECISION, &
-                     bytes=storage_size(s)/8, unit=n, first=1, last=nz, k=k, d=d, slab=.true., &
-                     site='planes')
-  do while (asphalt_next_tile(asphalt_x))
+  call asphalt_x%begin(comm, s, r, n*(nz/np), MPI_DOUBLE_PRECISION, &
+                       bytes=storage_size(s)/8, unit=n, first=1, last=nz, k=k, d=d, slab=.true., &
+                       site='planes')
+  do while (asphalt_x%next_tile())
     do z = asphalt_x%lo, asphalt_x%hi
-      call asphalt_progress(asphalt_x)
+      call asphalt_x%progress()
       do i = 1, n
         s(i,z) = sin(dble(i*z)) + 10*me
       end do
     end do
-    call asphalt_send_tile(asphalt_x, s)
+    call asphalt_x%send_tile(s)
   end do
   z = asphalt_x%lo
-  if (.not. asphalt_finished(asphalt_x, s, r, ierr)) &
+  if (.not. asphalt_x%finished(s, r, ierr)) &
     call MPI_Alltoall(s, n*(nz/np), MPI_DOUBLE_PRECISION, r, n*(nz/np), MPI_DOUBLE_PRECISION, &
                       comm, ierr)
   zlast = z

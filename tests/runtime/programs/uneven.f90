@@ -2,12 +2,9 @@
 ! wrong.
 module checks
   use mpi
-  use asphalt_core, only: asphalt_waitall
   use asphalt_pieces, only: iterations_for, most_pieces, next_piece, pieces_of, posts_of
-  use asphalt_exchange, only: asphalt_exchange_t, asphalt_finished, asphalt_next_tile, &
-                              asphalt_progress, asphalt_send_tile, keep_buffers, receive_piece, &
-                              send_piece
-  use asphalt_uneven, only: asphalt_begin_uneven, asphalt_uneven_t
+  use asphalt_exchange, only: asphalt_exchange_t, keep_buffers, receive_piece, send_piece
+  use asphalt_uneven, only: asphalt_uneven_t
   implicit none
   integer, parameter :: long = selected_int_kind(18)
   integer :: failures = 0
@@ -38,9 +35,9 @@ contains
     s = [(1000*me + p, p=1,size(s))]
     r = -1
     want = r
-    call asphalt_begin_uneven(x, MPI_COMM_WORLD, s, counts, displs, r, arrive, landing, &
-                              MPI_DOUBLE_PRECISION, bytes=8, unit=elements, first=1, last=trips, &
-                              k=wanted_k, d=2, slab=slab, spread=spread, tiled=legal)
+    call x%begin_uneven(MPI_COMM_WORLD, s, counts, displs, r, arrive, landing, &
+                        MPI_DOUBLE_PRECISION, bytes=8, unit=elements, first=1, last=trips, &
+                        k=wanted_k, d=2, slab=slab, spread=spread, tiled=legal)
     own = x%comm
     np = x%np
     k = x%k
@@ -53,20 +50,20 @@ contains
     done = 0
     tiles = 0
     piece = 0
-    do while (asphalt_next_tile(x))
+    do while (x%next_tile())
       lo = x%lo
       hi = x%hi
       if (tiles == 0) piece = elements*(hi - lo + 1)
       done = done + max(0, hi - lo + 1)
       tiles = tiles + 1
-      call asphalt_send_tile(x, s)
+      call x%send_tile(s)
     end do
     lo = x%lo
     call check(done == max(0, trips), 'all iterations')
     call check(lo == max(1, trips + 1), 'the value of the loop variable')
     call check(x%error == MPI_SUCCESS, 'no error')
     ierror = -77
-    tiled = asphalt_finished(x, s, r, ierror)
+    tiled = x%finished(s, r, ierror)
     error = x%error
     call check(ierror == merge(MPI_SUCCESS, -77, tiled), 'the error code')
     call check(.not. allocated(x%messages), 'nothing is left')
@@ -186,24 +183,24 @@ contains
     displs = [(12*p, p=0,ranks-1)]
     s = [(100*rank + from, from=0,12*ranks-1)]
     r = -1
-    call asphalt_begin_uneven(x, MPI_COMM_WORLD, s, counts, displs, r, counts, displs, &
-                              MPI_DOUBLE_PRECISION, bytes=8, unit=rank + 1, first=1, &
-                              last=12*ranks/(rank + 1), k=1, d=2, slab=.true.)
+    call x%begin_uneven(MPI_COMM_WORLD, s, counts, displs, r, counts, displs, &
+                        MPI_DOUBLE_PRECISION, bytes=8, unit=rank + 1, first=1, &
+                        last=12*ranks/(rank + 1), k=1, d=2, slab=.true.)
     call check(x%k == 1 .and. x%d == 2, 'its own')
     sends = 2
-    do while (asphalt_next_tile(x))
+    do while (x%next_tile())
       lo = x%lo
       hi = x%hi
       call check(lo == hi, 'one iteration')
       do while (meanwhile .and. size(x%messages%requests) == sends)  ! ends when all have told
-        call asphalt_progress(x)
+        call x%progress()
       end do
-      call asphalt_send_tile(x, s)
+      call x%send_tile(s)
       call check(x%tiled, 'pieces of several lengths')
       call check(size(x%messages%requests) == sends + sum([(12/(p + 1), p=0,ranks-1)]), 'as many as come')
     end do
     lo = x%lo
-    call check(asphalt_finished(x, s, r, error), 'they are tiled')
+    call check(x%finished(s, r, error), 'they are tiled')
     call check(all(r == [((100*p + 12*rank + from, from=0,11), p=0,ranks-1)]), 'what came')
   end subroutine each_its_own
 
@@ -240,7 +237,7 @@ contains
     call keep_buffers(x, s, r, 2)
     call receive_piece(x, 1_long, 5, MPI_DOUBLE_PRECISION, rank, 1)
     call send_piece(x, 4_long, 5, MPI_DOUBLE_PRECISION, rank, 2)
-    call asphalt_waitall(2, x%messages%requests, x%error)
+    call MPI_Waitall(2, x%messages%requests, MPI_STATUSES_IGNORE, x%error)
     call check(all(r == [0, 5, 6, 7, 8, 9, 0, 0, 0, 0, 0, 0]), 'places in memory')
     text = ['ab', 'cd', 'ef', 'gh']
     heard = '..'
@@ -249,7 +246,7 @@ contains
     call keep_buffers(x, text, heard, 2)
     call receive_piece(x, 5_long, 3, MPI_CHARACTER, rank, 1)
     call send_piece(x, 1_long, 3, MPI_CHARACTER, rank, 2)
-    call asphalt_waitall(2, x%messages%requests, x%error)
+    call MPI_Waitall(2, x%messages%requests, MPI_STATUSES_IGNORE, x%error)
     call check(heard(3) == '.b' .and. heard(4) == 'cd', 'places in characters')
     call check(x%error == MPI_SUCCESS, 'no error')
   end subroutine places

@@ -84,16 +84,15 @@ end program main
 )
 def test_buffers_that_last_are_told(given: str, lasting: bool, tmp_path: Path) -> None:
     text = " ".join(transformed(tmp_path, given, settings=BOTH).replace("&", "").split())
-    told = ".true." if lasting else ".false."
-    assert f"backend=asphalt_persistent(asphalt_backend_transpose, 'transpose', {told})" in text
-    assert "use asphalt_backend_persistent, only: asphalt_persistent" in text
-    assert ("! no messages are kept: " in text) == (not lasting)
+    assert "site='transpose', backend=asphalt_backend_transpose" in text
+    assert ("lasting=.true." in text) == lasting
+    assert "persistent" not in text  # the header alone says so
 
 
 def test_without_a_choice_nothing_is_said(tmp_path: Path) -> None:
     given = source("real(8), save :: s(n, nz, 4)")
     text = transformed(tmp_path, given, settings=Settings(tile=3, cache=False))
-    assert "asphalt_begin" in text
+    assert "call asphalt_x%begin(" in text
     assert "backend" not in text
 
 
@@ -121,12 +120,15 @@ def test_the_header_chooses(mpi: Mpi, tmp_path: Path) -> None:
     expected = run(mpi, build(mpi, [main], given, ["-w"]), 3)
     header = (out / HEADER).read_text()
     for name in ("persistent", "isend"):
-        (out / HEADER).write_text(header.replace("= 'persistent'  ", f"= '{name}'  "))
+        (out / HEADER).write_text(
+            header.replace("=> asphalt_by_persistent", f"=> asphalt_by_{name}")
+        )
         program = build(mpi, [*written.runtime, out / "main.f90"], out, flags)
         outcome = run(mpi, program, 3)
         assert outcome.code == expected.code == 0
         assert sorted(outcome.stdout.splitlines()) == sorted(expected.stdout.splitlines())
-    (out / HEADER).write_text(header.replace("= 'persistent'  ", "= 'shmem'  "))
+    (out / HEADER).write_text(header.replace("=> asphalt_by_persistent", "=> asphalt_by_shmem"))
     outcome = compile_source(mpi, out / "main.f90", out)
     assert outcome.code != 0
-    assert "the backend must be 'persistent' or 'isend'" in outcome.stderr
+    assert HEADER in outcome.stderr
+    assert "asphalt_by_shmem" in outcome.stderr

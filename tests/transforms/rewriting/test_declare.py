@@ -62,7 +62,7 @@ def test_only_what_is_used_is_used(tmp_path: Path) -> None:
 def test_declarations_go_behind_the_last_one(tmp_path: Path) -> None:
     found = lines(tmp_path, unit(f"  use mpi\n{DECLARED}"))
     assert position(found, "type(asphalt_exchange_t)") == position(found, "real(8) ::") + 1
-    assert position(found, "include 'asphalt_params.inc'") < position(found, "call asphalt_begin")
+    assert position(found, "include 'asphalt_params.inc'") < position(found, "call asphalt_x%begin")
 
 
 def test_declarations_go_in_front_of_statement_functions(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_declarations_stay_out_of_preprocessor_branches(tmp_path: Path) -> None:
     branch = range(position(found, "#ifdef"), position(found, "#endif") + 1)
     assert position(found, "include 'asphalt_params.inc'") not in branch
     assert position(found, "type(asphalt_exchange_t)") not in branch
-    assert position(found, "call asphalt_begin") > position(found, "include 'asphalt_params.inc'")
+    assert position(found, "call asphalt_x%begin") > position(found, "include 'asphalt_params.inc'")
 
 
 def test_every_new_name_is_declared(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 subroutine transpose(n, nz, np, me, comm, s, r)
   use mpi
-  use asphalt_exchange, only: asphalt_begin, asphalt_exchange_t, asphalt_finished, &
-                              asphalt_next_tile, asphalt_progress, asphalt_send_tile
+  use asphalt_exchange, only: asphalt_exchange_t
   implicit none
   integer, intent(in) :: n, nz, np, me, comm
   real(8), intent(inout) :: s(n, nz, np), r(n, nz, np)
@@ -11,23 +10,22 @@ subroutine transpose(n, nz, np, me, comm, s, r)
 
   ! one plane after the other
   ! asphalt: MPI_Alltoall of site 'transpose' prepushed along z
-  call asphalt_begin(asphalt_x, comm, s, r, n*nz, MPI_DOUBLE_PRECISION, bytes=storage_size(s)/8, &
-                     unit=n, first=1, last=nz, k=asphalt_k_transpose, d=asphalt_d_transpose, &
-                     site='transpose')
-  do while (asphalt_next_tile(asphalt_x))
+  call asphalt_x%begin(comm, s, r, n*nz, MPI_DOUBLE_PRECISION, storage_size(s)/8, unit=n, &
+                       last=nz, k=asphalt_k_transpose, d=asphalt_d_transpose, site='transpose')
+  do while (asphalt_x%next_tile())
     do z = asphalt_x%lo, asphalt_x%hi
-      call asphalt_progress(asphalt_x)
+      call asphalt_x%progress()
       do p = 1, np
         do i = 1, n
           s(i,z,p) = dble(i*z) + p*me     ! irregular   spacing
         end do
       end do
     end do
-    call asphalt_send_tile(asphalt_x, s)
+    call asphalt_x%send_tile(s)
   end do
 
   ! and all of them to their places
-  if (.not. asphalt_finished(asphalt_x, s, r, ierr)) &
+  if (.not. asphalt_x%finished(s, r, ierr)) &
     call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, comm, ierr)
   if (ierr /= 0) stop 1
 end subroutine transpose

@@ -1,8 +1,7 @@
 ! Blocks of different lengths, each in a column of its own that may be longer.
 subroutine transpose(n, nz, np, me, comm, counts, displs, s, r)
   use mpi_f08
-  use asphalt_uneven, only: asphalt_begin_uneven, asphalt_finished, asphalt_next_tile, &
-                            asphalt_progress, asphalt_send_tile, asphalt_uneven_t
+  use asphalt_uneven, only: asphalt_uneven_t
   implicit none
   integer, intent(in) :: n, nz, np, me
   type(MPI_Comm), intent(in) :: comm
@@ -13,22 +12,20 @@ subroutine transpose(n, nz, np, me, comm, counts, displs, s, r)
   include 'asphalt_params.inc'
 
   ! asphalt: MPI_Alltoallv of site 'transpose' prepushed along z
-  call asphalt_begin_uneven(asphalt_v, comm%MPI_VAL, s, counts(:,1), displs(:,1), r, &
-                            counts(1:np,2), displs(1:np,2), MPI_REAL8%MPI_VAL, &
-                            bytes=storage_size(s)/8, unit=n, first=1, last=nz, &
-                            k=asphalt_k_transpose, d=asphalt_d_transpose, spread=n*nz, &
-                            site='transpose')
-  do while (asphalt_next_tile(asphalt_v))
+  call asphalt_v%begin_uneven(comm%MPI_VAL, s, counts(:,1), displs(:,1), r, counts(1:np,2), &
+      displs(1:np,2), MPI_REAL8%MPI_VAL, storage_size(s)/8, unit=n, last=nz, &
+      k=asphalt_k_transpose, d=asphalt_d_transpose, spread=n*nz, site='transpose')
+  do while (asphalt_v%next_tile())
     do z = asphalt_v%lo, asphalt_v%hi
-      call asphalt_progress(asphalt_v)
+      call asphalt_v%progress()
       do p = 1, np
         do i = 1, n
           s(i,z,p) = i*z + p*me
         end do
       end do
     end do
-    call asphalt_send_tile(asphalt_v, s)
+    call asphalt_v%send_tile(s)
   end do
-  if (.not. asphalt_finished(asphalt_v, s, r)) &
+  if (.not. asphalt_v%finished(s, r)) &
     call MPI_Alltoallv(s, counts(:,1), displs(:,1), MPI_REAL8, r, counts(1:np,2), displs(1:np,2), MPI_REAL8, comm)
 end subroutine transpose
