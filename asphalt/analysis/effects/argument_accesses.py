@@ -14,6 +14,7 @@ from asphalt.analysis.memory.accesses import (
 )
 from asphalt.analysis.memory.contiguity import reference_contiguity
 from asphalt.analysis.memory.storage import component_storage, name_kind, part_storage, storage_of
+from asphalt.analysis.mpi.runtime_types import runtime_type
 from asphalt.analysis.names.scopes import Scope, Symbol
 from asphalt.ir.expr import (
     AltReturn,
@@ -32,10 +33,11 @@ from asphalt.ir.stmt import Call
 _NO_COPY = frozenset({"value", "pointer", "allocatable"})
 
 
-def called_name(procedure: Expr) -> str:
-    """How effects name a procedure; that of an object begins with ``%``."""
+def called_name(procedure: Expr, scope: Scope) -> str:
+    """How effects name a procedure; that of an object begins with ``%``, in front of which stands
+    the type of an object of asphalt's runtime."""
     if isinstance(procedure, Component):
-        return f"%{procedure.name}"
+        return f"{runtime_type(procedure.base, scope) or ''}%{procedure.name}"
     return procedure.name if isinstance(procedure, Ref) else "procedure"
 
 
@@ -100,7 +102,7 @@ def whole(arg: Arg, mode: Mode, scope: Scope) -> list[CalledAccess]:
 
 def anything(call: Call, scope: Scope) -> CallEffect:
     """The effect of a call of which nothing is known."""
-    name = called_name(call.procedure)
+    name = called_name(call.procedure, scope)
     bound = (call.procedure.base,) if isinstance(call.procedure, Component) else ()
     accesses = [
         access

@@ -91,7 +91,9 @@ def _has_unseen_calls(effects: Effects) -> bool:
                 continue
             target = invoked(call, scope)
             if target is None and library_procedure(call, scope) is None:
-                effect = Effect(EffectKind.UNKNOWN_CALL, leaf, called_name(call.procedure), ())
+                effect = Effect(
+                    EffectKind.UNKNOWN_CALL, leaf, called_name(call.procedure, scope), ()
+                )
                 if not _calls_nothing(effect, effects):
                     return True
             elif target is not None and id(target[0].unit) not in found:
@@ -111,7 +113,7 @@ def _not_understood(effects: Effects, main: Located, leaf: Leaf) -> str:
 
 def _unseen(name: str, main: Located, leaf: Leaf, effects: Effects) -> str:
     """Which call goes to where nothing is known, and why, as far as that can be said."""
-    plain = name.removeprefix("%")
+    plain = name.rpartition("%")[2]
     for located in effects.scopes.program.mentions(plain):
         for other in (other for node in located.unit.body for other in leaves(node)):
             for what in actions(other.what):
@@ -158,11 +160,13 @@ def _calls_nothing(effect: Effect, effects: Effects) -> bool:
 
 def _is_of_runtime(name: str, effects: Effects) -> bool:
     """Whether a name is that of a procedure of asphalt's runtime, which calls nothing of the
-    program, or of a type-bound one that the runtime alone mentions."""
-    plain = name.removeprefix("%")
+    program, or of one that is bound to a type of the runtime or that the runtime alone mentions."""
+    owner, bound, plain = name.rpartition("%")
+    if owner:
+        return True
     if name in offering():
         return not effects.scopes.program.defines(name) or _is_defined_by_runtime(name, effects)
-    places = tuple(effects.scopes.program.mentions(plain)) if name != plain else ()
+    places = tuple(effects.scopes.program.mentions(plain)) if bound else ()
     return bool(places) and all(place.chain[0].name in RUNTIME_MODULES for place in places)
 
 
