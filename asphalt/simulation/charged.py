@@ -8,6 +8,7 @@ from pathlib import Path
 from asphalt.analysis.effects.known_libraries import table as library_table
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
+from asphalt.analysis.mpi.runtime_types import runtime_type
 from asphalt.analysis.names.scopes import Scope, Scopes, Symbol
 from asphalt.analysis.names.symbol import Origin
 from asphalt.config.resources import CHARGES, shipped
@@ -15,7 +16,7 @@ from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import Tree, load_tree
 from asphalt.frontend.statements.concurrent import concurrent_header
 from asphalt.gain.post import COPY_BANDWIDTH
-from asphalt.ir.expr import Ref
+from asphalt.ir.expr import Component, Ref
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import File, Unit
@@ -162,6 +163,8 @@ def _waits(call: Call, scope: Scope) -> bool:
     """Whether a call may communicate, and does not call a charged procedure."""
     if mpi_call(call, scope) is not None:
         return True
+    if isinstance(call.procedure, Component):
+        return runtime_type(call.procedure.base, scope) is not None
     if not isinstance(call.procedure, Ref):
         return False
     name = call.procedure.name

@@ -15,6 +15,7 @@ from asphalt.analysis.cost.types import (
     is_valued_as_array,
 )
 from asphalt.analysis.names.constants import constant
+from asphalt.analysis.names.designators import may_be_function
 from asphalt.analysis.names.symbol import Origin, Symbol
 from asphalt.analysis.symbolic.polynomials import folded_expr, poly
 from asphalt.ir.expr import (
@@ -200,7 +201,9 @@ def is_harmless(trips: TripCount, around: Surroundings) -> bool:
 def is_repeatable(trips: TripCount, around: Surroundings) -> bool:
     """Whether computing it again has no effect: it references no function of the program."""
     return not any(
-        is_user_function(part, around) or not isinstance(part, Lit | Ref | Component | Op | Section)
+        is_user_function(part, around)
+        or not isinstance(part, Lit | Ref | Component | Op | Section)
+        or (isinstance(part, Component) and may_be_function(part, around.scope))
         for part in walk(trips.count)
     )
 

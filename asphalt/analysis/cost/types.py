@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from asphalt.analysis.cost.classes import FAMILY
 from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.storage import name_kind
-from asphalt.analysis.names.derived_types import component_declarations
+from asphalt.analysis.names.derived_types import component_declarations, has_binding
 from asphalt.analysis.names.designators import way_to
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.names.symbol import Origin, Symbol
@@ -130,8 +130,25 @@ def is_user_function(expr: Arg, around: Surroundings) -> bool:
             return not text or symbol.origin is Origin.PROCEDURE
         case Component(args=tuple()):
             symbol = symbol_of(expr, around)
-            return symbol is not None and symbol.dims is None and "procedure" in symbol.attrs
+            if symbol is None:
+                return _is_bound(expr, around)
+            return symbol.dims is None and "procedure" in symbol.attrs
     return False
+
+
+def _is_bound(function: Component, around: Surroundings) -> bool:
+    """Whether a component with a list is a reference of a function that is bound to its type."""
+    base, way = way_to(function)
+    root = around.symbol(base.name) if isinstance(base, Ref) else None
+    if root is None:
+        return False
+    declared = component_declarations(root, tuple(part.name for part in way[:-1])) or ()
+    if len(declared) < len(way) - 1:
+        return False
+    spec, home = (declared[-1].decl.type, declared[-1].home) if declared else (root.type, root.home)
+    if spec is None or spec.name is None or not isinstance(home, Scope):
+        return False
+    return has_binding(spec.name.lower(), home, function.name)
 
 
 def base_of(expr: Arg, around: Surroundings) -> str:

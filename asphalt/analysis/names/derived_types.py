@@ -143,6 +143,27 @@ def _found(name: str, of: str, scope: Scope, depth: int) -> tuple[Decl, Entity, 
     return _found(name, extended[0], home, depth - 1)
 
 
+def has_binding(type_name: str, scope: Scope, name: str) -> bool:
+    """Whether a procedure is bound to a type of the tree that is visible in a scope, or to one that
+    it extends (F2018 7.5.5)."""
+    for _ in range(_DEPTH):
+        definition = _definition(type_name, scope, _DEPTH)
+        if definition is None:
+            return False
+        block, scope = definition
+        for leaf in leaves(block):
+            what = leaf.what
+            if isinstance(what, Decl) and what.kind == "procedure":
+                generic = [group for group, _ in what.groups]
+                if name in generic or any(entity.name == name for entity in what.entities):
+                    return True
+        extended = _extended(block)
+        if not extended:
+            return False
+        (type_name,) = extended
+    return False
+
+
 def _is_binding(block: Block, name: str) -> bool:
     names = [e.name for leaf in leaves(block) for e in getattr(leaf.what, "entities", ())]
     return name in names

@@ -143,9 +143,12 @@ class ChargerState:
     def calls_out(self, what: What) -> bool:
         """Whether a statement calls a function of the program, or one of MPI."""
         return any(
-            isinstance(part, Ref)
-            and part.args is not None
-            and (is_user_function(part, self.around) or mpi_function(part, self.scope) is not None)
+            is_user_function(part, self.around)
+            or (
+                isinstance(part, Ref)
+                and part.args is not None
+                and mpi_function(part, self.scope) is not None
+            )
             for expr in expressions(what)
             for part in walk(expr)
         )
