@@ -64,6 +64,71 @@ def test_mpi_calls_come_after_what_has_been_charged(tmp_path: Path) -> None:
     assert "  call asphalt_charge_now()\n  call MPI_Barrier(comm, ierr)\n" in after
 
 
+def test_objects_of_the_runtime_communicate(tmp_path: Path) -> None:
+    """What was computed before is charged before their messages start."""
+    text = """\
+        subroutine step(n, a, comm)
+          use asphalt_exchange, only: asphalt_exchange_t
+          integer, intent(in) :: n, comm
+          real(8), intent(inout) :: a(n)
+          type(asphalt_exchange_t) :: x
+          a = a + 1
+          call x%send_tile(a)
+        end subroutine step
+        """
+    after = charged(tmp_path, text)
+    assert "  call asphalt_charge_now()\n  call x%send_tile(a)\n" in after
+
+
+@pytest.mark.parametrize("bound", [True, False], ids=["bound", "of a module that is not there"])
+def test_a_function_bound_to_a_type_is_called_once(bound: bool, tmp_path: Path) -> None:
+    module = """\
+        module turns
+          type :: turn_t
+            integer :: n = 0
+          contains
+            procedure :: done
+          end type turn_t
+        contains
+          logical function done(x)
+            class(turn_t), intent(inout) :: x
+            x%n = x%n + 1
+            done = x%n > 3
+          end function done
+        end module turns
+        """
+    text = """\
+        subroutine step(n, a, t)
+          use turns, only: turn_t
+          integer, intent(in) :: n
+          real(8), intent(inout) :: a(n)
+          type(turn_t), intent(inout) :: t
+          if (t%done()) a = sqrt(a + 1)
+        end subroutine step
+        """
+    after = charged(tmp_path, dedent(module) * bound + dedent(text))
+    assert "call asphalt_charge(" in after
+    assert after.count("t%done()") == 1
+
+
+def test_a_condition_on_a_component_is_repeated(tmp_path: Path) -> None:
+    text = """\
+        module turns
+          type :: turn_t
+            logical :: done(3) = .false.
+          end type turn_t
+        contains
+          subroutine step(n, a, t)
+            integer, intent(in) :: n
+            real(8), intent(inout) :: a(n)
+            type(turn_t), intent(inout) :: t
+            if (t%done(1)) a = sqrt(a + 1)
+          end subroutine step
+        end module turns
+        """
+    assert charged(tmp_path, text).count("if (t%done(1))") == 2
+
+
 def test_branches_and_uncountable_loops_charge_themselves(tmp_path: Path) -> None:
     text = """\
         subroutine first(n, a, x)
