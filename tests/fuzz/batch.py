@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from asphalt.config.backends import backends, offering_procedure
 from asphalt.running.mpi import SMPI, Mpi
 from asphalt.running.process import CommandResult, run
 from asphalt.running.simgrid import Cluster, MessageCosts, command
+from asphalt.unparse.header_entry import external_of
 from asphalt.verify.findings import Finding
 from asphalt.verify.race import build_library
 from asphalt.verify.race_log import findings_in
@@ -104,12 +106,19 @@ def build(
             texts[name] = "".join(as_subroutine(case, after) for case in chosen)
     calls = "".join(f"  call fz_mark('{c.tag}')\n  call {c.tag}\n" for c in cases)
     texts["main.f90"] = _MAIN.format(calls=calls)
-    (folder / "asphalt_params.inc").write_text("".join(case.header for case in cases))
+    (folder / "asphalt_params.inc").write_text(header_of(cases))
     common = _common(mpi, tuple(flags), runtime)
     objects = _compiled(texts, folder, mpi, [*flags, f"-I{common}"])
     objects += [str(common / f"{path.stem}.o") for path in _common_sources(mpi)]
     _checked(run([mpi.free, *flags, *objects, "-o", "cases"], folder, _BUILD_SECONDS))
     return folder / "cases"
+
+
+def header_of(cases: Sequence[Case]) -> str:
+    """The header of several cases, which all of them include; it declares each backend once."""
+    text = "".join(case.header for case in cases)
+    named = [name for name in backends() if f"=> {offering_procedure(name)}" in text]
+    return "".join(f"{external_of(name)}\n" for name in named) + text
 
 
 def _compiled(

@@ -21,6 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemaining
 from asphalt.config.errors import UsageError
 from asphalt.frontend.source_tree.workers import shared_workers
 from asphalt.running.mpi import MPICH, MPIS, OPENMPI, Mpi
+from fuzz.batch import header_of
 from fuzz.checking import Failure, Setting, failures, smallest
 from fuzz.hazards import HAZARDS
 from fuzz.statistics import Statistics
@@ -88,7 +89,7 @@ def keep(failure: Failure, task: Task, folder: Path) -> Path:
     source = Path(case.source.name)
     (place / source.name).write_text(case.source.text)
     (place / f"{source.stem}_transformed{source.suffix}").write_text(case.after)
-    (place / "asphalt_params.inc").write_text(case.header)
+    (place / "asphalt_params.inc").write_text(header_of([case]))
     about = {
         "kind": failure.kind,
         "detail": failure.detail,
