@@ -50,6 +50,7 @@ from asphalt.driver.overlap import Outcome as Outcome
 from asphalt.driver.overlap import OverlapRequest, TileValues, Watch, optimised
 from asphalt.driver.prepush import AskedFor, prepushed
 from asphalt.driver.program_starts import own_operations
+from asphalt.driver.several_programs import several_programs
 from asphalt.driver.sites import Site, SiteJudge
 from asphalt.driver.transfers import nonblocking_operations, transfer_operations, transfers
 from asphalt.frontend.lexical.raw_text import called_names
@@ -309,7 +310,8 @@ class Project:
             for directive in self._for_exchanges
             if (directive.file, directive.line) not in used
         )
-        found = (*directives, *_ambiguities(self._sites), *self._not_understood())
+        found = (*several_programs(self._tree), *directives)
+        found = (*found, *_ambiguities(self._sites), *self._not_understood())
         return tuple(map(self.places.problem, found))
 
     def _not_understood(self) -> Iterator[ProblemReport]:

@@ -30,6 +30,7 @@ ROOT = DOCS.parent
 EXAMPLES = DOCS / "examples"
 _TREES = re.compile(r"<!-- trees: (.*?) -->")
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_PROGRESS = re.compile(r"asphalt: .*, \d+ of \d+ done: ")  # on slow machines
 _LEFT_OUT = "[...]"
 _ONLY_LOOK = [["asphalt", name] for name in ("scan", "explain", "diff", "verify", "simulate")]
 
@@ -75,7 +76,8 @@ def run(command: str, folder: Path) -> str:
         text=True,
         check=False,
     )
-    return "\n".join(line.rstrip() for line in done.stdout.splitlines())
+    lines = (line.rstrip() for line in done.stdout.splitlines())
+    return "\n".join(line for line in lines if _PROGRESS.match(line) is None)
 
 
 @dataclass(slots=True)

@@ -20,7 +20,6 @@ from asphalt.config.errors import InputError, UsageError
 from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.model import ProblemReport, SiteReport
-from asphalt.driver.several_programs import several_programs
 from asphalt.project import Project
 from asphalt.report.drawing import BOXES, PLAIN, Strokes
 from asphalt.report.github import annotation_lines
@@ -118,9 +117,6 @@ def read_project(paths: Sequence[Path], settings: Settings) -> Project:
     with Console(stderr=True).status("reading the source"):
         project = Project(*paths, settings=settings)
         problems = project.problems
-        apart = several_programs(project.tree)
-    if apart is not None:
-        warn_of([apart])
     broken = [problem for problem in problems if not problem.note]
     named = {str(path) for path in paths}
     for problem in broken:

@@ -6,24 +6,26 @@ statement does not say which copy it means, and what is proved of one is not pro
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from asphalt.diagnostics.model import ProblemReport
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.stmt import Use
 from asphalt.ir.tree import leaves
 
 
-def several_programs(tree: Tree) -> ProblemReport | None:
-    """A note, if there are several main programs and one uses a module that several files define;
-    None: they are one program."""
+def several_programs(tree: Tree) -> Iterator[ProblemReport]:
+    """A note, if there are several main programs and one uses a module that several files
+    define."""
     mains = tree.main_programs()
     if len(mains) < 2:
-        return None
+        return
     for main in mains:
         used = (leaf.what for node in main.unit.spec for leaf in leaves(node))
         for name in (one.module for one in used if isinstance(one, Use)):
             files = tree.defined_in("module", name)
             if len(files) > 1:
-                return ProblemReport(
+                yield ProblemReport(
                     main.path,
                     None,
                     f"is one of {len(mains)} main programs, and {len(files)} files define its "
@@ -32,4 +34,4 @@ def several_programs(tree: Tree) -> ProblemReport | None:
                     "time",
                     note=True,
                 )
-    return None
+                return

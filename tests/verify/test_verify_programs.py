@@ -197,7 +197,6 @@ def test_the_whole_tree(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("--first", "setup(2)"),
         ("--draws", "10"),
         ("--seed", "1"),
-        ("--flags=-O1",),
     ],
 )
 def test_options_of_procedures_are_refused_for_programs(

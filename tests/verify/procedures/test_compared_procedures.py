@@ -366,8 +366,8 @@ def test_a_mistake_in_a_common_block_is_found(source: Path, mpi: Mpi, tmp_path: 
 
     class Shifted(Broken):
         mistake = (
-            b"BEGIN(ASPHALT_X, MPI_COMM_WORLD, S,",
-            b"BEGIN(ASPHALT_X, MPI_COMM_WORLD, S(2,1,1),",
+            b"ASPHALT_X%BEGIN(MPI_COMM_WORLD, S,",
+            b"ASPHALT_X%BEGIN(MPI_COMM_WORLD, S(2,1,1),",
         )
 
     project = Shifted(source, settings=SETTINGS)
