@@ -54,6 +54,12 @@ def pages() -> tuple[Path, ...]:
     return tuple(page for page in found if _BLOCK.search(page.read_text(encoding="utf-8")))
 
 
+def first_tree(page: Path) -> str:
+    """The first of a page's trees."""
+    (trees,) = _TREES.findall(page.read_text(encoding="utf-8"))
+    return str(trees.split()[0])
+
+
 def shown(block: str) -> Iterator[Shown]:
     """The commands of a block, a line each."""
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
