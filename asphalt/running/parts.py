@@ -48,6 +48,7 @@ def parts() -> Iterator[Part]:
         yield Part(mpi.title, found, needed, f"apt-get install {' '.join(mpi.packages)}")
     yield _program("mpif90", "verify without --mpi", f"apt-get install {' '.join(_PLAIN)}")
     yield _program("make", "asphalt mk", "apt-get install make")
+    yield _program("objcopy", "asphalt fc with a database", "apt-get install binutils")
     yield _program("gdb", "verify: where hanging ranks stand", "apt-get install gdb")
     for module, extra, needed in _LIBRARIES:
         found = None if find_spec(module) is None else version(module)
