@@ -10,6 +10,7 @@ from asphalt.analysis.conditions.evidence import completed, marks_of
 from asphalt.analysis.conditions.site import PARSERS, TEXT
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.exchange.site_directives import site_directives
+from asphalt.analysis.mpi.runtime_types import runtime_type
 from asphalt.analysis.tiling.plan import Plan
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.analysis_manager.analyses import Analyses
@@ -23,7 +24,7 @@ from asphalt.frontend.second_opinion.second_opinion import opinions
 from asphalt.frontend.second_opinion.second_outline import differs
 from asphalt.frontend.source_tree.index import FileIndex
 from asphalt.frontend.source_tree.tree import Tree
-from asphalt.ir.expr import Component, root_name, walk
+from asphalt.ir.expr import Component, walk
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import ArmHead, Guarded
 from asphalt.ir.tree import Arm, Branch, Leaf, leaves
@@ -248,7 +249,7 @@ def _is_applied(exchange: Exchange) -> bool:
     return any(
         isinstance(part, Component)
         and part.name == "finished"
-        and (root_name(part) or "").startswith("asphalt_")
+        and runtime_type(part.base, exchange.scope) is not None
         for condition in conditions
         for part in walk(condition)
     )
