@@ -145,9 +145,9 @@ class KeptAnswer:
     def keep(self, answer: Answer, project: Project) -> None:
         """Keep an answer without internal errors, unless what it rests on may have changed while
         it was made."""
-        if not self._key or answer.internal_errors or not project.tree.is_repeatable:
+        if not self._key or answer.internal_errors or not project.is_repeatable:
             return
-        beside = states_of(project.tree.files_looked_for())
+        beside = states_of(project.files_looked_for())
         newest = max(self._before.newest, newest_of(beside))
         if newest > self._latest or snapshot(self._paths) != self._before:
             return

@@ -202,7 +202,7 @@ def _choices(
 
 def _name(project: Project, paths: Sequence[Path]) -> str:
     """The name of the main program; unless there is exactly one, of the file or directory."""
-    if len(project.programs) == 1:
-        return project.programs[0]
+    if len(project.main_names) == 1:
+        return project.main_names[0]
     first = paths[0].absolute()
     return first.name if first.is_dir() else first.stem

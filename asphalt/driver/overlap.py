@@ -27,6 +27,7 @@ from asphalt.driver.known_outcomes import KnownOutcomes, text_since
 from asphalt.driver.left_behind import left_behind
 from asphalt.driver.overlap_reports import overlap_reports, procedure_report
 from asphalt.driver.program_starts import own_report
+from asphalt.driver.sites import Site
 from asphalt.driver.transfers import nonblocking_operations
 from asphalt.driver.units_ahead import Ahead, State, unit_of
 from asphalt.frontend.source_tree.tree import Tree
@@ -51,7 +52,8 @@ class Outcome:
     is not changed because nothing calls it any more.  ``composed``: the changes before each
     included file got its part of them; all other records name places in composed text, too.
     ``unwritten``: why sites (by file, line and operation) are left as they are although their
-    procedure could be changed.
+    procedure could be changed.  ``each``: the outcomes of several programs, of which this one is
+    made.
     """
 
     changes: tuple[Change, ...]
@@ -61,6 +63,7 @@ class Outcome:
     notes: tuple[ProblemReport, ...] = ()
     composed: tuple[Change, ...] = ()
     unwritten: Mapping[tuple[str, int, str], str] = field(default_factory=dict)
+    each: tuple[Outcome, ...] = ()
 
     def told(self, site: SiteReport) -> SiteReport:
         """The report on a site; where its change is not written, with the reason."""
@@ -85,6 +88,7 @@ class Outcome:
             changes=tuple(one for one in self.changes if one.path not in reasons),
             composed=tuple(one for one in self.composed if one.path not in reasons),
             unwritten={**self.unwritten, **left},
+            each=tuple(one.without(reasons) for one in self.each),
         )
 
     def tried(self, site: SiteReport) -> SiteReport:
@@ -151,6 +155,30 @@ def _unwatched(piece: str, done: int, total: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """What is left as it is: some units, by file and name, and whole files."""
+
+    units: frozenset[tuple[str, str]] = frozenset()
+    files: frozenset[str] = frozenset()
+
+    def keeps(self, path: str, unit: str) -> bool:
+        """Whether a unit is left as it is."""
+        return path in self.files or (path, unit) in self.units
+
+    def keeps_site(self, site: Site) -> bool:
+        """Whether an exchange is left as it is, where it is written and where it is called."""
+        located = site.exchange.located
+        written = self.keeps(site.report.file, site.report.unit)
+        return written or self.keeps(located.path, located.unit.name)
+
+    def __or__(self, other: Kept) -> Kept:
+        return Kept(self.units | other.units, self.files | other.files)
+
+
+NOTHING_KEPT = Kept()
+
+
+@dataclass(frozen=True, slots=True)
 class OverlapRequest:
     """A request to optimise a tree.
 
@@ -158,7 +186,8 @@ class OverlapRequest:
     ``judges``: what decides about steps; None: the cost model with the usual networks.  ``units``:
     file and name of the units that are asked about; None: all.  ``watch``: called for each unit
     before its turn.  ``jobs``: how many processes may work on units.  ``known``: what became of
-    units of the tree, also under other assumptions, by the usual networks.
+    units of the tree, also under other assumptions, by the usual networks.  ``kept``: what is left
+    as it is.
     """
 
     options: Options
@@ -168,6 +197,7 @@ class OverlapRequest:
     watch: Watch = _unwatched
     jobs: int = 1
     known: KnownOutcomes = field(default_factory=KnownOutcomes)
+    kept: Kept = NOTHING_KEPT
 
 
 def optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRequest) -> Outcome:
@@ -205,7 +235,7 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
         for number, (path, chain) in enumerate(places):
             request.watch(f"{path}: {chain[-1] or 'main'}", number, len(places))
             located = unit_of(now, path, chain)
-            if located is None:
+            if located is None or request.kept.keeps(path, chain[-1]):
                 continue
             if (why := left_behind(located, first, analyses, left)) is not None:
                 head = _lines(tree, path, chain)[0]
@@ -227,6 +257,8 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
             if found is None:
                 continue
             request.known.add(state.start((path, chain)), found)
+            if not request.kept.files.isdisjoint(found.beside):
+                continue
             procedures.append(procedure_report(found, _lines(tree, path, chain)))
             tries[path, chain] = Tried(found.dropped, found.whole, found.doubt)
             for one in found.staying:

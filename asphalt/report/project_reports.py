@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from asphalt.config.assumptions import BITS, CONTROL, FATAL, KINDS, TIMERS
 from asphalt.config.passes import TRANSFERS, Pass
 from asphalt.diagnostics.model import ProblemReport, SiteReport
+from asphalt.driver.agreement import merged_reports as merged_of_programs
 from asphalt.driver.overlap import Watch
+from asphalt.driver.program import Program
 from asphalt.project import Outcome, Project
 from asphalt.report.merged_reports import merged_reports
 
@@ -43,14 +45,14 @@ def reports_of(project: Project, listener: Listener = NOBODY) -> tuple[SiteRepor
     return project.places.sites(_reports_of(project, listener))
 
 
-def _reports_of(project: Project, listener: Listener) -> tuple[SiteReport, ...]:
+def _reports_of(project: Program, listener: Listener) -> tuple[SiteReport, ...]:
     """The reports of all sites, with places in composed text; remarks are told."""
     sites = _sites_of(project, listener)
     listener.warn(project.remarks)
     return sites
 
 
-def _sites_of(project: Project, listener: Listener) -> tuple[SiteReport, ...]:
+def _sites_of(project: Program, listener: Listener) -> tuple[SiteReport, ...]:
     """The reports of all sites, with places in composed text."""
     with listener.status("analysing the exchanges"):
         reports = [site.report for site in project.composed_sites()]
@@ -76,6 +78,27 @@ def reports_after(
     could not be dropped, which are no sites.  A call that was transformed only where its procedure
     was inlined counts as transformed.
     """
+    if not project.each:
+        found = _after(project, outcome, units, promised, stores, listener)
+        return project.places.sites(found)
+    quiet = replace(listener, warn=NOBODY.warn)
+    each = [
+        _after(one, own, units, promised, stores, quiet)
+        for one, own in zip(project.each, outcome.each, strict=True)
+    ]
+    listener.warn(project.remarks)
+    return project.places.sites(merged_of_programs(project.each, each, outcome.each))
+
+
+def _after(
+    project: Program,
+    outcome: Outcome,
+    units: Units,
+    promised: Collection[str],
+    stores: bool,
+    listener: Listener,
+) -> tuple[SiteReport, ...]:
+    """The reports after a transformation of one program, with places in composed text."""
     changes = outcome.composed
     changed = [site for change in changes for site in change.sites]
     applied = {_key(site): site for site in project.kept_whole(changed)}
@@ -102,8 +125,7 @@ def reports_after(
         if (site.file, site.line) not in findings
         and (site.file, site.line, site.operation) not in done
     ]
-    merged = merged_reports(sites, (*found, *applied.values()), project.settings.passes)
-    return project.places.sites(merged)
+    return merged_reports(sites, (*found, *applied.values()), project.settings.passes)
 
 
 def _of(units: Units, sites: tuple[SiteReport, ...]) -> tuple[SiteReport, ...]:
