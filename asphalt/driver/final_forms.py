@@ -1,5 +1,6 @@
 """The final form of units that the optimiser has changed, when it is done with all: nests in tiles
-with objects of the runtime, loops over blocks with iterators, and requests in arrays."""
+with objects of the runtime, loops over blocks with iterators, requests in arrays, and no
+declarations of what only replaced statements named."""
 
 from __future__ import annotations
 
@@ -10,29 +11,46 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.diagnostics.change import Change
 from asphalt.driver.units_ahead import unit_of
+from asphalt.frontend.source_tree.tree import Tree
+from asphalt.ir.program import Located
 from asphalt.ir.tree import File, Unit
 from asphalt.optimiser.acceptance import Key
 from asphalt.transforms.decomposition.block_iterators import with_iterators
 from asphalt.transforms.nonblocking.request_arrays import gathered
 from asphalt.transforms.rewriting.edit import replace_unit
+from asphalt.transforms.rewriting.tidying import without_abandoned
 from asphalt.transforms.tiling.segment_objects import with_objects
 from asphalt.unparse.unparse import unparse
 
-_FORMS: tuple[Callable[[UnitFacts, File], Unit], ...] = (
-    lambda facts, _: with_objects(facts),
-    lambda facts, _: with_iterators(facts),
-    lambda facts, file: gathered(facts, file.macros),
-)
+_Form = Callable[[UnitFacts, File], Unit]
+
+
+def _forms(given: Located | None, before: Tree) -> tuple[_Form, ...]:
+    """What makes the final form of a unit out of that which the optimiser has left.  ``given``: the
+    unit of the tree ``before`` all changes; None: it had none."""
+
+    def tidy(facts: UnitFacts, _: File) -> Unit:
+        located, tree = facts.located, facts.effects.scopes.program
+        return located.unit if given is None else without_abandoned(located, given, tree, before)
+
+    return (
+        lambda facts, _: with_objects(facts),
+        lambda facts, _: with_iterators(facts),
+        lambda facts, file: gathered(facts, file.macros),
+        tidy,
+    )
 
 
 def in_final_form(
-    analyses: Analyses, changes: Iterable[Change], units: Iterable[Key]
+    analyses: Analyses, before: Tree, changes: Iterable[Change], units: Iterable[Key]
 ) -> tuple[Change, ...]:
-    """The changes with these units in their final form.  ``analyses``: of the tree with the
-    changes."""
+    """The changes with these units in their final form.
+
+    ``analyses``: of the tree with the changes, which was as ``before``.
+    """
     by_path = {str(change.path): change for change in changes}
     for path, chain in units:
-        for form in _FORMS:
+        for form in _forms(unit_of(before, path, chain), before):
             tree = analyses.tree
             located = unit_of(tree, path, chain)
             if located is None:

@@ -285,7 +285,8 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
                 sites=(*change.sites, *overlap_reports(given, tree, pure)),
                 parameters=(*change.parameters, *request.values.parameters(given)),
             )
-    changed = in_final_form(analyses, by_path.values(), (one for one in places if one in done))
+    units = (one for one in places if one in done)
+    changed = in_final_form(analyses, tree, by_path.values(), units)
     notes = tuple(left.values())
     return Outcome(changed, tuple(procedures), tuple(own.values()), tries, notes)
 

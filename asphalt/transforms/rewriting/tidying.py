@@ -1,8 +1,9 @@
-"""Removal of declarations that nothing uses any more: those that inlining added, and those of
-procedures of the runtime.
+"""Removal of declarations that nothing uses any more: those that inlining added, those of
+variables that only replaced statements named, and those of procedures of the runtime.
 
 Inlining declares all variables that the statements of a procedure name.  Folded branches and
-replaced arguments may leave some of them unused.
+replaced arguments may leave some of them unused.  A receive that has become a call of the runtime
+leaves the user's status and error code behind.
 """
 
 from __future__ import annotations
@@ -10,35 +11,58 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from asphalt.analysis.directives.directives import behind_sentinel
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
+from asphalt.analysis.names.openmp_sentinels import hidden_statements
 from asphalt.analysis.names.references import named_around, named_by, named_by_entity
 from asphalt.analysis.names.visibility import words_at
 from asphalt.ir.program import Located, Program
 from asphalt.ir.source import Trivia, TriviaKind
-from asphalt.ir.stmt import Decl, Include, Use
+from asphalt.ir.stmt import Decl, Include, UnitHead, Use
 from asphalt.ir.tree import Leaf, Node, Unit, leaves, rewrite
+from asphalt.transforms.rewriting.comments import in_front
 
 
 def without_unused(located: Located, names: Collection[str], program: Program) -> Unit:
     """The unit without declarations of those of the ``names`` (folded) that stand nowhere else.
 
     It is the same unit where a statement of it, or of what it contains, is not understood, or where
-    it has lines that only some compilations see: they may use any of the names.
+    it has lines that only some compilations see: they may use any of the names.  The comments in
+    front of a declaration stay.
     """
     unit = located.unit
     own = {id(node) for node in unit.spec if isinstance(node, Leaf) and _may_go(node)}
     elsewhere: set[str] = set()
     for leaf in _statements(located, program):
         named = None if leaf is None else named_by(leaf.what)
-        if named is None:
+        if named is None or leaf is None:
             return unit
         elsewhere |= frozenset() if id(leaf) in own else named
+        elsewhere.update(*(line.names for line in hidden_statements(leaf)))
     unused: frozenset[str] = frozenset()
     while (more := frozenset(names) - elsewhere - _used(unit, unused)) != unused:
         unused = more
-    spec = (_without(node, unused) for node in unit.spec)
-    return replace(unit, spec=tuple(node for node in spec if node is not None)) if unused else unit
+    return _without(unit, unused) if unused else unit
+
+
+def without_abandoned(located: Located, given: Located, program: Program, before: Program) -> Unit:
+    """The unit without declarations of variables that only statements named which it has no more.
+
+    ``given``: the unit of the tree ``before`` its statements were replaced.  What nothing named
+    then stays.
+    """
+    named: set[str] = set()
+    for leaf in _statements(given, before):
+        if leaf is None:
+            return located.unit
+        what = leaf.what
+        named |= frozenset() if isinstance(what, Decl | UnitHead) else named_by(what) or frozenset()
+    own = {
+        entity.name
+        for node in given.unit.spec
+        if isinstance(node, Leaf) and isinstance(node.what, Decl) and _may_go(node)
+        for entity in node.what.entities
+    }
+    return without_unused(located, named & own, program)
 
 
 def _statements(located: Located, program: Program) -> Iterator[Leaf | None]:
@@ -51,17 +75,21 @@ def _statements(located: Located, program: Program) -> Iterator[Leaf | None]:
             included = program.include(located, leaf.what.path)
         for node in included or ():
             yield from leaves(node)
-        if included is None or leaf.frozen or not all(map(_says_nothing, leaf.lead)):
+        if included is None or leaf.frozen or not all(map(_is_known, leaf.lead)):
             yield None
     for inner in unit.contained:
         found = program.contained(located, inner.name)
         yield from (None,) if found is None else _statements(found, program)
 
 
-def _says_nothing(line: Trivia) -> bool:
-    """Whether a line uses no variable, in whatever configuration."""
-    plain = line.kind in (TriviaKind.BLANK, TriviaKind.COMMENT)
-    return plain or behind_sentinel(line) is not None
+_IN_EACH_CONFIGURATION = frozenset(
+    {TriviaKind.BLANK, TriviaKind.COMMENT, TriviaKind.DIRECTIVE, TriviaKind.CONDITIONAL}
+)
+
+
+def _is_known(line: Trivia) -> bool:
+    """Whether a line is the same in all configurations."""
+    return line.kind in _IN_EACH_CONFIGURATION
 
 
 def _may_go(leaf: Leaf) -> bool:
@@ -69,7 +97,8 @@ def _may_go(leaf: Leaf) -> bool:
     if not isinstance(leaf.what, Decl) or leaf.what.kind != "type":
         return False
     alone = not leaf.joined and ";" not in leaf.trail.split("!")[0]
-    return alone and not leaf.lead and leaf.label is None
+    plain = all(line.kind in (TriviaKind.BLANK, TriviaKind.COMMENT) for line in leaf.lead)
+    return alone and plain and leaf.label is None
 
 
 def _used(unit: Unit, unused: frozenset[str]) -> frozenset[str]:
@@ -101,10 +130,23 @@ def without_uncalled(unit: Unit, names: Collection[str]) -> Unit:
     return replace(unit, spec=tuple(spec))
 
 
-def _without(node: Node, unused: Collection[str]) -> Node | None:
-    if not isinstance(node, Leaf) or not isinstance(node.what, Decl) or not _may_go(node):
-        return node
-    left = tuple(entity for entity in node.what.entities if entity.name not in unused)
-    if len(left) == len(node.what.entities):
-        return node
-    return rewrite(node, replace(node.what, entities=left)) if left else None
+def _without(unit: Unit, unused: Collection[str]) -> Unit:
+    """The unit without declarations of some variables."""
+    spec: list[Node] = []
+    lead: tuple[Trivia, ...] = ()
+    for node in unit.spec:
+        if isinstance(node, Leaf) and isinstance(node.what, Decl) and _may_go(node):
+            left = tuple(entity for entity in node.what.entities if entity.name not in unused)
+            if not left:
+                lead = (*lead, *node.lead)
+                continue
+            if len(left) < len(node.what.entities):
+                node = rewrite(node, replace(node.what, entities=left))
+        spec.append(in_front(node, lead) if lead else node)
+        lead = ()
+    body, end = unit.body, unit.end
+    if lead and body:
+        body = (in_front(body[0], lead), *body[1:])
+    elif lead:
+        end = replace(end, lead=(*lead, *end.lead))
+    return replace(unit, spec=tuple(spec), body=body, end=end)

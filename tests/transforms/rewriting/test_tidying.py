@@ -12,7 +12,9 @@ from asphalt.ir.program import Located
 from asphalt.ir.stmt import Decl
 from asphalt.ir.tree import Unit, leaves
 from asphalt.optimiser.optimise import optimise
+from asphalt.transforms.rewriting.edit import replace_unit
 from asphalt.transforms.rewriting.tidying import without_unused
+from asphalt.unparse.unparse import unparse
 
 _PROGRAM = """\
 program main
@@ -67,6 +69,11 @@ GOING: dict[str, tuple[str, str]] = {
     "a comment": (program("  integer :: p", "  ! p = 1"), ""),
     "a string": (program("  integer :: p", "  print '(a)', 'p'"), ""),
     "a directive of ours": (program("  integer :: p", "  !$asphalt skip\n  y = 3"), ""),
+    "a directive that names others": (
+        program("  integer :: p, q", "  !$omp parallel private(q)\n  y = 2\n  !$omp end parallel"),
+        "q",
+    ),
+    "comments in front": (program("  ! what counts\n\n  integer :: p"), ""),
 }  # fmt: skip
 STAYING = {
     "a name that is split": program("  integer :: q\n  integer :: rk",
@@ -150,6 +157,18 @@ def test_what_other_compilations_see_may_use_it(line: str, tmp_path: Path) -> No
     define = "#define VALUE 4\n" if "VALUE" in line else ""
     _, after = _tidied(tmp_path, define + text, "main.F90")
     assert _declared(after) == {"p"}
+
+
+def test_comments_of_a_declaration_stay(tmp_path: Path) -> None:
+    text = program("  ! what counts\n  integer :: p\n  ! and where\n  integer :: q, n", "  y = n")
+    path = tmp_path / "main.f90"
+    path.write_text(text)
+    tree = load_tree([tmp_path], Settings(cache=False, jobs=1))
+    (located,) = tree.units_of(str(path))
+    after = without_unused(located, _BROUGHT, tree)
+    found = unparse(replace_unit(tree.file(str(path)), located.unit, after))
+    assert "  ! what counts\n  ! and where\n  integer :: n\n" in found
+    assert "integer :: p" not in found
 
 
 _CALLER = """\
