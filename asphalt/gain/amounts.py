@@ -72,6 +72,21 @@ class Amount:
         return Amount(terms)
 
     @property
+    def is_at_ends(self) -> bool:
+        """Whether it is a few points at the ends of an extent."""
+        return self.terms.keys() == {Extents(0, 1)} and self.value < _SMALL
+
+    def of_one_field(self) -> Amount:
+        """The same amount where all of its parts belong to one field: they have all its extents,
+        known ones or not."""
+        most = max((extents.all for extents in self.terms), default=0)
+        terms: dict[Extents, float] = {}
+        for extents, number in self.terms.items():
+            whole = Extents(extents.unknown, most)
+            terms[whole] = terms.get(whole, 0.0) + number
+        return Amount(terms)
+
+    @property
     def value(self) -> float:
         """The number that it is taken to be."""
         return sum(number * extents.value for extents, number in self.terms.items())
@@ -88,10 +103,16 @@ def amount(expr: Expr, scope: Scope) -> Amount:
     much, more = _evaluated(expr, scope, lambda _: _LONG), _evaluated(expr, scope, _twice)
     if min(much, more) < 2:
         if _evaluated(expr, scope, _different) == much:
-            return Amount.of(max(0.0, much))
+            return _at_ends(max(0.0, much))
         return Amount.of(1.0, 1)  # a difference of two that are not known: it has its own size
     unknown = min(_MOST, max(0, round(math.log2(more / much))))
-    return Amount.of(much / _LONG**unknown, unknown)
+    return Amount.of(much / _LONG**unknown, unknown) if unknown else _at_ends(much)
+
+
+def _at_ends(number: float) -> Amount:
+    """An amount that does not depend on the unknown size in it: a few points at the ends of one
+    extent of a field."""
+    return Amount({Extents(0, 1): number})
 
 
 def iterations(trips: TripCount | None, scope: Scope) -> Amount:

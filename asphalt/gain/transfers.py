@@ -16,7 +16,7 @@ from asphalt.gain.amounts import amount, typical
 from asphalt.gain.blocks import BlockCall, block_call
 from asphalt.gain.lengths import elements
 from asphalt.gain.sizes import Sizes
-from asphalt.ir.expr import Component, Expr, Ref
+from asphalt.ir.expr import Component, Expr, Op, Ref
 from asphalt.ir.tree import Leaf, Node
 
 
@@ -130,7 +130,7 @@ def _transfer(leaf: Leaf, call: MpiCall, facts: UnitFacts, transfers: Transfers)
         id(leaf),
         part,
         _size(leaf, call, facts, transfers),
-        tuple(Letter(one.way, _tag(one, facts)) for one in envelopes),
+        tuple(Letter(one.way, _tag(one, leaf, facts)) for one in envelopes),
         None if call.queue is None else repr(call.queue).lower(),
         call.binding == "runtime",
         exchange is not None and exchange.send == exchange.receive,
@@ -154,8 +154,10 @@ def _size(leaf: Leaf, call: MpiCall, facts: UnitFacts, transfers: Transfers) -> 
     return _bytes(number, types[0], leaf, facts, sizes)
 
 
-def _tag(envelope: Envelope, facts: UnitFacts) -> str:
+def _tag(envelope: Envelope, leaf: Leaf, facts: UnitFacts) -> str:
     value = constants_in(envelope.tag, facts.scope).value
+    if value is None and isinstance(envelope.tag, Ref | Op):
+        value = facts.values.polynomial(envelope.tag, leaf).value
     return str(value) if value is not None else repr(envelope.tag).lower()
 
 

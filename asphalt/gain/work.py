@@ -117,15 +117,16 @@ class Work:
         charger = Charger(
             scope, self.costs, lambda call, scope: False, Form.FREE, "\n", concurrent_header
         )
-        total = Amount()
+        total, at_ends = Amount(), False
         for charge in together(charger.estimate((node,))):
             one = Amount.of(charge.counts.seconds(self.costs.seconds) + charge.waiting)
             for trips in charge.trips:
                 for each in factors(trips, Surroundings(scope)):
                     times = self._iterations(each, scope, given)
+                    at_ends = at_ends or times.is_at_ends
                     one *= times if times.value >= each.least else Amount()
             total += one
-        return total
+        return total.of_one_field() if at_ends else total
 
     def _iterations(self, trips: TripCount | None, scope: Scope, given: Given) -> Amount:
         return iterations(self.sizes.trips(_known(trips, given), scope), scope)

@@ -74,6 +74,18 @@ def test_what_is_not_known_is_an_extent(text: str, value: float, tmp_path: Path)
     assert amount(what.value, facts.scope).value == pytest.approx(value, rel=1e-5)
 
 
+def test_the_sides_of_a_box_are_parts_of_it(tmp_path: Path) -> None:
+    nest = "  do k = {}\n    do j = {}\n      do i = {}\n        w(i) = a(j)*b(k)\n"
+    nest += "      end do\n    end do\n  end do\n"
+    ends = "1, n, max(1, n - 1)"
+    (box,) = _price(tmp_path / "box", nest.format("1, n", "1, n", "1, n"), ETHERNET_1)
+    for number in range(3):
+        bounds = ["1, n"] * 3
+        bounds[number] = ends
+        (side,) = _price(tmp_path / str(number), nest.format(*bounds), ETHERNET_1)
+        assert side < box / 2
+
+
 _LINE = "  do i = 1, n\n    w(i) = w(i) + 0.5d0*i\n  end do\n"
 _RECV = "call MPI_Recv(a, {}, MPI_DOUBLE_PRECISION, {}, {}, comm, status, ierr)\n"
 _SEND = "call MPI_Send(b, {}, MPI_DOUBLE_PRECISION, {}, {}, comm, ierr)\n"
@@ -96,6 +108,15 @@ def test_work_between_send_and_receive_hides_the_message(tmp_path: Path) -> None
     ends = net.sending_cost(800) + net.receiving_cost(800)
     kept = 800 / COPY_BANDWIDTH  # it came before the receive was there
     assert seconds == pytest.approx(alone + ends + kept)
+
+
+def test_a_tag_may_be_a_variable_of_known_value(tmp_path: Path) -> None:
+    prices = {
+        tag: _price(tmp_path / tag, "  k = 6\n  " + _SEND.format(1000, 0, tag) + _LINE + "  "
+                    + _RECV.format(1000, 0, 7), ETHERNET_1)
+        for tag in ("7", "k+1", "k")
+    }  # fmt: skip
+    assert prices["k+1"] == prices["7"] != prices["k"]
 
 
 def test_ranks_in_another_arm_send_at_the_same_time(tmp_path: Path) -> None:

@@ -168,6 +168,8 @@ class Passed:
                 return actual
             case Op(op="-", operands=(Lit(kind="integer"),)):
                 return actual
+            case Op(op="+", operands=(Lit(kind="integer") as value,)):
+                return value
             case Ref(args=None) if not self._is_variable(actual):
                 symbol = self.context.caller.lookup(actual.name)
                 scalar = symbol is not None and symbol.dims is None

@@ -1,11 +1,12 @@
-"""Index-set splitting of perfect nests into their interior and their edges.
+"""Index-set splitting of nests into their interior and their edges.
 
 The edges are the first and last iterations that access what other statements access
 (``edge_iterations``), so that the interior can move past these statements.  The iterations may be
 executed in any order (``permutable_loops``), and each is executed once, however few there are: of a
 loop from ``a`` to ``b``, whose first ``m`` and last ``n`` iterations are edges, the interior is
 from ``a+m`` to ``b-n``, the edges are from ``a`` to ``min(a+m-1, b)`` and from ``max(b-n+1, a+m)``
-to ``b``.
+to ``b``.  The nests are perfect, or have loops for rows of temporaries at the end
+(``dependence.row_loops``).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from asphalt.analysis.data_flow.accepted_assumptions import is_accepted_at
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of, with_places
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.dependence.permutable_loops import effect_of, region_of, why_ordered
+from asphalt.analysis.dependence.row_loops import RowLoop, Rows, rows_of
 from asphalt.analysis.dependence.vector_rounding import why_other_digits
 from asphalt.analysis.exchange.producer import tilable_loops
 from asphalt.analysis.memory.accesses import Access
@@ -30,6 +32,7 @@ from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.tiling.edge_iterations import (
     WIDEST,
     EdgeCounts,
+    LoopRange,
     ends_of,
     range_of,
 )
@@ -56,11 +59,12 @@ MOST_STATEMENTS = 40
 class DividedNest(Trial):
     """The nest at ``position`` of the list that ``path`` leads to; ``ends``: the iterations that
     are not in the interior, for each of its perfectly nested loops down to the last one that is
-    divided."""
+    divided; ``rows``: the row loops in front of that one."""
 
     path: tuple[int, ...]
     position: int
     ends: tuple[EdgeCounts, ...]
+    rows: Rows | None = None
 
 
 def nests(facts: UnitFacts, choices: Choices) -> tuple[Found, ...]:
@@ -91,8 +95,9 @@ def in_parts(facts: UnitFacts, step: Step, comment: str, interior_first: bool) -
         node = nodes[step.position]
         nest = nest_in(node, facts)
         assert nest is not None
-        inside = interior(nest, step.ends, (comment, *assumptions(step.assumed)), facts)
-        outside = edges(nest, step.ends, facts)
+        comments = (comment, *assumptions(step.assumed))
+        inside = interior(nest, step.ends, comments, facts, step.rows)
+        outside = edges(nest, step.ends, facts, step.rows)
         parts = around(node, (inside, *outside) if interior_first else (*outside, inside))
         return (*nodes[: step.position], *parts, *nodes[step.position + 1 :])
 
@@ -145,6 +150,11 @@ class Nest:
             return once
         ends = self._ends(chain, passed)
         if ends is None or not any(ends):
+            rows = rows_of(chain, self.facts)
+            if rows is not None and not is_edge(rows.last, self.facts):
+                ends = self._ends((*chain, rows.last), passed, rows)
+                if ends is not None and any(ends):
+                    return self.with_ends((*chain, rows.last), ends, rows=rows)
             unknown = self._without_bounds(passed)
             return self._refused(
                 SHAPE,
@@ -158,23 +168,30 @@ class Nest:
         return self.with_ends(chain, ends)
 
     def with_ends(
-        self, chain: tuple[Do, ...], ends: tuple[EdgeCounts, ...], most: int = MOST_STATEMENTS
+        self,
+        chain: tuple[Do, ...],
+        ends: tuple[EdgeCounts, ...],
+        most: int = MOST_STATEMENTS,
+        rows: Rows | None = None,
     ) -> DividedNest | Refused:
         """The split of the perfectly nested loops of ``chain`` at these ends, of which one is not
-        empty, wherever the interior goes then; ``most``: the most statements of the nest."""
+        empty, wherever the interior goes then; ``most``: the most statements of the nest.
+        ``rows``: if the last one of the chain is behind row loops."""
         cut = [number for number, own in enumerate(ends) if own]
         ends, outer = ends[: cut[-1] + 1], chain[: cut[-1] + 1]
         divided = tuple(chain[n] for n in cut)
-        forbidden = self._forbidden(outer, divided, most)
+        rows = rows if len(outer) == len(chain) else None
+        forbidden = self._forbidden(outer, divided, most, rows)
         if forbidden is not None:
             return forbidden
-        digits = why_other_digits(
-            divided, outer[-1].body, self.facts, region_of(self.nest, self.facts)
-        )
+        body = outer[-1].body
+        for row in () if rows is None else rows.loops:
+            body = (*row.loop.body, *body)
+        digits = why_other_digits(divided, body, self.facts, region_of(self.nest, self.facts))
         if digits is None:
-            return self._step(outer, ends, ())
+            return self._step(outer, ends, (), rows)
         if is_accepted_at(BITS, self.nest.head, self.facts):
-            return self._step(outer, ends, (BITS.word,))
+            return self._step(outer, ends, (BITS.word,), rows)
         return self._refused(DIGITS, f"its innermost loop evaluates {digits}", BITS)
 
     def why_once(self) -> Refused | None:
@@ -184,9 +201,10 @@ class Nest:
         return None if stays is None else self._refused(STATEMENT, stays)
 
     def _ends(
-        self, chain: tuple[Do, ...], passed: tuple[Node, ...]
+        self, chain: tuple[Do, ...], passed: tuple[Node, ...], rows: Rows | None = None
     ) -> tuple[EdgeCounts, ...] | None:
-        """The ends of the loops that meet the statements to be passed."""
+        """The ends of the loops that meet the statements to be passed; ``rows``: if the last loop
+        is behind row loops."""
         mine = self.facts.footprint(self.nest).accesses
         writing = tuple(access for access in mine if access.writes)
         changing = list(writing)
@@ -207,8 +225,17 @@ class Nest:
         limits = self.order.limits.at(start)
         changed = frozenset(access.storage for access in changing)
         region = Region(self.facts.values, start, changed, tuple(changing), limits)
-        variables = tuple(str(loop_variable(loop)) for loop in chain)
-        return ends_of(region, pairs, variables, [range_of(loop, region) for loop in chain])
+        *outer, last = [range_of(loop, region) for loop in chain]
+        ends: tuple[EdgeCounts, ...] | None = (EdgeCounts(),) * len(chain)
+        for row in () if rows is None else rows.loops:
+            own = range_of(row.loop, region)
+            rowwise = [pair for pair in pairs if row.loop in pair[1].loops]
+            pairs = [pair for pair in pairs if row.loop not in pair[1].loops]
+            loops = (*chain[:-1], row.loop)
+            found = ends_of(region, rowwise, _variables(loops), [*outer, own])
+            ends = _with_row(ends, found, own, last, row)
+        found = ends_of(region, pairs, _variables(chain), [*outer, last])
+        return None if found is None or ends is None else tuple(map(_widest, found, ends))
 
     def _without_bounds(self, passed: tuple[Node, ...]) -> str | None:
         """An array that the nest shares with a message whose last element is not known, for the
@@ -223,16 +250,18 @@ class Nest:
         return None
 
     def _forbidden(
-        self, outer: tuple[Do, ...], divided: tuple[Do, ...], most: int
+        self, outer: tuple[Do, ...], divided: tuple[Do, ...], most: int, rows: Rows | None
     ) -> Refused | None:
         """Why the iterations may not be divided."""
         number = sum(1 for _ in leaves(self.nest))
         if number > most:
             return self._refused(LONG, f"it has {number} statements")
-        ordered = why_ordered(outer, divided, self.facts)
+        apart = frozenset[str]() if rows is None else rows.arrays
+        ordered = why_ordered(outer, divided, self.facts, apart)
         if ordered is not None:
             return self._refused(ORDER, ordered)
-        if not all(has_plain_bounds(loop, self.facts) for loop in divided):
+        others = () if rows is None else (row.loop for row in rows.loops)
+        if not all(has_plain_bounds(loop, self.facts) for loop in (*divided, *others)):
             return self._refused(SHAPE, "the bounds of its loops are not default integers")
         return None
 
@@ -247,7 +276,11 @@ class Nest:
         return None
 
     def _step(
-        self, outer: tuple[Do, ...], ends: tuple[EdgeCounts, ...], assumed: tuple[str, ...]
+        self,
+        outer: tuple[Do, ...],
+        ends: tuple[EdgeCounts, ...],
+        assumed: tuple[str, ...],
+        rows: Rows | None,
     ) -> DividedNest:
         divided = (loop for loop, own in zip(outer, ends, strict=True) if own)
         names = " and ".join(str(loop_variable(loop)) for loop in divided)
@@ -263,6 +296,7 @@ class Nest:
             self.path,
             self.position,
             ends,
+            rows,
             assumed=assumed,
         )
 
@@ -271,6 +305,35 @@ class Nest:
         message = f"the nest of {where} is not split into interior and edges: {reason}"
         lifted = None if lifted_by is None else lifted_by.word
         return Refused(code, message, self.nest.head.span, lifted_by=lifted)
+
+
+def _variables(loops: Iterable[Do]) -> tuple[str, ...]:
+    return tuple(str(loop_variable(loop)) for loop in loops)
+
+
+def _widest(one: EdgeCounts, other: EdgeCounts) -> EdgeCounts:
+    return EdgeCounts(max(one.first, other.first), max(one.last, other.last))
+
+
+def _with_row(
+    ends: tuple[EdgeCounts, ...] | None,
+    found: tuple[EdgeCounts, ...] | None,
+    own: LoopRange | None,
+    last: LoopRange | None,
+    row: RowLoop,
+) -> tuple[EdgeCounts, ...] | None:
+    """The ends of loops with those that a row loop has: an iteration of the last loop is at an end
+    if it needs one that is.  ``own``, ``last``: the ranges of the two."""
+    if ends is None or found is None or own is None or last is None:
+        return None
+    before = (own.first - last.first).value
+    behind = (last.last - own.last).value
+    if before is None or behind is None:
+        return None
+    *outer, inner = found
+    first = inner.first and max(0, inner.first + before - row.least)
+    greatest = inner.last and max(0, inner.last + behind + row.greatest)
+    return tuple(map(_widest, ends, (*outer, EdgeCounts(first, greatest))))
 
 
 def is_edge(loop: Do, facts: UnitFacts) -> bool:

@@ -8,6 +8,8 @@ from dataclasses import replace
 from asphalt.analysis.control_flow.graph import jump_targets
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.loop_exits import ends_a_loop
+from asphalt.analysis.dependence.row_loops import RowLoop, Rows
+from asphalt.analysis.memory.affine_guards import extremes
 from asphalt.analysis.names.openmp_sentinels import is_threading
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import Poly, poly
@@ -23,15 +25,22 @@ _CONTINUE = Plain("continue")
 
 
 def interior(
-    nest: Do, ends: tuple[EdgeCounts, ...], comments: tuple[str, ...], facts: UnitFacts
+    nest: Do,
+    ends: tuple[EdgeCounts, ...],
+    comments: tuple[str, ...],
+    facts: UnitFacts,
+    rows: Rows | None = None,
 ) -> Do:
     """The nest without the iterations at the ends of its loops.  ``ends``: of each of its perfectly
-    nested loops, the outermost first; loops behind the last one have none."""
+    nested loops, the outermost first; loops behind the last one have none.  ``rows``: if the last
+    loop is behind row loops, which then have the iterations that it needs."""
     heads = [_inside(loop, own, facts.scope) for loop, own in zip(_chain(nest), ends, strict=False)]
-    return marked(with_heads(nest, heads), comments, facts)
+    return marked(with_heads(nest, heads, rows, facts.scope), comments, facts)
 
 
-def edges(nest: Do, ends: tuple[EdgeCounts, ...], facts: UnitFacts) -> tuple[Do, ...]:
+def edges(
+    nest: Do, ends: tuple[EdgeCounts, ...], facts: UnitFacts, rows: Rows | None = None
+) -> tuple[Do, ...]:
     """Nests for the other iterations: the ends of the outermost loop with all iterations of the
     others, then those of the next loop with the interior of the outermost one, and so on."""
     plain = without_comments(nest, facts.eol)
@@ -42,18 +51,20 @@ def edges(nest: Do, ends: tuple[EdgeCounts, ...], facts: UnitFacts) -> tuple[Do,
             _inside(loop, outer, facts.scope)
             for loop, outer in zip(chain[:number], ends, strict=False)
         ]
-        made += (with_heads(plain, [*before, head]) for head in _at_ends(chain[number], own, facts))
+        behind = rows if number == len(ends) - 1 else None
+        heads = _at_ends(chain[number], own, facts, apart=behind is not None)
+        made += (with_heads(plain, [*before, head], behind, facts.scope) for head in heads)
     made[0] = marked(made[0], ("asphalt: the edges of the nest",), facts)
     return tuple(made)
 
 
 def _chain(nest: Do) -> list[DoHead]:
-    """The heads of perfectly nested loops, the outermost first."""
+    """The heads of perfectly nested loops, the outermost first, and of a loop behind row loops."""
     heads: list[DoHead] = []
     node: Node | None = nest
     while isinstance(node, Do) and isinstance(node.head.what, DoHead):
         heads.append(node.head.what)
-        node = next((child for child in node.body if isinstance(child, Do)), None)
+        node = next((child for child in reversed(node.body) if isinstance(child, Do)), None)
     return heads
 
 
@@ -72,11 +83,13 @@ def _inside(head: DoHead, ends: EdgeCounts, scope: Scope) -> DoHead:
     return head
 
 
-def _at_ends(head: DoHead, ends: EdgeCounts, facts: UnitFacts) -> Iterator[DoHead]:
-    """The loop over the first and the last iterations, or one for each end."""
+def _at_ends(
+    head: DoHead, ends: EdgeCounts, facts: UnitFacts, apart: bool = False
+) -> Iterator[DoHead]:
+    """The loop over the first and the last iterations, or one for each end (``apart``: always)."""
     scope = facts.scope
     first, last = _bounds(head)
-    if ends == EdgeCounts(1, 1):
+    if ends == EdgeCounts(1, 1) and not apart:
         distance = last - first
         step = _greater(num(1), distance, scope)
         yield replace(head, step=None if step == num(1) else step)
@@ -109,14 +122,50 @@ def _greater(one: Expr, distance: Poly, scope: Scope) -> Expr:
     return fn("max", one, size(distance, scope))
 
 
-def with_heads(nest: Do, heads: list[DoHead]) -> Do:
-    """The nest with other heads of its outermost loops."""
+def with_heads(
+    nest: Do, heads: list[DoHead], rows: Rows | None = None, scope: Scope | None = None
+) -> Do:
+    """The nest with other heads of its outermost loops.  ``rows``: if the last of these loops is
+    behind row loops, which get the iterations that it needs (``scope``: of the unit)."""
     own, *inner = heads
     head = nest.head if nest.head.what == own else rewrite(nest.head, own)
     body = nest.body
-    if inner:
-        body = tuple(with_heads(child, inner) if isinstance(child, Do) else child for child in body)
+    if len(inner) == 1 and rows is not None:
+        assert scope is not None
+        loops = [child for child in body if isinstance(child, Do)]
+        needed = (_needed(inner[0], row, scope) for row in rows.loops)
+        new = {id(loop): one for loop, one in zip(loops, (*needed, inner[0]), strict=True)}
+        body = tuple(with_heads(n, [new[id(n)]]) if isinstance(n, Do) else n for n in body)
+    elif inner:
+        body = tuple(
+            with_heads(child, inner, rows, scope) if isinstance(child, Do) else child
+            for child in body
+        )
     return Do(head, body, nest.end)
+
+
+def _needed(last: DoHead, row: RowLoop, scope: Scope) -> DoHead:
+    """The head of a row loop with the iterations that those of the last loop need."""
+    own = row.loop.head.what
+    assert isinstance(own, DoHead)
+    first = _limit(own.first, last.first, row.least, ">=", scope)
+    return replace(own, first=first, last=_limit(own.last, last.last, row.greatest, "<=", scope))
+
+
+def _limit(own: Expr | None, limit: Expr | None, offset: int, relation: str, scope: Scope) -> Expr:
+    """The narrower of a loop's own limit and another one that is ``offset`` away."""
+    sign = 1 if relation == ">=" else -1
+    parts = extremes(limit, relation)
+    found: list[Poly] = []
+    for one in (
+        *(poly(part) + Poly.constant(offset) for part in parts[1:] or parts),
+        poly(_own(own)),
+    ):
+        beyond = [(other - one).value for other in found]
+        if not any(d is not None and sign * d >= 0 for d in beyond):
+            found = [other for other, d in zip(found, beyond, strict=True) if d is None] + [one]
+    exprs = [_own(own) if one == poly(_own(own)) else size(one, scope) for one in found]
+    return exprs[0] if len(exprs) == 1 else fn("max" if sign > 0 else "min", *exprs)
 
 
 def without_comments(nest: Do, eol: str) -> Do:

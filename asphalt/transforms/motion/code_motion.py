@@ -35,6 +35,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.mpi.call import MpiCall
+from asphalt.analysis.mpi.library_effects import receives
 from asphalt.config.assumptions import TIMERS
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import names_in
@@ -346,13 +347,18 @@ class _Window:
     def _from_before(self) -> Iterator[Move]:
         """Work that stands before the start, with something between that the start cannot pass.
 
-        It passes no wait: out of a window it does not go.
+        Out of a window it does not go, so the only waits that it passes are those for sends which
+        start behind it.
         """
+        sent: set[int] = set()
         for origin in reversed(range(self.first)):
             node = self.siblings[origin]
-            if self._waits(node):
+            sent -= {id(leaf) for leaf, _ in self.messages.calls(node)}
+            awaited = self._awaited_sends(node)
+            if awaited is None:
                 return
-            if not self._is_work(node) or any(self.messages.calls(node)):
+            sent |= awaited
+            if sent or not self._is_work(node) or any(self.messages.calls(node)):
                 continue
             sizes: frozenset[str] | None = frozenset()
             for passed in self.siblings[origin + 1 : self.first + 1]:
@@ -365,10 +371,18 @@ class _Window:
                 yield self._move(origin, self.first, "the work of", does, sizes)
                 return
 
-    def _waits(self, node: Node) -> bool:
-        """Whether a statement completes something."""
-        parts = (stage_of(call) for _, call in self.messages.calls(node))
-        return any(part not in (Stage.START, Stage.NOTHING) for part in parts)
+    def _awaited_sends(self, node: Node) -> set[int] | None:
+        """The starts of sends that a statement completes; None: it completes anything else."""
+        found: set[int] = set()
+        for leaf, call in self.messages.calls(node):
+            stage = stage_of(call)
+            if stage in (Stage.START, Stage.NOTHING):
+                continue
+            started = self.messages.completed_by(leaf) if stage is Stage.COMPLETE else None
+            if not started or any(receives(one.call.procedure) for one in started):
+                return None
+            found |= {id(one.leaf) for one in started}
+        return found
 
     def _is_work(self, node: Node) -> bool:
         return is_work(node, self.messages)

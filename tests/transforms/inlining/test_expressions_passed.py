@@ -152,3 +152,10 @@ def test_one_that_the_file_of_a_used_module_uses_can(
     (tmp_path / "step.f90").write_text(step)
     text = main.replace("  use mpi\n", "  use mpi\n  use sizes\n", 1)
     assert _is_inlined(_made(tmp_path, text)) is can
+
+
+@pytest.mark.parametrize("right", ["+0", "0"])
+def test_a_number_with_a_sign_stands_for_the_dummy(right: str, tmp_path: Path) -> None:
+    made = _made(tmp_path, "".join(_text("0", right)))
+    assert _is_inlined(made)
+    assert b"  right = " not in made

@@ -12,6 +12,8 @@ from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import optimise
 from asphalt.optimiser.options import Options
+from asphalt.transforms.motion import code_motion
+from support.stepping import Stepped
 
 _PROGRAM = """\
 module fields
@@ -144,3 +146,42 @@ def test_receives_are_posted_before_what_is_sent_is_packed(tmp_path: Path) -> No
 )
 def test_receives_stay_behind_what_they_depend_on(changed: dict[str, str], tmp_path: Path) -> None:
     assert _sides(tmp_path, **changed)[0] == "do k"
+
+
+_TWO_SENDS = """\
+subroutine step(u, after, n, other, comm)
+  use mpi
+  implicit none
+  integer, intent(in) :: n, other, comm
+  real(8), intent(in) :: u(n)
+  real(8), intent(inout) :: after(n)
+  real(8) :: here(2*n), left(n), right(n)
+  integer :: i, ierr, requests(3)
+  call MPI_Irecv(here, 2*n, MPI_DOUBLE_PRECISION, other, 1, comm, requests(1), ierr)
+{begun}  do i = 1, n
+    after(i) = sqrt(u(i)) + after(i)
+  end do
+  do i = 1, n
+    left(i) = u(i)
+  end do
+{start}  do i = 1, n
+    right(i) = 2*u(i)
+  end do
+  call MPI_Wait(requests(2), MPI_STATUS_IGNORE, ierr)
+  call MPI_Isend(right, n, MPI_DOUBLE_PRECISION, other, 2, comm, requests(3), ierr)
+  call MPI_Wait(requests(3), MPI_STATUS_IGNORE, ierr)
+  call MPI_Wait(requests(1), MPI_STATUS_IGNORE, ierr)
+end subroutine step
+"""
+_START = "  call MPI_Isend({0}, n, MPI_DOUBLE_PRECISION, other, 1, comm, requests(2), ierr)\n"
+
+
+@pytest.mark.parametrize("begins_before", [False, True])
+def test_work_goes_behind_the_last_send(begins_before: bool, tmp_path: Path) -> None:
+    """It passes the wait for another one, unless it would leave the window of that."""
+    parts = {"begun": _START.format("u"), "start": ""} if begins_before else {
+        "begun": "", "start": _START.format("left")}  # fmt: skip
+    stepped = Stepped.of(tmp_path, {"unit.f90": _TWO_SENDS.format(**parts)})
+    stepped.applied(code_motion)
+    text = stepped.tree.content(str(tmp_path / "unit.f90")).decode()
+    assert (text.index("sqrt") > text.index("Isend(right")) is not begins_before
