@@ -57,7 +57,8 @@ def rows_of(chain: tuple[Do, ...], facts: UnitFacts) -> Rows | None:
     if len(inner) < 2 or len(loops) < len(inner):
         return None
     *before, last = loops
-    counters = {facts.names.storage(str(loop_variable(loop))) for loop in (*chain, *loops)}
+    around = {facts.names.storage(str(loop_variable(loop))) for loop in chain}
+    counters = around | {facts.names.storage(str(loop_variable(loop))) for loop in loops}
     changed = [
         access
         for access in facts.footprint(chain[0]).accesses
@@ -65,7 +66,7 @@ def rows_of(chain: tuple[Do, ...], facts: UnitFacts) -> Rows | None:
     ]
     given: dict[str, tuple[int, int]] = {}
     for number, loop in enumerate(before):
-        own = _defined_in(loop, counters, changed, facts)
+        own = _defined_in(loop, counters, around, changed, facts)
         if not own or own.keys() & given.keys():
             return None
         given |= {storage: (number, offset) for storage, offset in own.items()}
@@ -88,10 +89,14 @@ def _is_plain(loop: Do) -> bool:
 
 
 def _defined_in(
-    loop: Do, counters: set[str], changed: list[Access], facts: UnitFacts
+    loop: Do, counters: set[str], around: set[str], changed: list[Access], facts: UnitFacts
 ) -> dict[str, int] | None:
     """The arrays that a loop defines, each with the ``c`` of the element ``i + c`` that iteration
-    ``i`` gives a value; None: it does more, or reads what the nest defines."""
+    ``i`` gives a value; None: it does more, or reads what the nest defines.
+
+    ``counters``: the variables of all loops; ``around``: of those around it.
+    """
+    own = facts.names.storage(str(loop_variable(loop)))
     for node in loop.body:
         match node:
             case Leaf(what=Assign(pointer=False)):
@@ -101,8 +106,9 @@ def _defined_in(
     found: dict[str, int] = {}
     for access in facts.footprint(loop).accesses:
         if access.storage in counters:
-            if access.writes and access.leaf is not loop.head:
-                return None
+            kept = access.storage == own and (access.leaf is loop.head or not access.writes)
+            if not kept and (access.writes or access.storage not in around):
+                return None  # what a loop before has left in its variable, perhaps
             continue
         if not access.writes:
             if any(one.meets(access) for one in changed):

@@ -22,7 +22,7 @@ subroutine sent(u, after, n, m, comm)
   real(8), intent(in) :: u(0:n+1,0:m+1)
   real(8), intent(inout) :: after(0:n+1,0:m+1)
   real(8) :: row(0:n+1), more(-1:n+3), column(m,2), got(m,2)
-  integer :: i, j, ierr, requests(4)
+  integer :: i, j, l, ierr, requests(4)
 {before}  do j = 1, m
 {rows}    do i = 1, n
       after(i,j) = {value}
@@ -106,6 +106,10 @@ TOO_MUCH: dict[str, tuple[str, str, str, str]] = {
     ),
     "changes_more": (
         _ROW.replace("    end do", "      after(i,0) = j\n    end do"), _VALUE, "", "",
+    ),
+    "reads_what_a_loop_before_left": (
+        _ROW.replace("i = 0", "l = 0").replace("row(i)", "row(l)").replace("u(i,", "i + u(l,"),
+        _VALUE, "", "",
     ),
     "rounds_otherwise_in_vectors": (
         _ROW.replace("u(i,j-1)", "exp(u(i,j-1))"), _VALUE, "", "",
