@@ -14,7 +14,9 @@ SOURCES = frozenset({".f", ".for", ".ftn", ".f77", ".f90", ".f95", ".f03", ".f08
 _WITH_VALUE = frozenset(
     {"-o", "-I", "-J", "-L", "-D", "-U", "-include", "-x", "-l", "-MF", "-MT", "-MQ", "-isystem"}
 )
-_FOREIGN = frozenset({".c", ".cc", ".cpp", ".cxx", ".C", ".s", ".S", ".so"})
+_FOREIGN = frozenset({".c", ".cc", ".cpp", ".cxx", ".C", ".s", ".S"})
+_LIBRARIES = (".so", ".dylib", ".a")
+_INPUTS = frozenset({".o", ".lo", ".obj", *_LIBRARIES})
 _NO_OBJECT = frozenset({"-E", "-S", "-M", "-MM", "-fsyntax-only", "--version", "-v", "-V", "-show"})
 _LENGTH = re.compile(r"-f(free|fixed)-line-length[-=](\d+|none)$")
 _KINDS = re.compile(r"-f?(default-(integer|real|double)-\d+|integer-\d-real|real-\d+-real)|-[ir]8$")
@@ -43,7 +45,8 @@ class Reading:
 class Command:
     """A command of a build: the compiler and its words.
 
-    ``sources``: the places of Fortran sources among the words; ``inputs``: of objects and archives.
+    ``sources``: the places of Fortran sources among the words; ``inputs``: of objects, archives and
+    shared libraries.
     """
 
     words: tuple[str, ...]
@@ -60,7 +63,7 @@ class Command:
     def links(self) -> bool:
         """Whether a program or a shared library is made."""
         left_out = _NO_OBJECT | {"-c"}
-        return bool(self.sources or self.inputs) and not left_out & {*self.words}
+        return bool(self.sources or any(self.objects())) and not left_out & {*self.words}
 
     @property
     def is_whole(self) -> bool:
@@ -93,12 +96,12 @@ class Command:
         return Path(os.path.abspath(self.folder / self.words[place]))
 
     def objects(self) -> Iterator[Path]:
-        """The objects and archives that are linked, also those that -l means."""
+        """The objects, archives and shared libraries that are linked, also those that -l means."""
         folders = [self.folder / value for value in _values(self.words, "-L")]
         for place in self.inputs:
             yield self.path(place)
         for name in _values(self.words, "-l"):
-            found = (folder / f"lib{name}.a" for folder in folders)
+            found = (folder / f"lib{name}{suffix}" for folder in folders for suffix in _LIBRARIES)
             yield from [path for path in found if path.is_file()][:1]
 
 
@@ -111,7 +114,7 @@ def command_of(words: Sequence[str], folder: Path) -> Command:
         suffix = Path(words[place]).suffix
         if suffix.lower() in SOURCES:
             sources.append(place)
-        elif suffix in (".o", ".a", ".lo", ".obj"):
+        elif suffix in _INPUTS:
             inputs.append(place)
     return Command(tuple(words), folder, tuple(sources), tuple(inputs))
 

@@ -15,17 +15,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from asphalt.building.common_defines import common_defines
 from asphalt.building.compiler_words import Reading
 from asphalt.building.database import Entry, locked
 from asphalt.config.errors import AsphaltError, UsageError
+from asphalt.config.limits import HEADER
 from asphalt.config.runtime import needed
 from asphalt.config.settings import Settings
-from asphalt.diagnostics.change import Change
 from asphalt.frontend.source_tree.source_digest import package_digest
 from asphalt.ir.source import Form
+from asphalt.output.atomic import link_atomically
 from asphalt.output.included import included_files
-from asphalt.output.write import write_tree
-from asphalt.project import Project
 from asphalt.running.diagnostics import essence
 from asphalt.running.process import run
 
@@ -33,21 +33,24 @@ _FIXED = frozenset({".f", ".for", ".ftn", ".f77"})
 _USUAL = {Form.FREE: 132, Form.FIXED: 72}
 _KEPT = 4  # states
 _SECONDS = 300.0
-_STATE = "state.json"
+_STATE, _SOURCE = "state.json", "source"
+LATEST = "latest"
+"""The name of a link to the state that was used last."""
 LIBRARY = "libasphalt_runtime.a"
 
 
 @dataclass(frozen=True, slots=True)
 class Transformed:
     """A state of a program: its ``folder``; the file to compile for each source, its digest, and
-    which folders of included files have a mirror; the modules of the runtime that it needs.
-    ``why``: why nothing is transformed."""
+    which folders of included files have a mirror; the modules of the runtime that it needs; the
+    macros with which all sources were read.  ``why``: why nothing is transformed."""
 
     folder: Path
     files: dict[str, str]
     texts: dict[str, str]
     mirrors: dict[str, str]
     runtime: tuple[str, ...]
+    defines: tuple[str, ...] = ()
     why: str | None = None
 
 
@@ -74,14 +77,25 @@ class Program:
                 self._make(folder, settings)
             os.utime(folder)
             self._forget_others(folder)
+            link_atomically(self._place / LATEST, folder.name)
             state = json.loads((folder / _STATE).read_text(encoding="utf-8"))
-        state["runtime"] = tuple(state["runtime"])
-        return Transformed(folder=folder, **state)
+        state |= {name: tuple(state[name]) for name in ("runtime", "defines")}
+        out = folder / _SOURCE
+        texts = {path: _text_of(Path(file), settings, out) for path, file in state["files"].items()}
+        return Transformed(folder=folder, texts=texts, **state)
+
+    def _keep_headers(self, out: Path) -> None:
+        """The values of K and D that somebody changed in the state before stay as they are."""
+        before = self._place / LATEST / _SOURCE
+        for header in before.rglob(HEADER):
+            kept = out / header.relative_to(before)
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(header, kept)
 
     def _untouched(self, why: str) -> Transformed:
         files = {str(entry.path): str(entry.path) for entry in self._entries}
         texts = {path: _digest_of(Path(path)) for path in files}
-        return Transformed(self._place, files, texts, {}, (), why)
+        return Transformed(self._place, files, texts, {}, (), why=why)
 
     def _digest(self) -> str:
         """Of every file and option that the proofs rest on."""
@@ -96,21 +110,24 @@ class Program:
         return found.hexdigest()[:24]
 
     def _make(self, folder: Path, settings: Settings) -> None:
+        # most commands of a build find what another one made, and need no analysis
+        from asphalt.output.write import write_tree
+        from asphalt.project import Project
+
         paths = [entry.path for entry in self._entries]
         why: str | None = None
-        changes: tuple[Change, ...] = ()
         try:
-            project = Project(*paths, settings=settings)
-            changes = project.outcome().changes
+            changes = Project(*paths, settings=settings).transform()
         except AsphaltError as error:
-            why = str(error)
+            changes, why = (), str(error)
         shutil.rmtree(folder, ignore_errors=True)
         base = Path(os.path.commonpath([*(str(path.parent) for path in paths)]))
-        out = folder / "source"
+        out = folder / _SOURCE
         files = {str(path): str(path) for path in paths}
         mirrors: dict[str, str] = {}
         runtime: tuple[str, ...] = ()
         if changes:
+            self._keep_headers(out)
             folders = settings.include_dirs
             written = write_tree(paths, changes, out, root=base, force=True, include_dirs=folders)
             runtime = tuple(path.stem for path in written.runtime)
@@ -128,17 +145,19 @@ class Program:
                 for one in folders
                 if Path(one).is_relative_to(base)
             }
-        texts = {path: _text_of(Path(file), settings, out) for path, file in files.items()}
-        state = {
-            "files": files, "texts": texts, "mirrors": mirrors, "runtime": runtime, "why": why,
-        }  # fmt: skip
+        state = {"files": files, "mirrors": mirrors, "runtime": runtime, "why": why}
+        state["defines"] = settings.defines
         folder.mkdir(parents=True, exist_ok=True)
         (folder / _STATE).write_text(json.dumps(state), encoding="utf-8")
 
     def _forget_others(self, folder: Path) -> None:
         """Only some states are kept, the latest ones."""
         others = sorted(
-            (path for path in self._place.iterdir() if (path / _STATE).exists() and path != folder),
+            (
+                path
+                for path in self._place.iterdir()
+                if (path / _STATE).exists() and path != folder and not path.is_symlink()
+            ),
             key=lambda path: path.stat().st_mtime,
         )
         for path in others[: -(_KEPT - 1)]:
@@ -182,16 +201,16 @@ def _compile(sources: Sequence[str], compiler: Sequence[str], place: Path) -> No
 def _common(entries: Sequence[Entry], settings: Settings) -> Settings | str:
     """The settings with which all sources are read; or why there are none.
 
-    The forms of files may differ, and folders of included files; other options may not.
+    The forms of files may differ, and folders of included files, and macros that the other files do
+    not mention; other options may not.
     """
     first = entries[0]
     for entry in entries:
-        for what, one, other in (
-            ("-D", first.reading.defines, entry.reading.defines),
-            ("-cpp", first.reading.cpp, entry.reading.cpp),
-        ):
-            if one != other:
-                return f"{first.path} and {entry.path} are compiled with different {what}"
+        if first.reading.cpp != entry.reading.cpp:
+            return f"{first.path} and {entry.path} are compiled with different -cpp"
+    defines = common_defines(entries)
+    if isinstance(defines, str):
+        return defines
     width = _width(entries)
     if isinstance(width, str):
         return width
@@ -202,7 +221,7 @@ def _common(entries: Sequence[Entry], settings: Settings) -> Settings | str:
     folders = dict.fromkeys(one for one in named if Path(one).is_dir())
     return replace(
         settings,
-        defines=(*settings.defines, *first.reading.defines),
+        defines=(*settings.defines, *defines),
         include_dirs=(*settings.include_dirs, *folders),
         forms=(*forms, *settings.forms),
         width=width if width is not None else settings.width,

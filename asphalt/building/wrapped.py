@@ -85,6 +85,9 @@ class Wrapping:
         for number in set(command.sources) - set(changed):
             words[number] = command.words[number]
         words = _with_folders(words, command, state.mirrors if changed else {}, changed)
+        if changed:  # what the proof of a change asks for, which may be the macro of another source
+            own_macros = reading_of(command).defines
+            words += [f"-D{one}" for one in state.defines if one not in own_macros]
         if runtime is not None:
             words.append(f"-I{runtime}")
             if command.links:

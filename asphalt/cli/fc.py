@@ -10,8 +10,8 @@ import click
 
 from asphalt.building.wrapped import Wrapping
 from asphalt.cli.command import Command
+from asphalt.cli.notes import note
 from asphalt.cli.options import PATHS
-from asphalt.cli.session import note
 from asphalt.config.errors import UsageError
 from asphalt.config.passes import GROUPS, PASSES
 from asphalt.config.settings import load_settings

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from asphalt.cli.build_options import Building, build_options
 from asphalt.cli.numbers import RANKS as RANKS_LIMITS
@@ -70,8 +69,7 @@ class JudgeOptions:
         given = FLAGS if self.flags is None else self.flags, self.arguments or ""
         with builder_of(project, paths, self.building, *given, seconds, costs) as builder:
             times = SimulatedTimes(builder, simulators, ranks, project.content)
-            with Console(stderr=True).status("simulating steps"):
-                yield times.with_changes
+            yield times.with_changes
 
     def _refuse_options(self) -> None:
         given = {

@@ -11,25 +11,34 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from asphalt.cli.notes import note
+from asphalt.cli.notes import is_quiet, note
+from asphalt.frontend.source_tree.workers import heard_by
 
 _SECONDS = 20.0  # between lines
+_FEW = 4  # files or batches of them that are read at a time without a word
 
 
 class Progress:
-    """A context manager for work of ``total`` steps; it writes to stderr.
+    """A context manager for work of ``total`` steps (None: of an unknown number); it writes to
+    stderr, and nothing with --quiet.
 
     ``clock`` returns seconds; tests replace it.
     """
 
-    def __init__(self, title: str, total: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, title: str, total: int | None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         console = Console(stderr=True)
         self._lines = not console.is_terminal
         self._title, self._total, self._clock = title, total, clock
         self._done, self._told = 0, clock()
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         self._bar = Bar(
-            *columns, TimeElapsedColumn(), console=console, transient=True, disable=self._lines
+            *columns,
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=self._lines or is_quiet(),
         )
         self._task = self._bar.add_task(title, total=total)
 
@@ -77,3 +86,16 @@ def watched(title: str) -> Iterator[Callable[[str, int, int], None]]:
     how many are done, and how many there are."""
     with Progress(title, 0) as bar:
         yield bar.at
+
+
+@contextmanager
+def reading(title: str) -> Iterator[None]:
+    """Progress of work that reads sources, with how many of the files at hand are read."""
+    with Progress(title, None) as bar:
+
+        def told(done: int, total: int) -> None:
+            if total >= _FEW:
+                bar.at(title, done, total)
+
+        with heard_by(told):
+            yield

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -14,7 +13,7 @@ from rich.text import Text
 
 from asphalt.cli.notes import note as note
 from asphalt.cli.options import CommonOptions
-from asphalt.cli.progress import watched
+from asphalt.cli.progress import reading, watched
 from asphalt.cli.unchanged import missing_passes
 from asphalt.config.errors import InputError, UsageError
 from asphalt.config.passes import TRANSFERS
@@ -114,7 +113,7 @@ def read_project(paths: Sequence[Path], settings: Settings) -> Project:
     Raises ``InputError`` for a named file that cannot be used, and if no file at all can be used.
     Other problems are reported on stderr.
     """
-    with Console(stderr=True).status("reading the source"):
+    with reading("reading the source"):
         project = Project(*paths, settings=settings)
         problems = project.problems
     broken = [problem for problem in problems if not problem.note]
@@ -134,11 +133,7 @@ def warn_of(problems: Iterable[ProblemReport]) -> None:
         note(f"{'note' if problem.note else 'warning'}: {problem_line(problem)}")
 
 
-def _status(title: str) -> AbstractContextManager[object]:
-    return Console(stderr=True).status(title)
-
-
-TERMINAL = Listener(_status, watched, warn_of)
+TERMINAL = Listener(reading, watched, warn_of)
 """Tells the progress of reports on stderr."""
 
 

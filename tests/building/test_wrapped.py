@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from asphalt.building.compiler_words import command_of
+from asphalt.building.common_defines import common_defines
+from asphalt.building.compiler_words import Reading, command_of
+from asphalt.building.database import Entry
 from asphalt.building.marks import marks_in
 from asphalt.cli.main import main
 from support.mpi_run import OPENMPI, installed, run
@@ -124,6 +128,135 @@ def test_a_build(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert fc("--database", COMMANDS[1]) == 0
     assert fc("--database", COMMANDS[2]) == 2
     assert "src/kern.f90 again" in capfd.readouterr().err
+
+
+def test_a_shared_library(here: Path) -> None:
+    """The runtime is in what needs it first, and in nothing else."""
+    commands = (
+        f"{FC} -O1 -fPIC -I../src -c ../src/kern.f90 -o kern.o",
+        f"{FC} -O1 -fPIC -I../src -c ../src/main.f90 -o main.o",
+        f"{FC} -shared -o libk.so kern.o main.o",
+        f"{FC} -o prog -L. -lk -Wl,-rpath,{here}",
+    )
+    assert make("--record", *commands) == [0, 0, 0, 0]
+    expected = run(OPENMPI, here / "prog", 2)
+    assert make("--database", *commands) == [0, 0, 0, 0]
+    assert defines(here / "libk.so")
+    assert not defines(here / "prog")
+    assert run(OPENMPI, here / "prog", 2) == expected
+    (here.parent / "src" / "kern.f90").write_text(PRINTS)
+    assert fc("--database", commands[3]) == 2  # the library is older than its sources
+
+
+def defines(file: Path) -> bool:
+    """Whether a program or library has procedures of the runtime, not only calls of them."""
+    command = ["nm", "--defined-only", str(file)]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    return "asphalt_core" in found.stdout
+
+
+def test_a_macro_of_one_source(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kern = here.parent / "src" / "kern.f90"
+    kern.write_text(KERN.replace("    do i", "#ifndef FAST\n    print *, n\n#endif\n    do i"))
+    with_macro = COMMANDS[0].replace("-O1", "-O1 -DFAST -cpp")
+    preprocessed = COMMANDS[1].replace("-O1", "-O1 -cpp")
+    commands = (with_macro, preprocessed, f"{FC} -o prog main.o kern.o")
+    assert make("--record", *commands) == [0, 0, 0]
+    expected = run(OPENMPI, here / "prog", 2)
+    assert make("--database", *commands) == [0, 0, 0]
+    assert calls(here / "prog")
+    assert run(OPENMPI, here / "prog", 2) == expected
+    main_file = here.parent / "src" / "main.f90"
+    main_file.write_text(MAIN.replace("  a = rank\n", "#ifdef FAST\n#endif\n  a = rank\n"))
+    assert fc("--database", preprocessed) == 0
+    assert "compiled with different -D, for FAST" in capsys.readouterr().err
+
+
+def test_macros_whose_names_have_parts(here: Path) -> None:
+    """A name that the preprocessor puts together is not seen."""
+    files = {
+        "a.f90": "print *, FAST\n",
+        "b.f90": "#define JOIN(x, y) x##y\nprint *, JOIN(FA, ST)\n",
+    }
+    for name, text in files.items():
+        (here / name).write_text(text)
+    readings = (Reading(("FAST",), cpp=True), Reading(cpp=True))
+    known = [Entry(here / name, one) for name, one in zip(files, readings, strict=True)]
+    assert "b.f90 puts names of macros together" in common_defines(known)
+    (here / "b.f90").write_text("print *, 2\n")
+    assert common_defines(known) == ("FAST",)
+
+
+SPREAD = """\
+program spread_out
+  use mpi
+  implicit none
+  integer, parameter :: n = 64
+  integer :: ierr, p, k, i
+  double precision, allocatable :: s(:, :), r(:, :)
+  call MPI_Init(ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, p, ierr)
+  allocate (s(n, 4*p), r(n, 4*p))
+  do k = 1, 4*p
+    do i = 1, n
+      s(i, k) = i*k
+    end do
+  end do
+  call MPI_Alltoall(s, 4*n, MPI_DOUBLE_PRECISION, r, 4*n, MPI_DOUBLE_PRECISION, &
+                    MPI_COMM_WORLD, ierr)
+  print *, sum(r)
+  call MPI_Finalize(ierr)
+end program spread_out
+"""
+
+
+def test_k_and_d_stay_what_somebody_made_them(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = here.parent / "src" / "spread.f90"
+    source.write_text(SPREAD)
+    commands = (f"{FC} -c ../src/spread.f90 -o spread.o", f"{FC} -o prog spread.o")
+    assert make("--record", *commands) == [0, 0]
+    assert make("--database", *commands) == [0, 0]
+    (header,) = (here / "build.asphalt" / "latest" / "source").rglob("asphalt_params.inc")
+    (line,) = (one for one in header.read_text().splitlines() if "asphalt_k_spread_out = 0" in one)
+    changed = line.replace("= 0", "= 2")
+    header.write_text(header.read_text().replace(line, changed))
+    assert fc("--database", commands[1]) == 2  # the object is older than its K
+    assert "spread.f90 again" in capsys.readouterr().err
+    assert make("--database", *commands) == [0, 0]
+    source.write_text(SPREAD.replace("i*k", "i + k"))
+    assert make("--database", *commands) == [0, 0]
+    (after,) = (here / "build.asphalt" / "latest" / "source").rglob("asphalt_params.inc")
+    assert after.resolve() != header.resolve() or changed in after.read_text()
+    assert changed in after.read_text()
+
+
+MAKEFILE = """\
+prog: main.o kern.o a.o b.o
+\t$(FC) -o $@ $^
+main.o: ../src/main.f90 kern.o
+\t$(FC) -O1 -I../src -c $< -o $@
+%.o: ../src/%.f90
+\t$(FC) -O1 -c $< -o $@
+clean:
+\trm -f *.o *.mod prog
+"""
+
+
+def test_a_parallel_make(here: Path) -> None:
+    for name in "ab":
+        text = f"subroutine {name}\nend subroutine {name}\n"
+        (here.parent / "src" / f"{name}.f90").write_text(text)
+    (here / "Makefile").write_text(MAKEFILE)
+    wrapper = f"{sys.executable} -m asphalt fc {{}} build.json -- {FC}"
+    for option in ("--record", "--database"):
+        command = ["make", "-j4", f"FC={wrapper.format(option)}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert calls(here / "prog") == (option == "--database")
+        subprocess.run(["make", "clean"], capture_output=True, check=True)
+    assert len(json.loads((here / "build.json").read_text())) == 4
 
 
 def test_what_the_database_does_not_have(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

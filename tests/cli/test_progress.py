@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.cli.progress import Progress
+from asphalt.cli.main import main
+from asphalt.cli.progress import Progress, reading
 from asphalt.config.settings import Settings
 from asphalt.project import Project
 
@@ -29,6 +30,27 @@ def test_the_piece_of_work_and_how_many_there_are(capsys: pytest.CaptureFixture[
         now = 60.0
         progress.at("b.f90: second", 3, 7)
     assert capsys.readouterr().err == "asphalt: optimising, 3 of 7 done: b.f90: second\n"
+
+
+def test_how_many_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(6):
+        text = SHIFT.format(name=f"shift_{number}") + "! long\n" * 60_000
+        (tmp_path / f"shift_{number}.f90").write_text(text)
+    told: list[tuple[str, int, int]] = []
+    monkeypatch.setattr(Progress, "at", lambda self, *what: told.append(what))
+    with reading("reading the source"):
+        assert len(Project(tmp_path, settings=Settings(cache=False)).problems) == 0
+    assert told == [("reading the source", done, 6) for done in range(1, 7)]
+
+
+def test_nothing_is_drawn_where_it_shall_be_quiet(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "shift.f90").write_text(SHIFT.format(name="shift"))
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    assert main(["--quiet", "scan", "--no-cache", str(tmp_path)]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_each_procedure_is_announced_before_its_turn(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, TimeoutError
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -47,6 +49,21 @@ def attempted(function: Callable[[T], R], item: T) -> R | Failed:
         return function(item)
     except Exception as error:
         return Failed(f"{type(error).__name__}: {error}")
+
+
+Heard = Callable[[int, int], None]
+"""A listener to work: it gets how many items are done, and how many there are."""
+_listener: ContextVar[Heard | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def heard_by(listener: Heard) -> Iterator[None]:
+    """Tell a listener after each item of all work in this block."""
+    before = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(before)
 
 
 _SURROUNDINGS = ("PATH", "TMPDIR")  # what work beside the text of its item may depend on
@@ -97,8 +114,11 @@ class Workers:
             return
         pool = self._started(len(items))
         futures = [pool.schedule(guarded, args=(item,), timeout=seconds) for item in items]
-        for future in futures:
+        listener = _listener.get()
+        for number, future in enumerate(futures, 1):
             yield _outcome(future, seconds)
+            if listener is not None:
+                listener(number, len(futures))
 
     def close(self) -> None:
         """Ends the processes; the next work starts new ones."""
