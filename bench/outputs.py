@@ -18,7 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,10 +95,11 @@ class Rerun:
     """Each command that prints something else, with what it prints."""
 
 
-def rerun(page: Path, printed: dict[str, str]) -> Rerun:
+def rerun(page: Path, printed: dict[str, str], passed_over: Collection[str] = ()) -> Rerun:
     """Run the commands of a page.
 
     ``printed``: what commands have printed that only look, so that each runs once for all pages.
+    ``passed_over``: subcommands of asphalt that are not run.
     """
     text = page.read_text(encoding="utf-8")
     result = Rerun(text, [])
@@ -109,6 +110,8 @@ def rerun(page: Path, printed: dict[str, str]) -> Rerun:
         for block in _BLOCK.findall(text):
             new = block
             for one in shown(block):
+                if one.command.split()[1] in passed_over:
+                    continue
                 output = printed.get(one.command)
                 if output is None:
                     output = run(one.command, Path(name))

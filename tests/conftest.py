@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+from zlib import crc32
 
 import pytest
 from hypothesis import settings
 
 from asphalt.analysis_manager.internal_errors import InternalErrors
+from asphalt.running.mpi import Mpi
 from support.build_store import SHARED, new_store
 
 # a failure of asphalt in one unit fails the test, although a command would go on
@@ -36,3 +38,30 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _remove_store() -> None:
     shutil.rmtree(os.environ.pop(SHARED), ignore_errors=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that runs the same program under several MPIs does so with one of them in the quick
+    suite, which its name chooses; with the others in the wide one.  The runtime's own tests run
+    with all."""
+    versions: dict[str, dict[str, list[pytest.Item]]] = {}
+    for item in items:
+        if "runtime" not in item.path.parts and (others := _beside_mpi(item)) is not None:
+            test = item.nodeid.partition("[")[0]
+            versions.setdefault(test, {}).setdefault(others, []).append(item)
+    for test, by_parameters in versions.items():
+        for number, found in enumerate(by_parameters.values(), crc32(test.encode())):
+            for item in found:
+                if item is not found[number % len(found)]:
+                    item.add_marker("wide")
+
+
+def _beside_mpi(item: pytest.Item) -> str | None:
+    """The parameters of a test but for the MPI; None: it has not one MPI."""
+    call = getattr(item, "callspec", None)
+    values = {} if call is None else call.params
+    chosen = [name for name, value in values.items() if isinstance(value, Mpi)]
+    if len(chosen) != 1:
+        return None
+    return repr(sorted((name, value) for name, value in values.items() if name not in chosen))

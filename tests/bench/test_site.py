@@ -37,12 +37,16 @@ def test_generated_pages_of_the_reference() -> None:
     assert list(outdated(reference_pages())) == [], "run python -m bench.reference"
 
 
+SLOW = ("simulate", "verify")  # commands that build and run programs
+
+
+@pytest.mark.parametrize("passed_over", [SLOW, pytest.param((), marks=pytest.mark.wide)], ids=str)
 @pytest.mark.parametrize("tree", ["heat", "transpose"])
-def test_pages_show_what_commands_print(tree: str) -> None:
+def test_pages_show_what_commands_print(tree: str, passed_over: tuple[str, ...]) -> None:
     printed: dict[str, str] = {}
     of_tree = [page for page in pages() if first_tree(page) == tree]
     assert of_tree
-    different = {str(page): rerun(page, printed).different for page in of_tree}
+    different = {str(page): rerun(page, printed, passed_over).different for page in of_tree}
     assert {page: found for page, found in different.items() if found} == {}, "make docs"
 
 
