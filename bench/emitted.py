@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -106,10 +105,17 @@ def _used(file: Path) -> Iterator[Path]:
 
 
 def added_lines(before: str, after: str) -> int:
-    """How many lines a comparison that ignores blanks shows as new."""
+    """How many lines a comparison that ignores blanks shows as new: all but those of the longest
+    common subsequence."""
     old, new = (["".join(line.split()) for line in text.splitlines()] for text in (before, after))
-    matcher = SequenceMatcher(None, old, new, autojunk=False)
-    return len(new) - sum(block.size for block in matcher.get_matching_blocks())
+    common = [0] * (len(old) + 1)  # with the lines of `after` so far, and so many of `before`
+    for line in new:
+        left = 0
+        for at, other in enumerate(old, 1):
+            above = common[at]
+            common[at] = left + 1 if line == other else max(above, common[at - 1])
+            left = above
+    return len(new) - common[-1]
 
 
 def page() -> str:

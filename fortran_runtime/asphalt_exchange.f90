@@ -4,10 +4,10 @@
 ! For transformed code
 !   asphalt_exchange_t   the exchange while it is going on.  Bound to it are
 !     begin       begins it: the ranks decide in the same way whether to tile it, and how
-!     next_tile   the iterations of the next tile; false behind the last one
+!     next_tile   sends what the iterations of the tile have computed, if there was one, and hands
+!                 out those of the next tile; false behind the last one
+!     sent_all    the same where a loop is to be left behind its last tile: true there
 !     progress    is called in the loop, and lets MPI work on the messages (section 3.7.3)
-!     send_tile   sends what the iterations of the tile have computed
-!     sent_all    the same where a loop is to be left behind its last tile
 !     finished    completes the exchange; false where it was not tiled: then the original call,
 !                 which stays in the code, does the work
 !     ranks       the number of ranks, for guards before the beginning
@@ -20,8 +20,8 @@
 ! stop vectorising what computes on it.
 !
 ! For the other modules of the runtime
-!   asphalt_exchange_t   is extended for blocks of other lengths: what next_tile, send_tile and
-!                        progress do with them is bound to the type
+!   asphalt_exchange_t   is extended for blocks of other lengths: what next_tile and progress do with
+!                        them is bound to the type
 !   open_exchange        rank, size, and whether there is anything to tile on
 !   tell_tiled           tells whoever checks the program that an exchange was tiled
 !   set_loop, carry      what an exchange is about, and what carries its pieces
@@ -82,7 +82,7 @@ module asphalt_exchange
     !! an eye on, too.
     integer, pointer :: asked => null()
   contains
-    procedure :: begin, next_tile, progress, send_tile, sent_all, finished
+    procedure :: begin, next_tile, sent_all, progress, finished
     procedure, nopass :: ranks
     procedure :: hand_out => next_of_equal, send_pieces => send_equal, start_message => start_equal
     procedure :: hear_of_ranks => nothing_to_hear
@@ -175,37 +175,36 @@ contains
     call enter_loop(x, entered)
   end subroutine begin
 
-  !> Hands out the first tile of a loop that is left at its end.
+  !> Hands out the first tile of a loop that is left at its end: there always is one.
   subroutine enter_loop(x, entered)
     class(asphalt_exchange_t), intent(inout) :: x
     logical, intent(in), optional :: entered
 
-    if (.not. is_so(entered, .false.)) return
-    if (x%next_tile()) return  ! there always is one
+    if (is_so(entered, .false.)) call advance(x)
   end subroutine enter_loop
 
-  !> Sets `x%lo` and `x%hi`, the first and the last iteration of the next tile: the loop over the
-  !! tile runs from one to the other, by the step of the loop.  False behind the last tile; then
-  !! `x%lo` is the value that the loop variable has behind a loop over all iterations.
-  logical function next_tile(x)
-    class(asphalt_exchange_t), intent(inout) :: x
-
-    next_tile = x%tile < x%tiles
-    x%lo = x%first
-    x%hi = x%last
-    if (.not. next_tile) then
-      x%lo = x%first + max(0, x%trips) * x%step
-    else if (x%cut) then
-      call x%hand_out()
-    end if
-    x%tile = x%tile + 1
-  end function next_tile
-
-  !> Sends the pieces of the tile whose iterations `next_tile` has handed out.
+  !> Sends the pieces of the tile whose iterations were executed, if this is not the first call, and
+  !! hands out the next one.  False behind the last tile.
   !!
   !! `send`: the array from which they are sent.  Nothing is read of it here, but what it holds has
   !! to be in memory.
-  subroutine send_tile(x, send)
+  logical function next_tile(x, send)
+    class(asphalt_exchange_t), intent(inout) :: x
+    !GCC$ attributes no_arg_check :: send
+    !DIR$ ignore_tkr send
+    integer(asphalt_byte), dimension(*), intent(in), target :: send
+
+    next_tile = .true.  ! there always is a first one
+    if (x%tile == 0) then
+      call advance(x)
+    else
+      next_tile = .not. x%sent_all(send)
+    end if
+  end function next_tile
+
+  !> The same for loops that are left at their end, so that compilers know that they have a first
+  !! iteration: that of the tile that `begin` has handed out.  True behind the last tile.
+  logical function sent_all(x, send)
     class(asphalt_exchange_t), intent(inout) :: x
     !GCC$ attributes no_arg_check :: send
     !DIR$ ignore_tkr send
@@ -214,21 +213,25 @@ contains
     call fence(c_loc(send))
     if (x%tile == 1) call x%hear_of_ranks(.true.)
     if (x%tiled) call x%send_pieces()
-  end subroutine send_tile
-
-  !> Sends the pieces of a tile, as `send_tile` does, and hands out the next one; true behind the
-  !! last one.
-  !!
-  !! For loops that are left at their end: compilers know that they have a first iteration.
-  logical function sent_all(x, send)
-    class(asphalt_exchange_t), intent(inout) :: x
-    !GCC$ attributes no_arg_check :: send
-    !DIR$ ignore_tkr send
-    integer(asphalt_byte), dimension(*), intent(in), target :: send
-
-    call x%send_tile(send)
-    sent_all = .not. x%next_tile()
+    call advance(x)
+    sent_all = x%tile > x%tiles
   end function sent_all
+
+  !> Sets `x%lo` and `x%hi`, the first and the last iteration of the next tile: the loop over the
+  !! tile runs from one to the other, by the step of the loop.  Behind the last tile, `x%lo` is the
+  !! value that the loop variable has behind a loop over all iterations.
+  subroutine advance(x)
+    class(asphalt_exchange_t), intent(inout) :: x
+
+    x%lo = x%first
+    x%hi = x%last
+    if (x%tile >= x%tiles) then
+      x%lo = x%first + max(0, x%trips) * x%step
+    else if (x%cut) then
+      call x%hand_out()
+    end if
+    x%tile = x%tile + 1
+  end subroutine advance
 
   !> Completes the exchange.  False where it was not tiled, and nothing has been sent.
   !!

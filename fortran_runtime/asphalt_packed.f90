@@ -45,32 +45,34 @@ contains
   !!
   !! `comm`, `datatype`, `bytes`, `first`, `last`, `k`, `d`, `grain`, `tiled`, `alone`, `site`,
   !! `backend`, `lasting` and `entered`: as for `begin` of equal blocks; both buffers with their
-  !! counts and displacements: as for `begin_uneven` of asphalt_uneven.  `ranks`, `rank`: what the
-  !! program takes for the number of ranks and for this one, which must be so for the exchange to be
-  !! tiled.  The lists are only looked at if all of this holds.  `units`: elements that one
-  !! iteration of this rank adds to the block for each rank.  `spread`: if present and not 0, the blocks begin
-  !! at multiples of so many elements; else they lie one behind the other, each filled by all
-  !! iterations.  `tag`: of all messages.
+  !! counts and displacements: as for `begin_uneven` of asphalt_uneven; without `send_counts`, what
+  !! all iterations add to the blocks is sent.  `ranks`, `rank`: what the program takes for the
+  !! number of ranks and for this one, which must be so for the exchange to be tiled.  The lists are
+  !! only looked at if all of this holds.  `units`: elements that one iteration of this rank adds to
+  !! the block for each rank.  `spread`: if present and not 0, the blocks begin at multiples of so
+  !! many elements; else they lie one behind the other, each filled by all iterations.  `tag`: of
+  !! all messages, which nothing else of the program can meet on `comm` itself.
   !!
   !! An exchange that is not tiled once is never tiled again on this communicator: nobody has looked
   !! at what became of the messages of the entries between.
-  subroutine begin_packed(x, comm, send, send_counts, send_displacements, receive, &
-                          receive_counts, receive_displacements, datatype, bytes, units, last, k, &
-                          d, site, first, spread, grain, tiled, alone, tag, ranks, rank, backend, &
-                          lasting, entered)
+  subroutine begin_packed(x, comm, send, send_displacements, receive, receive_counts, &
+                          receive_displacements, datatype, bytes, units, last, k, d, site, &
+                          send_counts, first, spread, grain, tiled, alone, tag, ranks, rank, &
+                          backend, lasting, entered)
     class(asphalt_packed_t), intent(out) :: x
     integer, intent(in) :: comm, datatype, bytes, last, k, d
     !GCC$ attributes no_arg_check :: send, receive
     !DIR$ ignore_tkr send, receive
     integer(asphalt_byte), dimension(*), intent(in), target :: send
     integer(asphalt_byte), dimension(*), intent(inout), target :: receive
-    integer, intent(in) :: send_counts(0:*), send_displacements(0:*)
-    integer, intent(in) :: receive_counts(0:*), receive_displacements(0:*), units(0:*)
+    integer, intent(in) :: send_displacements(0:*), receive_counts(0:*)
+    integer, intent(in) :: receive_displacements(0:*), units(0:*)
+    integer, intent(in), optional :: send_counts(0:*)
     character(*), intent(in) :: site
     integer, intent(in), optional :: first, spread, grain, tag, ranks, rank
     logical, intent(in), optional :: tiled, alone, lasting, entered
     procedure(), optional :: backend
-    integer, allocatable :: cuts(:)
+    integer, allocatable :: cuts(:), counts(:)
     integer :: apart, multiple, slot, turn, peer, from
     logical :: legal, own, usable
 
@@ -85,13 +87,20 @@ contains
     if (present(grain)) multiple = grain
     legal = .true.
     if (present(tiled)) legal = tiled
-    own = .true.
-    if (present(alone)) own = x%messages%apart .or. .not. alone
+    own = .not. present(tag)
+    if (present(alone)) own = .not. alone
+    own = own .or. x%messages%apart
     call open_exchange(comm, x%comm, x%me, x%np, usable, x%error)
     if (present(ranks)) legal = legal .and. ranks == x%np
     if (present(rank)) legal = legal .and. rank == x%me
+    allocate(counts(x%np), source=0)
+    if (legal .and. present(send_counts)) then
+      counts = send_counts(:x%np-1)
+    else if (legal) then
+      counts = int(min(int(units(:x%np-1), int64) * max(0, x%trips), most_elements + 1))
+    end if
     call enter_packed(x, comm, usable, datatype, bytes, units, x%trips, multiple, k, d, legal, &
-                      send_counts, send_displacements, receive_counts, receive_displacements, &
+                      counts, send_displacements, receive_counts, receive_displacements, &
                       apart, own, cuts, site)
     x%tiled = x%k > 0
     x%cut = x%tiled
@@ -101,7 +110,7 @@ contains
     end if
     x%tiles = max(1, (x%trips + x%k - 1) / x%k)
     x%units = units(:x%np-1)
-    x%send_counts = send_counts(:x%np-1)
+    call move_alloc(counts, x%send_counts)
     x%send_displacements = send_displacements(:x%np-1)
     x%sends = x%np * x%d
     call keep_buffers(x, send, receive, x%sends + posts_of(receive_counts, x%np, cuts))

@@ -45,7 +45,7 @@ _UNARY_OPERAND = {".not.": _RELATION, "+": _PRODUCT, "-": _PRODUCT}
 
 # functions whose argument lists are printed like those of a CALL; a matter of looks alone
 _FUNCTIONS = frozenset(("abs", "int", "max", "merge", "min", "mod", "modulo", "present"))
-_GENERATED = _FUNCTIONS | {"kind", "size", "storage_size"}
+_GENERATED = _FUNCTIONS | {"is_contiguous", "kind", "lbound", "size", "storage_size", "ubound"}
 _STRING = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
 
 

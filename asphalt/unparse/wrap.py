@@ -20,6 +20,7 @@ _ALIGNED = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _READABLE = 100  # what lines are broken at where the language would allow more
+_WIDE = 120  # the same for a statement that else has more than _MOST_ALIGNED lines
 _DEEPER = 4  # columns that continuation lines are further in where nothing aligns
 _LEAST = 40  # columns that are left for text on continuation lines
 _MOST_ALIGNED = 3  # lines; a longer statement is aligned only if that takes no more of them
@@ -62,7 +63,9 @@ def wrap_free(code: str, column: int, width: int) -> list[str]:
     if len(aligned) <= _MOST_ALIGNED:
         return aligned
     deeper = _free(code, column, hard, soft, min(column + _DEEPER, soft - _LEAST))
-    return deeper if len(deeper) < len(aligned) else aligned
+    wide = min(hard, max(_WIDE, soft))
+    widest = _free(code, column, hard, wide, min(column + _DEEPER, wide - _LEAST))
+    return min((aligned, deeper, widest), key=len)
 
 
 def _free(code: str, column: int, hard: int, soft: int, inner: int) -> list[str]:
@@ -155,7 +158,7 @@ def _places(code: str) -> _Places:
         elif token == ")":
             depth -= 1
         elif token == "," and not code[end : end + 1].isspace():
-            breaks.append((end, 2 * depth))
+            breaks.append((end, 2 * depth + 3))  # of subscripts
         elif token.isspace():
             # best after a comma, then after .and. and its like, then anywhere
             before = code[start - 1 : start]

@@ -222,7 +222,7 @@ def test_the_call_is_the_site(tmp_path: Path) -> None:
 def test_the_same_is_printed(tile: str, mpi: Mpi, tmp_path: Path) -> None:
     made = applied(tmp_path, text(), "--tile", tile)
     content = (made / "cubes.f90").read_text()
-    assert "%send_tile(" in content
+    assert "%next_tile(" in content
     assert "call turn(a" not in content
     given = printed(mpi, tmp_path / "one", tmp_path / "given/cubes.f90")
     assert printed(mpi, tmp_path / "other", made / "cubes.f90") == given

@@ -14,7 +14,7 @@ from support.places import ROOT
 FOLDER = ROOT / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 SHOWN = {
-    "1": ["can be prepushed along z", "the producer: this nest defines s", "asphalt_x%send_tile"],
+    "1": ["can be prepushed along z", "the producer: this nest defines s", "asphalt_x%next_tile"],
     "2": ["Slowdown: 4 ranks", "on entry", "asphalt_k_transpose"],
     "3": ["transformed transposes::transpose", "array"],
     "4": ["timers", "MPI_Wtime", "asphalt_wait", "Timeline: 4 ranks"],

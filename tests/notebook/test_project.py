@@ -111,7 +111,7 @@ def test_a_difference_stands_side_by_side(both: Project) -> None:
     assert repr(diff) == "<Diff of 1 file>"
     assert str(diff).startswith("--- a/")
     shown = diff._repr_html_()
-    assert shown.count("asphalt_x%send_tile") == 1
+    assert shown.count("asphalt_x%next_tile") == 1
     assert "<script" not in shown
 
 

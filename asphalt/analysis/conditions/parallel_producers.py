@@ -2,12 +2,11 @@
 
 A parallel loop (``!$omp parallel do``) of the producer stays one in each tile, with its directive:
 
-    do while (asphalt_x%next_tile())
+    do while (asphalt_x%next_tile(s))
       !$omp parallel do private(i)
       do k = asphalt_x%lo, asphalt_x%hi
         ...
       end do
-      call asphalt_x%send_tile(s)
     end do
 
 All threads are through with a tile where its loop ends, and MPI calls stand outside of it.

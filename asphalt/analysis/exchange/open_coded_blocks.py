@@ -57,7 +57,7 @@ def sorted_out(nodes: tuple[Node, ...], scope: Scope) -> OpenCodedGroup | NotAnE
         if isinstance(node, Leaf):
             call = mpi_call_in(node, scope)
             if call is not None and call.procedure.timing is Timing.COMPLETING:
-                if isinstance(node.what, Guarded) and not _is_some(
+                if isinstance(node.what, Guarded) and not says_some(
                     node.what.condition, call.args.get("count")
                 ):
                     return NotAnExchange(
@@ -248,7 +248,7 @@ def _copied(side: _Side, own: Poly) -> _Side:
     is_own = Op("==", (PEER, own.expression()))
     whole = folded_expr(side.count)
     guards = (
-        guard if _is_some(guard, whole, exact=True) else Op(".or.", (is_own, guard))
+        guard if says_some(guard, whole, exact=True) else Op(".or.", (is_own, guard))
         for guard in side.guards
     )
     return replace(side, guards=tuple(guards))
@@ -261,7 +261,7 @@ def _wrong_copy(copy: BlockCopy, out: _Side, into: _Side, own: Poly, values: Val
         expr = replaced(value.expression(), PEER, own.expression())
         return values.constants(expr)  # type: ignore[arg-type]
 
-    if not all(_is_some(guard, side.count) for side in (out, into) for guard in side.guards):
+    if not all(says_some(guard, side.count) for side in (out, into) for guard in side.guards):
         return "the copy is made where the messages are left out"
     types = [getattr(symbol_named(s.buffer, values.scope), "type", None) for s in (out, into)]
     if None in types or types[0] != types[1]:
@@ -279,14 +279,14 @@ def _wrong_copy(copy: BlockCopy, out: _Side, into: _Side, own: Poly, values: Val
     return "the copy may not be that of the block that the rank would send to itself"
 
 
-def _is_some(condition: Expr, count: Expr | None, exact: bool = False) -> bool:
+def says_some(condition: Expr, count: Expr | None, exact: bool = False) -> bool:
     """Whether a condition only says that a number is not 0: ``count > 0``, ``count /= 0``, or the
     same of a factor of it (``rows > 0`` where the number is ``columns*rows``; ``exact``: not so,
     since both factors may be negative)."""
     if count is None or not isinstance(condition, Op):
         return False
     if condition.op == "()":
-        return _is_some(condition.operands[0], count, exact)
+        return says_some(condition.operands[0], count, exact)
     sides = unequal(condition)
     if condition.op in (">", "<"):
         greater, less = condition.operands if condition.op == ">" else condition.operands[::-1]

@@ -32,7 +32,7 @@ def charge_branch(state: ChargerState, branch: Branch, block: Blocks) -> Placed:
                 due = found
             else:
                 later += tuple(replace(c, level=len(state.loops)) for c in found)
-            flush = flush or state.is_clock_read(head)
+            flush = flush or state.needs_clock(head)
             closed = closed and not state.calls_out(head)
         inner = block(arm.body)
         closed = closed and inner.closed

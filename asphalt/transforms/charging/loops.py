@@ -14,9 +14,10 @@ from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import IO, Call, DoHead, Jump, JumpKind, Opaque
 from asphalt.ir.tree import Do, Node, leaves
 from asphalt.transforms.charging.concurrent import concurrent
-from asphalt.transforms.charging.edit import Charge
+from asphalt.transforms.charging.edit import FLUSH, Charge
 from asphalt.transforms.charging.insert import emitted, flushed
 from asphalt.transforms.charging.state import ENDS, Blocks, ChargerState, Placed
+from asphalt.transforms.rewriting.make import maker_at
 
 
 def charge_loop(state: ChargerState, do: Do, block: Blocks) -> Placed:
@@ -48,11 +49,13 @@ def charge_loop(state: ChargerState, do: Do, block: Blocks) -> Placed:
         turn += state.taken(condition, do)
     state.loops = kept
     trips = loop_trips(head, state.around)
-    flush = state.is_clock_read(head)
+    flush = state.needs_clock(head)
     stays, leaves_loop = _divided(state, (*turn, *placed.due), placed, trips, varying, depth)
     body = emitted(state, replace(placed, due=stays)) if stays else placed.nodes
     due = (*outside, *leaves_loop)
     closed = _is_closed(state, do, placed) and not state.calls_out(head)
+    if flush and head.condition is not None and do.end is not None:
+        body = (*body, maker_at(do.head, state.form, state.eol).inner().call(FLUSH))
     nodes: tuple[Node, ...] = (replace(do, body=body),)
     return Placed(flushed(state, nodes) if flush else nodes, due, 0, closed)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.cost.classes import UNKNOWN, CoreCache
 from asphalt.analysis.cost.expressions import EnclosingLoop, OperationCounter
@@ -12,7 +12,7 @@ from asphalt.analysis.cost.trip_counts import is_harmless, is_repeatable
 from asphalt.analysis.cost.types import Surroundings, is_user_function
 from asphalt.analysis.mpi.call import mpi_function
 from asphalt.analysis.names.scopes import Scope
-from asphalt.ir.expr import Expr, Ref, walk
+from asphalt.ir.expr import Component, Expr, Ref, walk
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Call, ConcurrentHeader, JumpKind, What
 from asphalt.ir.tree import Node, leaves
@@ -153,14 +153,16 @@ class ChargerState:
             for part in walk(expr)
         )
 
-    def is_clock_read(self, what: What) -> bool:
-        """Whether a statement calls an MPI function, such as MPI_WTIME."""
+    def needs_clock(self, what: What) -> bool:
+        """Whether an expression of a statement calls an MPI function, such as MPI_WTIME, or a
+        function that communicates."""
         return any(
-            isinstance(part, Ref)
-            and part.args is not None
-            and mpi_function(part, self.scope) is not None
+            mpi_function(part, self.scope) is not None
+            if isinstance(part, Ref)
+            else self.waits(Call(replace(part, args=None), part.args), self.scope)
             for expr in expressions(what)
             for part in walk(expr)
+            if isinstance(part, Ref | Component) and part.args is not None
         )
 
     def counter_for_arm(self) -> OperationCounter:

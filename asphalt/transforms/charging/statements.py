@@ -37,7 +37,7 @@ def statement(state: ChargerState, leaf: Leaf, counter: OperationCounter, block:
     """Charge one statement; ``due`` is to be charged before it."""
     what = leaf.what
     closed = not state.calls_out(what)
-    flush = state.is_clock_read(what)
+    flush = state.needs_clock(what)
     nodes: tuple[Node, ...] = (leaf,)
     match what:
         case Assign(target=target, value=value, pointer=False):

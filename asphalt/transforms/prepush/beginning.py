@@ -9,11 +9,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import replace
 
+from asphalt.analysis.data_flow.default_integers import is_default_integer
 from asphalt.analysis.exchange.buffers import Buffer, buffer_of, is_static
-from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.designators import spelled_designator
 from asphalt.analysis.names.scopes import Origin
-from asphalt.analysis.symbolic.polynomials import Poly
+from asphalt.analysis.symbolic.polynomials import Poly, poly
+from asphalt.analysis.tiling.implied_guards import with_upper_bounds, written_guards
 from asphalt.analysis.tiling.layout import Address, Contiguous, Divides, Guard
 from asphalt.analysis.tiling.plan import Plan
 from asphalt.ir.expr import (
@@ -23,6 +24,7 @@ from asphalt.ir.expr import (
     Expr,
     Keyword,
     Lit,
+    Op,
     Ref,
     Section,
     walk,
@@ -47,8 +49,6 @@ from asphalt.transforms.rewriting.make import (
 )
 
 TRUE = Lit("logical", ".true.")
-_SAME_TYPE = frozenset(("max", "min", "abs", "mod", "modulo"))
-"""Intrinsic functions with a result of the type of their arguments."""
 
 
 class Beginning(ABC):
@@ -209,7 +209,9 @@ class Beginning(ABC):
         A function of the runtime is no operand of `.and.`, where it need not be evaluated.
         """
         parts = [compare(name, "==", num(value)) for name, value in self.plan.sizes]
-        parts += [self._guard(guard) for guard in self.layout.guards] + self.extra_guards()
+        known = [poly(name) - Poly.constant(value) for name, value in self.plan.sizes]
+        guards = written_guards(self.layout.guards, known, self.checked(), self.divided())
+        parts += [self._guard(guard) for guard in guards] + self.extra_guards()
         room = self.layout.send.room
         if room is not None:
             blocks = mul(self.ranks(), self.size(self.layout.send.block_factor))
@@ -225,12 +227,23 @@ class Beginning(ABC):
         """Guards in addition to those of the layout."""
         return []
 
-    def size(self, poly: Poly) -> Expr:
+    def checked(self) -> list[Poly]:
+        """What the runtime finds to be 0, where it tiles."""
+        return []
+
+    def divided(self) -> tuple[Poly, Poly] | None:
+        """The numbers of which it finds that the second divides the first, both positive."""
+        return None
+
+    def size(self, number: Poly) -> Expr:
         """A size, as the source writes it if it does."""
         for known, expr in self.layout.stated:
-            if poly == known:
+            if number == known:
                 return self.written(expr)
-        return size(poly, self.scope)
+        inquiry = self.scope.lookup("ubound")
+        if inquiry is None or inquiry.origin is Origin.INTRINSIC:
+            number = with_upper_bounds(number)
+        return size(number, self.scope)
 
     def written(self, expr: Expr) -> Expr:
         """An expression with the names that the user's text may write."""
@@ -240,23 +253,15 @@ class Beginning(ABC):
 
     def integer(self, expr: Expr) -> Expr:
         """An expression of default integer type, as the arguments of the runtime are."""
-        return expr if all(self._is_default(part) for part in walk(expr)) else fn("int", expr)
+        return expr if self._is_default(expr) else fn("int", expr)
 
-    def _is_default(self, part: Arg) -> bool:
-        match part:
-            case Lit(kind="integer", text=text):
-                return "_" not in text
-            case Ref(name=name, args=args):
-                symbol = self.scope.lookup(name)
-                if symbol is None or symbol.type is None:
-                    intrinsic = symbol is not None and symbol.origin is Origin.INTRINSIC
-                    return name.startswith("asphalt_") or (intrinsic and name in _SAME_TYPE)
-                if args is not None and symbol.dims is None:
-                    return False  # a function
-                return symbol.type.base == "integer" and type_bytes(symbol.type, self.scope) == 4
-            case Lit() | Component():
-                return False
-        return True
+    def _is_default(self, expr: Arg) -> bool:
+        match expr:
+            case Ref(name=name) if name.startswith("asphalt_"):
+                return True
+            case Op(operands=operands):
+                return all(map(self._is_default, operands))
+        return is_default_integer(expr, self.scope)
 
     def _guard(self, guard: Guard | Divides | Contiguous) -> Expr:
         match guard:

@@ -6,6 +6,7 @@ The schedule is that of ``schedule.exchange``; ``fortran_runtime/asphalt_exchang
 from __future__ import annotations
 
 from asphalt.analysis.schedule.exchange import TileShape
+from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.ir.expr import Component, Expr, Lit, Ref
 from asphalt.ir.stmt import Assign, DoHead, Guarded
 from asphalt.ir.tree import Leaf, Node
@@ -39,7 +40,7 @@ class EqualBlocks(Beginning):
             self.buffer(layout.receive),
             self.integer(self.size(layout.count)),
             *self.elements(),
-            *keywords((("unit", self.integer(layout.plane)),)),
+            *keywords((("unit", self.integer(self.written(layout.plane))),)),
             *self.loop(site),
             *keywords((("step", step), ("slab", slab), ("backwards", self._backwards()))),
             *keywords(self._window()),
@@ -79,6 +80,14 @@ class EqualBlocks(Beginning):
     def strides(self) -> list[tuple[str, Expr | None]]:
         """The dimensions of a block, if a tile is not one run of it."""
         return []
+
+    def checked(self) -> list[Poly]:
+        if self.layout.pattern is TileShape.SLAB or self.layout.window is not None:
+            return []
+        return [self.layout.count - poly(self.layout.plane) * poly(self.trips())]
+
+    def divided(self) -> tuple[Poly, Poly]:
+        return self.layout.count, poly(self.layout.plane)
 
     def counted(self, make: Maker) -> tuple[Node, ...]:
         counter = self.plan.producer.counter

@@ -8,7 +8,10 @@ tag and the communicator of its messages, which no other messages can match.
 
 from __future__ import annotations
 
+from asphalt.analysis.exchange.open_coded_blocks import says_some
 from asphalt.analysis.exchange.per_rank import PEER
+from asphalt.analysis.messages.loops import replaced
+from asphalt.analysis.symbolic.polynomials import Poly, folded_expr, poly
 from asphalt.analysis.tiling.plan import Plan
 from asphalt.ir.expr import Arg, Component, Expr, Op, Ref, Section, names_in, walk
 from asphalt.ir.stmt import Allocation, Assign, DoHead, Guarded
@@ -57,7 +60,7 @@ class PackedBlocks(UnevenBlocks):
             *self.elements(),
             *keywords((("units", self._units()),)),
             *self.loop(site),
-            *keywords((("spread", spread),)),
+            *keywords((("spread", spread), ("send_counts", self._send_counts()))),
             *self.guards(),
             *keywords((("tag", None if coded is None else self.written(coded.tag)),)),
             self.name(site),
@@ -76,7 +79,22 @@ class PackedBlocks(UnevenBlocks):
         unit = self.written(self.packed.unit)
         if self._width > 1:
             unit = mul(num(self._width), unit)
-        return array(implied_do(self.integer(unit), PEER, num(0), self._highest()))
+        return self._list(unit)
+
+    def _list(self, value: Expr) -> Expr:
+        """A value for each rank as an array constructor.
+
+        Its variable, which exists in it alone (F2018 19.4), has the name of that of the loop over
+        the ranks, if nothing else in it has.
+        """
+        highest, variable = self._highest(), PEER
+        counter = self.packed.counter
+        head = None if counter is None else counter.blocks.head.what
+        own = head.var if isinstance(head, DoHead) else None
+        if isinstance(own, Ref) and own.name not in names_in(value) | names_in(highest):
+            variable = own
+        named: Expr = replaced(value, PEER, variable)  # type: ignore[assignment]
+        return array(implied_do(self.integer(named), variable, num(0), highest))
 
     @property
     def _width(self) -> int:
@@ -91,18 +109,52 @@ class PackedBlocks(UnevenBlocks):
     def _highest(self) -> Expr:
         return simplified(sub(self._ranks(), num(1)))
 
+    def guards(self) -> tuple[Arg, ...]:
+        """The run-time guards; messages with a tag of the program's are alone with it."""
+        legal = self.legal()
+        return keywords((("tiled", legal),)) if self.coded is not None else super().guards()
+
     def blocks(self) -> tuple[Arg, ...]:
-        """Both buffers, each with its counts and displacements: lists, or what they would be."""
+        """Both buffers, each with its displacements, and the counts of what is received: lists, or
+        what they would be."""
         written = self._written_lists()
         if written is None:
-            return super().blocks()
-        sent, begin, received, landing = written
+            send, _, begin, receive, received, landing = super().blocks()
+            return (send, begin, receive, received, landing)
+        _, begin, received, landing = written
         send, receive = self.array(self.layout.send), self.array(self.layout.receive)
-        return (send, sent, begin, receive, received, landing)
+        return (send, begin, receive, received, landing)
+
+    def _send_counts(self) -> Expr | None:
+        """The counts of what is sent; None: those that follow from the units."""
+        if self._counts_follow():
+            return None
+        written = self._written_lists()
+        return self.whole_list(self.uneven.send_counts) if written is None else written[0]
+
+    def _counts_follow(self) -> bool:
+        """Whether what is sent to a rank is what the iterations add to its block, none of whose
+        factors is negative, and the conditions of its message only say that there is something."""
+        blocks = None if self.coded is None else self.coded.blocks
+        if blocks is None:
+            return False
+        filled = _not_clipped(poly(self.packed.unit)) * poly(self.trips())
+        guards = (
+            *((guard, blocks.send_count) for guard in blocks.send_guards),
+            *((guard, blocks.receive_count) for guard in blocks.receive_guards),
+        )
+        return filled == poly(blocks.send_count) and all(_says_some(*one) for one in guards)
 
     def _written_lists(self) -> tuple[Expr, Expr, Expr, Expr] | None:
         """The counts and displacements of an open-coded exchange as array constructors; None: what
-        the program evaluates under a condition may have no value without it."""
+        the program evaluates under a condition may have no value without it.
+
+        A condition that only says that the length is positive is left out: the runtime does not
+        tile where one is negative.  So is one that says it of a factor, if the runtime computes the
+        counts of what is sent: it does not tile where a block is longer for its receiver, since
+        two of its factors are negative.
+        """
+        follow = self._counts_follow()
         blocks = None if self.coded is None else self.coded.blocks
         if blocks is None:
             return None
@@ -114,15 +166,16 @@ class PackedBlocks(UnevenBlocks):
             if guards and any(map(_may_fail, (count, displacement, *guards[1:]))):
                 return None
             value = self.integer(self.written(count))
-            if guards:
-                first, *others = (self.written(guard) for guard in guards)
+            left = (
+                () if follow else tuple(g for g in guards if not _says_some(g, count, exact=True))
+            )
+            if left:
+                first, *others = (self.written(guard) for guard in left)
                 for other in others:
                     first = both(first, other)
                 value = fn("merge", value, num(0), first)
             found += [value, self.integer(self.written(displacement))]
-        sent, begin, received, landing = (
-            array(implied_do(value, PEER, num(0), self._highest())) for value in found
-        )
+        sent, begin, received, landing = map(self._list, found)
         return sent, begin, received, landing
 
     def prepare(self, make: Maker) -> list[Node]:
@@ -190,8 +243,7 @@ class PackedBlocks(UnevenBlocks):
         counter = self.packed.counter
         if self._width > 1:
             begin = self.written(self.uneven.send_displacements.of(PEER))
-            begins = array(implied_do(begin, PEER, num(0), self._highest()))
-            whole = compare(fn("mod", begins, num(self._width)), "==", num(0))
+            whole = compare(fn("mod", self._list(begin), num(self._width)), "==", num(0))
             guards.append(fn("all", whole))
         if self.coded is not None and self.coded.blocks is not None and counter is not None:
             trips = simplified(add(sub(counter.last, counter.first), num(1)))
@@ -218,6 +270,29 @@ class PackedBlocks(UnevenBlocks):
         filled = self.coded is not None and self._written_lists() is None
         lists = (numbers.actual for numbers in self.uneven.lists) if filled else ()
         return tuple(actual for actual in lists if isinstance(actual, Ref))
+
+
+def _says_some(guard: Expr, count: Expr, exact: bool = False) -> bool:
+    """Whether a condition of a message only says that its length, or a factor of it, is positive,
+    or that the rank is this one, whose own block is copied whatever its length.  ``exact``: it says
+    so of the length."""
+    if isinstance(guard, Op) and guard.op == ".or.":
+        own, guard = guard.operands
+        if not (isinstance(own, Op) and own.op == "==" and own.operands[0] == PEER):
+            return False
+    return says_some(guard, folded_expr(count), exact)
+
+
+def _not_clipped(size: Poly) -> Poly:
+    """A size with x in place of max(0, x)."""
+    for atom in size.atoms:
+        if isinstance(atom, Ref) and atom.name == "max" and atom.args and len(atom.args) == 2:
+            zero, value = atom.args
+            if zero == num(0) and isinstance(value, Ref | Op | Component):
+                powers = size.coefficients(atom)
+                if powers.keys() <= {0, 1}:
+                    size = powers.get(0, Poly()) + powers[1] * poly(value)
+    return size
 
 
 def _may_fail(expr: Expr) -> bool:

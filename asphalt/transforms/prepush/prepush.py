@@ -10,12 +10,11 @@ Before::
 After::
 
     call asphalt_x%begin(comm, s, r, n*nz, MPI_REAL, ..., last=nz, k=..., d=...)
-    do while (asphalt_x%next_tile())
+    do while (asphalt_x%next_tile(s))
       do z = asphalt_x%lo, asphalt_x%hi                   ! the same loop, over one tile
         call asphalt_x%progress()
         s(:,z,:) = ...
       end do
-      call asphalt_x%send_tile(s)
     end do
     if (.not. asphalt_x%finished(s, r, ierr)) then
       call MPI_Alltoall(s, n*nz, MPI_REAL, r, n*nz, MPI_REAL, comm, ierr)
@@ -41,7 +40,7 @@ from asphalt.analysis.tiling.plan import TAG, Plan
 from asphalt.config.backends import ISEND
 from asphalt.ir.expr import Component, Expr, Op, Ref
 from asphalt.ir.source import Form, Trivia, TriviaKind
-from asphalt.ir.stmt import Allocation, Call, DoHead, Guarded, Jump, JumpKind, Plain
+from asphalt.ir.stmt import Allocation, Assign, Call, DoHead, Guarded, Jump, JumpKind, Plain
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, loops_of, rewrite
 from asphalt.transforms.prepush.beginning import Beginning
 from asphalt.transforms.prepush.equal_blocks import EqualBlocks
@@ -86,20 +85,31 @@ class _Emission:
         producer = self.plan.producer
         written = self.plan.exchange.written
         own_comments, directives = _split_lead(producer.phases[0].nest.head.lead)
-        nests = [self._nest(phase) for phase in producer.phases]
-        nests[0] = _with_lead(nests[0], directives)
-        moved = [siblings[number] for number in sorted(producer.moved)]
-        opening = [*moved, *self._setup()]
+        nests = {phase.position: self._nest(phase) for phase in producer.phases}
+        nests[producer.start] = _with_lead(nests[producer.start], directives)
+        moved = {number: siblings[number] for number in producer.moved}
+        for number in [number for number, node in moved.items() if self._sets_counter(node)]:
+            nests[number] = shifted(moved.pop(number), self.make.step)
+        opening = [*(moved[number] for number in sorted(moved)), *self._setup()]
         opening[0] = _with_lead(opening[0], (*own_comments, *_lead_of(opening[0])))
         return (
             *siblings[: producer.start],
             *opening,
-            *self._tile_loop(tuple(nests)),
+            *self._tile_loop(tuple(nests[number] for number in sorted(nests))),
             *self._restored(),
             *self._between(siblings),
             *self._finish(written),
             *siblings[self.plan.exchange.place.position + len(written) :],
         )
+
+    def _sets_counter(self, node: Node) -> bool:
+        """Whether a statement between the nests only sets the counter of the packing nest: each
+        tile sets it anew, and nothing reads it behind the nest."""
+        producer = self.plan.producer
+        counter = None if producer.counter is None else producer.counter.variable
+        what = node.what if isinstance(node, Leaf) else None
+        target = what.target if isinstance(what, Assign) else None
+        return isinstance(target, Ref) and counter is not None and target.name == counter.name
 
     def _between(self, siblings: tuple[Node, ...]) -> tuple[Node, ...]:
         """What stands between producer and call; a packing copy that is left out is only executed
@@ -123,38 +133,37 @@ class _Emission:
             *self.exchange.prepare(self.make),
             self.exchange.begin(self.make, self.site),
         ]
-        marks = tuple(self.make.comment(text) for text in (*self._marks(), *self._notes()))
+        marks = tuple(self.make.comment(text) for text in self._comments())
         return [_with_lead(first, (*marks, *_lead_of(first))), *rest]
 
-    def _marks(self) -> list[str]:
-        """The comment lines that mark the site as transformed."""
+    def _comments(self) -> list[str]:
+        """The comment that marks the site as transformed, and what else a reader has to know, in
+        as few lines as it takes."""
+        lines = [self._mark()]
+        for note in self._notes():
+            joined = f"{lines[-1]}; {note}"
+            if self.make.column + len(f"! {joined}") <= _COMMENT_WIDTH:
+                lines[-1] = joined
+            else:
+                lines.append(note)
+        if self.plan.assumptions:
+            lines.append(f"asphalt: assumed: {', '.join(self.plan.assumptions)}")
+        return lines
+
+    def _mark(self) -> str:
         along = self.plan.producer.packing.tiled.head.what
         assert isinstance(along, DoHead)
         assert isinstance(along.var, Ref)
         operation = self.plan.exchange.spelled
-        marks = [f"asphalt: {operation} of site '{self.site}' prepushed along {along.var.spelled}"]
-        marks += [f"asphalt: assumed: {text}" for text in self.plan.assumptions]
-        return marks
+        return f"asphalt: {operation} of site '{self.site}' prepushed along {along.var.spelled}"
 
     def _notes(self) -> list[str]:
-        """What else a reader has to know, in as few lines as it takes."""
         notes: list[str] = []
         if self.plan.alone and self.plan.exchange.open_coded is None:
-            notes.append(
-                f"holds while no other message has the tag {TAG} and no receive takes any tag"
-            )
+            notes.append(f"holds while no other message has tag {TAG} and no receive takes any tag")
         if self.plan.clone is not None:
             notes.append(f"received into a clone: {self.plan.clone}")
-        if self.plan.sizes:
-            notes.append("with other sizes than these, the call is made as it was")
-        lines: list[str] = []
-        for note in notes:
-            joined = f"{lines[-1]}; {note}" if lines else note
-            if lines and self.make.column + len(f"! {joined}") <= _COMMENT_WIDTH:
-                lines[-1] = joined
-            else:
-                lines.append(note)
-        return lines
+        return notes
 
     def _tile_loop(self, nests: tuple[Node, ...]) -> tuple[Node, ...]:
         """The loop over the tiles.
@@ -162,13 +171,14 @@ class _Emission:
         Where variables that the nests define may be read behind it, the condition stands at its
         end, so that compilers know that there is a first tile, and do not warn.
         """
-        make = self.make.inner()
         exchange, sent = self.exchange, self.exchange.array(self.plan.layout.send)
         end = self.make.leaf(Plain("end do"))
-        if not exchange.left_at_end:
-            head = self.make.leaf(DoHead("while", condition=exchange.bound("next_tile")))
-            return (Do(head, (*nests, exchange.call(make, "send_tile", sent)), end),)
-        leaves_off = make.leaf(Guarded(exchange.bound("sent_all", sent), Jump(JumpKind.EXIT)))
+        if not self.exchange.left_at_end:
+            head = self.make.leaf(DoHead("while", condition=exchange.bound("next_tile", sent)))
+            return (Do(head, nests, end),)
+        leaves_off = self.make.inner().leaf(
+            Guarded(exchange.bound("sent_all", sent), Jump(JumpKind.EXIT))
+        )
         return (Do(self.make.leaf(DoHead("forever")), (*nests, leaves_off), end),)
 
     def _lives_on(self) -> bool:

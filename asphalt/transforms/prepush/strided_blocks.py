@@ -5,7 +5,7 @@ Senders and receivers use derived data types; ``fortran_runtime/asphalt_strided.
 
 from __future__ import annotations
 
-from asphalt.analysis.symbolic.polynomials import Poly
+from asphalt.analysis.symbolic.polynomials import Poly, product
 from asphalt.analysis.tiling.plan import Plan
 from asphalt.ir.expr import Component, Expr, Ref
 from asphalt.transforms.prepush.equal_blocks import EqualBlocks
@@ -55,6 +55,9 @@ class StridedBlocks(EqualBlocks):
             begins = None if offset.value == 0 else self.integer(self.size(offset))
             found += [("strides", apart), ("offset", begins)]
         return found
+
+    def checked(self) -> list[Poly]:
+        return [*super().checked(), self.layout.count - product(self.blocks.extents)]
 
     def extra_guards(self) -> list[Expr]:
         """The source of a packing copy has a block for each rank, and its strides are integers."""

@@ -17,10 +17,11 @@ program main
   {use}
   implicit none
   integer :: ierr
+  real :: a(3)
   {object}
   call MPI_Init(ierr)
   call x%progress()
-  do while (x%next_tile())
+  do while (x%next_tile(a))
     print *, x%lo
   end do
   call MPI_Finalize(ierr)
@@ -40,8 +41,9 @@ contains
     class(shape_t), intent(inout) :: x
     x%lo = x%lo + 1
   end subroutine progress
-  logical function next_tile(x)
+  logical function next_tile(x, a)
     class(shape_t), intent(inout) :: x
+    real, intent(in) :: a(3)
     next_tile = x%lo < 3
     {}
   end function next_tile

@@ -88,7 +88,7 @@ def test_the_copy_is_only_executed_where_nothing_is_tiled(tmp_path: Path) -> Non
     where = lines.index("if (.not. asphalt_s%tiled) then")
     assert lines[where - 1] == "! tiles were sent from w"
     assert lines[where + 1 : where + 6] == [*COPY.split("\n")[:4], ASSIGN]
-    assert "call asphalt_s%send_tile(w)" in after
+    assert "do while (asphalt_s%next_tile(w))" in after
     assert after.count("s(") > 0
 
 

@@ -27,7 +27,7 @@ C     a send of the program's own with another type
       CALL ASPHALT_X%BEGIN(COMM, S, R, N*NZ,
      &MPI_DOUBLE_PRECISION, BYTES=STORAGE_SIZE(S)/8, UNIT=N, FIRST=1,
      &LAST=NZ, K=K, D=D, SITE='transpose')
-      DO WHILE (ASPHALT_X%NEXT_TILE())
+      DO WHILE (ASPHALT_X%NEXT_TILE(S))
       DO 30 Z = ASPHALT_X%lo, ASPHALT_X%hi
       CALL ASPHALT_X%PROGRESS()
       DO 20 P = 1, NP
@@ -37,7 +37,6 @@ C     a send of the program's own with another type
    10 CONTINUE
    20 CONTINUE
    30 CONTINUE
-      CALL ASPHALT_X%SEND_TILE(S)
       END DO
       IF (.NOT. ASPHALT_X%FINISHED(S, R, IERR)) THEN
         CALL MPI_ALLTOALL(S, N*NZ, MPI_DOUBLE_PRECISION, R, N*NZ,

@@ -18,7 +18,7 @@ contains
     call asphalt_x%begin(comm, s, r, n*nz, MPI_DOUBLE_PRECISION, bytes=storage_size(s)/8, &
                          unit=n, first=1, last=nz, k=asphalt_k_transpose, d=asphalt_d_transpose, &
                          site='transpose')
-    do while (asphalt_x%next_tile())
+    do while (asphalt_x%next_tile(s))
       do z = asphalt_x%lo, asphalt_x%hi
         call asphalt_x%progress()
         do p = 1, np
@@ -27,7 +27,6 @@ contains
           end do
         end do
       end do
-      call asphalt_x%send_tile(s)
     end do
     z = asphalt_x%lo
     if (.not. asphalt_x%finished(s, r, ierr)) &

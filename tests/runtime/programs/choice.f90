@@ -63,10 +63,9 @@ contains
     d = x%d
     error = x%error
     begun = x%tiled
-    do while (x%next_tile())
+    do while (x%next_tile(s))
       lo = x%lo
       hi = x%hi
-      call x%send_tile(s)
     end do
     lo = x%lo
     call check(x%finished(s, r, error) .eqv. begun, 'all is known on entry')

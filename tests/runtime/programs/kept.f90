@@ -1,6 +1,6 @@
 ! Exchanges between local arrays without TARGET, in procedures in which the compiler sees all that
-! the program itself does with them: what is stored in front of `asphalt_send_tile` is sent, and
-! what is loaded behind `asphalt_finished` is what came.  For trip counts of 0 and of max(0, ...),
+! the program itself does with them: what is stored in front of `next_tile` is sent, and what is
+! loaded behind `finished` is what came.  For trip counts of 0 and of max(0, ...),
 ! and for more tiles in flight than there are.  Arrays that are not contiguous are exchanged, too,
 ! but not in tiles, and nobody keeps the address of a temporary copy.  The same for messages between
 ! two ranks in segments.
@@ -44,7 +44,7 @@ contains
     call x%begin(MPI_COMM_WORLD, s, r, n*max(0, nz), MPI_INTEGER, bytes=4, unit=n, &
                  first=1, last=max(0, nz), k=k, d=d)
     call expect(x%tiled .eqv. nz > 0, 'blocks are tiled')
-    do while (x%next_tile())
+    do while (x%next_tile(s))
       do z = x%lo, x%hi
         call x%progress()
         do p = 1, np
@@ -53,7 +53,6 @@ contains
           end do
         end do
       end do
-      call x%send_tile(s)
     end do
     if (.not. x%finished(s, r, ierr)) &
       call MPI_Alltoall(s, n*max(0, nz), MPI_INTEGER, r, n*max(0, nz), MPI_INTEGER, &
@@ -77,20 +76,18 @@ contains
     if (backwards) then
       call x%begin(MPI_COMM_WORLD, s, r, n*planes, MPI_INTEGER, bytes=4, unit=n, &
                    first=planes, last=1, step=-1, k=2, d=1)
-      do while (x%next_tile())
+      do while (x%next_tile(s))
         do z = x%lo, x%hi, -1
           s(:,z,:) = spread([(value(me, p, z, 0), p=0,most_ranks-1)], 1, n)
         end do
-        call x%send_tile(s)
       end do
     else
       call x%begin(MPI_COMM_WORLD, s, r, n*planes, MPI_INTEGER, bytes=4, unit=n, &
                    first=1, last=planes, k=1, d=9)
-      do while (x%next_tile())
+      do while (x%next_tile(s))
         do z = x%lo, x%hi
           s(:,z,:) = spread([(value(me, p, z, 0), p=0,most_ranks-1)], 1, n)
         end do
-        call x%send_tile(s)
       end do
     end if
     call expect(x%finished(s, r), 'constant blocks are tiled')
@@ -110,11 +107,10 @@ contains
     r = -1
     call x%begin(MPI_COMM_WORLD, s, r, 1, MPI_INTEGER, bytes=4, unit=1, first=1, last=1, &
                  k=1, d=1, uniform=.true.)
-    do while (x%next_tile())
+    do while (x%next_tile(s))
       do z = x%lo, x%hi
         s(1) = 42
       end do
-      call x%send_tile(s)
     end do
     call expect(x%finished(s, r), 'one element is tiled')
     call expect(r(1) == 42, 'one element')
@@ -128,11 +124,10 @@ contains
     call x%begin(MPI_COMM_WORLD, s, r, n*nz, MPI_INTEGER, bytes=4, unit=n, first=1, &
                  last=nz*np, k=k, d=d, slab=.true.)
     call expect(x%tiled .eqv. nz > 0, 'slabs are tiled')
-    do while (x%next_tile())
+    do while (x%next_tile(s))
       do z = x%lo, x%hi
         s(:,z) = [(value(me, 0, z, i), i=1,n)]
       end do
-      call x%send_tile(s)
     end do
     if (.not. x%finished(s, r, ierr)) &
       call MPI_Alltoall(s, n*nz, MPI_INTEGER, r, n*nz, MPI_INTEGER, MPI_COMM_WORLD, ierr)
@@ -153,12 +148,13 @@ contains
     if (from_another) then
       call x%begin_strided(MPI_COMM_WORLD, a, r, n*planes, MPI_INTEGER, bytes=4, unit=n, &
                            first=1, last=planes, k=k, d=d, extents=[planes, n], along=1, &
-                           strides=[(n + 1)*np, 1, n + 1], offset=1)
+                           strides=[(n + 1)*np, 1, n + 1], offset=1, entered=.true.)
     else
       call x%begin_strided(MPI_COMM_WORLD, s, r, n*planes, MPI_INTEGER, bytes=4, unit=n, &
-                           first=1, last=planes, k=k, d=d, extents=[planes, n], along=1)
+                           first=1, last=planes, k=k, d=d, extents=[planes, n], along=1, &
+                           entered=.true.)
     end if
-    do while (x%next_tile())
+    do
       do z = x%lo, x%hi
         do p = 1, np
           do i = 1, n
@@ -167,8 +163,11 @@ contains
           end do
         end do
       end do
-      if (from_another) call x%send_tile(a)
-      if (.not. from_another) call x%send_tile(s)
+      if (from_another) then
+        if (x%sent_all(a)) exit
+      else
+        if (x%sent_all(s)) exit
+      end if
     end do
     if (from_another) call expect(x%finished(a, r), 'strided tiles of another array')
     if (.not. from_another) call expect(x%finished(s, r), 'strided tiles')
@@ -248,11 +247,10 @@ contains
     a = reshape([(((value(me, p, z, i), i=1,n), z=1,planes), p=0,np-1)], shape(a))
     call x%begin(MPI_COMM_WORLD, s, a, n*planes, MPI_INTEGER, bytes=4, unit=n, first=1, &
                  last=planes, k=k, d=d, clone=.true.)
-    do while (x%next_tile())
+    do while (x%next_tile(s))
       do z = x%lo, x%hi
         s(:,z,:) = -a(:,z,:)
       end do
-      call x%send_tile(s)
     end do
     call expect(all(a == reshape([(((value(me, p, z, i), i=1,n), z=1,planes), p=0,np-1)], &
                                  shape(a))), 'in place: read until the end')
@@ -280,14 +278,13 @@ contains
     call x%begin_uneven(MPI_COMM_WORLD, s, counts, displs, r, arrive, landing, &
                         MPI_INTEGER, bytes=4, unit=n, first=1, last=me + 1, k=k, d=d, &
                         spread=10*n)
-    do while (x%next_tile())
+    do while (x%next_tile(s))
       do z = x%lo, x%hi
         call x%progress()
         do p = 1, np
           s(:,z,p) = [(value(me, p - 1, z, i), i=1,n)]
         end do
       end do
-      call x%send_tile(s)
     end do
     call expect(x%finished(s, r), 'uneven blocks are tiled')
     do p = 1, np
@@ -313,10 +310,10 @@ contains
     landing = [(planes*(me + 1)*(p - 1), p=1,np)]
     r = -1
     write(site, '(i0)') k
-    call x%begin_packed(MPI_COMM_WORLD, s, counts, displs, r, arrive, landing, &
-                        MPI_INTEGER, bytes=4, units=units, first=1, last=planes, k=k, d=d, &
+    call x%begin_packed(MPI_COMM_WORLD, s, displs, r, arrive, landing, MPI_INTEGER, bytes=4, &
+                        units=units, first=1, last=planes, k=k, d=d, &
                         site=site)
-    do while (x%next_tile())
+    do while (x%next_tile(s))
       do z = x%lo, x%hi
         do p = 1, np
           do i = 1, p
@@ -324,7 +321,6 @@ contains
           end do
         end do
       end do
-      call x%send_tile(s)
     end do
     call expect(x%finished(s, r), 'packed blocks are tiled')
     do p = 1, np
@@ -349,7 +345,7 @@ contains
     call expect(x%tiled .eqv. contiguous, 'parts are not tiled')
     call expect(c_associated(x%send) .eqv. contiguous, 'no address of a copy that is sent')
     call expect(c_associated(x%receive) .eqv. contiguous, 'no address of a copy that is received')
-    do while (x%next_tile())
+    do while (x%next_tile(s))
       do z = x%lo, x%hi
         do p = 1, np
           do i = 1, n
@@ -357,7 +353,6 @@ contains
           end do
         end do
       end do
-      call x%send_tile(s)
       call expect(c_associated(x%send) .eqv. contiguous, 'nor later')
     end do
     tiled = x%finished(s, r, ierr)

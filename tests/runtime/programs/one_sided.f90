@@ -135,13 +135,12 @@ contains
     r = -1
     call x%begin(MPI_COMM_WORLD, s, r, n*planes, MPI_INTEGER, bytes=4, unit=n, first=1, &
                  last=merge(np, 1, slab)*planes, k=k, d=d, slab=slab, backend=by_puts)
-    do while (x%next_tile())
+    do while (x%next_tile(s))
       do z = x%lo, x%hi
         call x%progress()
         if (slab) s(:,mod(z-1,planes)+1,(z-1)/planes+1) = value(me, (z-1)/planes, mod(z-1,planes)+1)
         if (.not. slab) s(:,z,:) = spread([(value(me, p, z), p=0,most_ranks-1)], 1, n)
       end do
-      call x%send_tile(s)
     end do
     if (.not. x%finished(s, r)) wrong = wrong + 1
     call check()
@@ -155,13 +154,12 @@ contains
     call x%begin_strided(MPI_COMM_WORLD, s, r, n*planes, MPI_INTEGER, bytes=4, &
                          unit=planes, first=1, last=n, k=k, d=d, extents=[n, planes], &
                          along=1, backend=by_puts)
-    do while (x%next_tile())
+    do while (x%next_tile(s))
       do i = x%lo, x%hi
         do z = 1, planes
           s(i,z,:) = [(value(me, p, z), p=0,most_ranks-1)]
         end do
       end do
-      call x%send_tile(s)
     end do
     if (.not. x%finished(s, r)) wrong = wrong + 1
     call check()

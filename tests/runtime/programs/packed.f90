@@ -57,8 +57,8 @@ contains
 
     received = -1
     sent = -2
-    call x%begin_packed(MPI_COMM_WORLD, sent, scounts, displs, received, rcounts, there, &
-                        MPI_DOUBLE_PRECISION, bytes=8, units=units, first=11, &
+    call x%begin_packed(MPI_COMM_WORLD, sent, displs, received, rcounts, there, &
+                        MPI_DOUBLE_PRECISION, bytes=8, send_counts=scounts, units=units, first=11, &
                         last=10 + trips, k=3, d=2, tiled=legal, site=site)
     k = x%k
     call expect(x%me == me .and. x%np == np .and. x%error == MPI_SUCCESS)
@@ -66,7 +66,7 @@ contains
     if (k > 0) call expect(size(x%messages%requests) == 2*np + count_pieces(rcounts, units))
     done = 0
     tiles = 0
-    do while (x%next_tile())
+    do while (x%next_tile(sent))
       lo = x%lo
       hi = x%hi
       call x%progress()
@@ -79,7 +79,6 @@ contains
       end do
       done = done + hi - lo + 1
       tiles = tiles + 1
-      call x%send_tile(sent)
     end do
     lo = x%lo
     call expect(done == trips .and. lo == 11 + trips)

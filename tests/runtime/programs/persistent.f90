@@ -46,7 +46,7 @@ contains
                  last=merge(number, 1, slab)*many, k=k, d=d, slab=slab, site=site, &
                  backend=asphalt_by_persistent, lasting=lasting)
     call expect(x%tiled, 'tiled')
-    do while (x%next_tile())
+    do while (x%next_tile(a))
       do z = x%lo, x%hi
         call x%progress()
         do p = 1, number
@@ -55,7 +55,6 @@ contains
           a(:,own,p) = [(value(rank, p - 1, n*own + i), i=1,n)]
         end do
       end do
-      call x%send_tile(a)
     end do
     if (present(nested)) then
       kept = kept_requests
@@ -83,13 +82,12 @@ contains
                          unit=rows, first=1, last=many, k=2, d=2, extents=[many, rows], &
                          along=1, strides=strides, &
                          backend=asphalt_by_persistent, site='strided', lasting=.true.)
-    do while (x%next_tile())
+    do while (x%next_tile(a))
       do z = x%lo, x%hi
         do p = 1, np
           a(z,:,p) = [(value(me, p - 1, 100*z + i), i=1,rows)]
         end do
       end do
-      call x%send_tile(a)
     end do
     call expect(x%finished(a, b), 'strided tiles')
     do p = 1, np
@@ -113,14 +111,13 @@ contains
                         MPI_INTEGER, bytes=4, unit=n, first=1, last=me + 1, k=k, d=2, &
                         spread=n*planes, &
                         backend=asphalt_by_persistent, site='uneven', lasting=.true.)
-    do while (x%next_tile())
+    do while (x%next_tile(s))
       do z = x%lo, x%hi
         call x%progress()
         do p = 1, np
           s(displs(p)+n*(z-1)+1:displs(p)+n*z) = [(value(me, p - 1, n*z + i), i=1,n)]
         end do
       end do
-      call x%send_tile(s)
     end do
     call expect(x%finished(s, r), 'uneven blocks are tiled')
     do p = 1, np
@@ -142,17 +139,16 @@ contains
     displs = [(planes*(p*(p - 1))/2, p=1,np)]
     arrive = planes*(me + 1)
     landing = [(planes*(me + 1)*(p - 1), p=1,np)]
-    call x%begin_packed(MPI_COMM_WORLD, s, counts, displs, u, arrive, landing, &
-                        MPI_INTEGER, bytes=4, units=units, first=1, last=planes, k=k, d=2, &
+    call x%begin_packed(MPI_COMM_WORLD, s, displs, u, arrive, landing, MPI_INTEGER, bytes=4, &
+                        send_counts=counts, units=units, first=1, last=planes, k=k, d=2, &
                         site='packed', &
                         backend=asphalt_by_persistent, lasting=.true.)
-    do while (x%next_tile())
+    do while (x%next_tile(s))
       do z = x%lo, x%hi
         do p = 1, np
           s(displs(p)+p*(z-1)+1:displs(p)+p*z) = [(value(me, p - 1, n*z + i), i=1,p)]
         end do
       end do
-      call x%send_tile(s)
     end do
     call expect(x%finished(s, u), 'packed blocks are tiled')
     do p = 1, np
@@ -211,8 +207,7 @@ contains
     s(:8*np) = [(me, i=1,8*np)]
     call x%begin(MPI_COMM_WORLD, s, r, 4, pair, bytes=8, unit=1, first=1, last=4, k=1, &
                  d=1, backend=asphalt_by_persistent, site='pairs', lasting=.true.)
-    do while (x%next_tile())
-      call x%send_tile(s)
+    do while (x%next_tile(s))
     end do
     call expect(x%finished(s, r), 'pairs are tiled')
     call expect(all(r(:8*np) == [((rank, i=1,8), rank=0,np-1)]), 'pairs')
@@ -247,11 +242,10 @@ contains
     call x%begin(comm, a, b, n*planes, MPI_INTEGER, bytes=4, unit=n, first=1, &
                  last=planes, k=2, d=1, alone=.true., &
                  backend=asphalt_by_persistent, site='meanwhile', lasting=.true.)
-    do while (x%next_tile())
+    do while (x%next_tile(a))
       do z = x%lo, x%hi
         a(:,z,:) = spread([(value(me, p, z), p=0,most_ranks-1)], 1, n)
       end do
-      call x%send_tile(a)
     end do
     call MPI_Comm_free(comm, ierr)
     call expect(x%finished(a, b), 'freed meanwhile')
@@ -280,12 +274,11 @@ contains
     call y%begin_uneven(MPI_COMM_WORLD, s, ones, places, r, ones, places, MPI_INTEGER, &
                         bytes=4, unit=1, first=1, last=1, k=1, d=1, spread=1, &
                         backend=another, site='y', lasting=.true.)
-    do while (y%next_tile())
-      call y%send_tile(s)
+    do while (y%next_tile(s))
     end do
     call expect(.not. y%finished(s, r), 'ranks disagree about uneven blocks')
-    call z%begin_packed(MPI_COMM_WORLD, s, ones, places, r, ones, places, MPI_INTEGER, &
-                        bytes=4, units=ones, first=1, last=1, k=1, d=1, site='z', &
+    call z%begin_packed(MPI_COMM_WORLD, s, places, r, ones, places, MPI_INTEGER, bytes=4, &
+                        units=ones, first=1, last=1, k=1, d=1, site='z', &
                         backend=another, lasting=.true.)
     call expect(.not. z%tiled, 'ranks disagree about packed blocks')
   end subroutine disagreement

@@ -219,8 +219,8 @@ contains
     arrive = several(np)
     landing = several(np)
     recording = file
-    call x%begin_packed(MPI_COMM_WORLD, s, counts, displs, r, arrive, landing, &
-                        MPI_DOUBLE_PRECISION, bytes=8, units=units, first=first, last=last, &
+    call x%begin_packed(MPI_COMM_WORLD, s, displs, r, arrive, landing, &
+                        MPI_DOUBLE_PRECISION, bytes=8, send_counts=counts, units=units, first=first, last=last, &
                         k=k, d=d, spread=apart, tiled=tiled, site=site, &
                         backend=chosen_one, lasting=.true.)
     call execute(x, chances)
@@ -232,14 +232,13 @@ contains
     integer, intent(in) :: chances
     integer :: lo, hi, chance
     logical :: tiled
-    do while (x%next_tile())
+    do while (x%next_tile(s))
       lo = x%lo
       hi = x%hi
       call record('C', int([lo, hi, x%step], c_intptr_t))
       do chance = 1, chances
         call x%progress()
       end do
-      call x%send_tile(s)
     end do
     lo = x%lo
     call record('L', int([lo], c_intptr_t))

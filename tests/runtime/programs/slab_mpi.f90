@@ -14,14 +14,13 @@ subroutine exchange_slabs(n, nz, np, k, d, comm, s, r, zlast)
   call asphalt_x%begin(comm, s, r, n*(nz/np), MPI_DOUBLE_PRECISION, &
                        bytes=storage_size(s)/8, unit=n, first=1, last=nz, k=k, d=d, slab=.true., &
                        site='planes')
-  do while (asphalt_x%next_tile())
+  do while (asphalt_x%next_tile(s))
     do z = asphalt_x%lo, asphalt_x%hi
       call asphalt_x%progress()
       do i = 1, n
         s(i,z) = sin(dble(i*z)) + 10*me
       end do
     end do
-    call asphalt_x%send_tile(s)
   end do
   z = asphalt_x%lo
   if (.not. asphalt_x%finished(s, r, ierr)) &

@@ -50,13 +50,12 @@ contains
     done = 0
     tiles = 0
     piece = 0
-    do while (x%next_tile())
+    do while (x%next_tile(s))
       lo = x%lo
       hi = x%hi
       if (tiles == 0) piece = elements*(hi - lo + 1)
       done = done + max(0, hi - lo + 1)
       tiles = tiles + 1
-      call x%send_tile(s)
     end do
     lo = x%lo
     call check(done == max(0, trips), 'all iterations')
@@ -179,25 +178,27 @@ contains
     type(asphalt_uneven_t) :: x
     integer :: counts(0:ranks-1), displs(0:ranks-1), p, from, lo, hi, sends
     double precision :: s(0:12*ranks-1), r(0:12*ranks-1)
+    logical :: last
     counts = 12
     displs = [(12*p, p=0,ranks-1)]
     s = [(100*rank + from, from=0,12*ranks-1)]
     r = -1
     call x%begin_uneven(MPI_COMM_WORLD, s, counts, displs, r, counts, displs, &
                         MPI_DOUBLE_PRECISION, bytes=8, unit=rank + 1, first=1, &
-                        last=12*ranks/(rank + 1), k=1, d=2, slab=.true.)
+                        last=12*ranks/(rank + 1), k=1, d=2, slab=.true., entered=.true.)
     call check(x%k == 1 .and. x%d == 2, 'its own')
     sends = 2
-    do while (x%next_tile())
+    do
       lo = x%lo
       hi = x%hi
       call check(lo == hi, 'one iteration')
       do while (meanwhile .and. size(x%messages%requests) == sends)  ! ends when all have told
         call x%progress()
       end do
-      call x%send_tile(s)
+      last = x%sent_all(s)
       call check(x%tiled, 'pieces of several lengths')
       call check(size(x%messages%requests) == sends + sum([(12/(p + 1), p=0,ranks-1)]), 'as many as come')
+      if (last) exit
     end do
     lo = x%lo
     call check(x%finished(s, r, error), 'they are tiled')

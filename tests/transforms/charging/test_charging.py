@@ -73,11 +73,36 @@ def test_objects_of_the_runtime_communicate(tmp_path: Path) -> None:
           real(8), intent(inout) :: a(n)
           type(asphalt_exchange_t) :: x
           a = a + 1
-          call x%send_tile(a)
+          call x%progress()
         end subroutine step
         """
     after = charged(tmp_path, text)
-    assert "  call asphalt_charge_now()\n  call x%send_tile(a)\n" in after
+    assert "  call asphalt_charge_now()\n  call x%progress()\n" in after
+
+
+def test_functions_of_the_runtime_communicate(tmp_path: Path) -> None:
+    """So does each evaluation of a condition of DO WHILE."""
+    text = """\
+        subroutine step(n, a, b, comm)
+          use asphalt_exchange, only: asphalt_exchange_t
+          integer, intent(in) :: n, comm
+          real(8), intent(inout) :: a(n), b(n)
+          type(asphalt_exchange_t) :: x
+          do while (x%next_tile(a))
+            a = sqrt(a)
+          end do
+          if (x%sent_all(a)) return
+          if (.not. x%finished(a, b)) then
+            a = sqrt(a)
+          end if
+        end subroutine step
+        """
+    after = charged(tmp_path, text)
+    now = "call asphalt_charge_now()\n"
+    assert f"  {now}  do while (x%next_tile(a))\n" in after
+    assert f"    a = sqrt(a)\n    {now}  end do\n" in after
+    assert f"  {now}  if (x%sent_all(a)) return\n" in after
+    assert f"  {now}  if (.not. x%finished(a, b)) then\n" in after
 
 
 @pytest.mark.parametrize("bound", [True, False], ids=["bound", "of a module that is not there"])

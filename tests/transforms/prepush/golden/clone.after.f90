@@ -8,19 +8,17 @@ subroutine in_place(nx, ny, nz, np, comm, x, s)
   type(asphalt_exchange_t) :: asphalt_x
   include 'asphalt_params.inc'
 
-  ! asphalt: MPI_Alltoall of site 'in_place' prepushed along z
-  ! received into a clone: x is read before the call
+  ! asphalt: MPI_Alltoall of site 'in_place' prepushed along z; received into a clone: x is read before the call
   call asphalt_x%begin(comm, s, x, nx*ny*nz, MPI_DOUBLE_COMPLEX, storage_size(s)/8, unit=nx*ny, &
                        last=nz, k=asphalt_k_in_place, d=asphalt_d_in_place, clone=.true., &
                        site='in_place')
-  do while (asphalt_x%next_tile())
+  do while (asphalt_x%next_tile(s))
     do z = asphalt_x%lo, asphalt_x%hi
       call asphalt_x%progress()
       do p = 1, np
         s(:,:,z,p) = 2*x((p-1)*nx+1:p*nx,:,z)
       end do
     end do
-    call asphalt_x%send_tile(s)
   end do
   ! back to where the planes were
   if (.not. asphalt_x%finished(s, x, ierr)) &

@@ -12,7 +12,7 @@ subroutine transpose(n, nz, np, me, comm, s, r)
   ! asphalt: MPI_Alltoall of site 'transpose' prepushed along z
   call asphalt_x%begin(comm, s, r, n*nz, MPI_DOUBLE_PRECISION, storage_size(s)/8, unit=n, &
                        last=nz, k=asphalt_k_transpose, d=asphalt_d_transpose, site='transpose')
-  do while (asphalt_x%next_tile())
+  do while (asphalt_x%next_tile(s))
     do z = asphalt_x%lo, asphalt_x%hi
       call asphalt_x%progress()
       do p = 1, np
@@ -21,7 +21,6 @@ subroutine transpose(n, nz, np, me, comm, s, r)
         end do
       end do
     end do
-    call asphalt_x%send_tile(s)
   end do
 
   ! and all of them to their places

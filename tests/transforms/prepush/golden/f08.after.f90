@@ -12,11 +12,10 @@ subroutine transpose(np, comm)
   call asphalt_x%begin(comm%MPI_VAL, s, r, n*nz, MPI_INTEGER%MPI_VAL, storage_size(s)/8, unit=n, &
                        first=0, last=nz - 1, k=asphalt_k_transpose, d=asphalt_d_transpose, &
                        grain=16, uniform=.true.)
-  do while (asphalt_x%next_tile())
+  do while (asphalt_x%next_tile(s))
     planes: do z = asphalt_x%lo, asphalt_x%hi
       s(:,z+1,:) = z
     end do planes
-    call asphalt_x%send_tile(s)
   end do
   if (.not. asphalt_x%finished(s, r)) &
     call MPI_Alltoall(recvbuf=r, sendbuf=s, sendcount=n*nz, sendtype=MPI_INTEGER, &

@@ -13,7 +13,7 @@ subroutine late(n, nz, np, comm, s, r)
   ! asphalt: MPI_Alltoall of site 'late' prepushed along z
   call asphalt_x%begin(comm, s, r, n*nz, MPI_DOUBLE_PRECISION, storage_size(s)/8, unit=n, &
                        first=3, last=nz, k=asphalt_k_late, d=asphalt_d_late, ready=1, site='late')
-  do while (asphalt_x%next_tile())
+  do while (asphalt_x%next_tile(s))
     do z = asphalt_x%lo, asphalt_x%hi
       call asphalt_x%progress()
       do p = 1, np
@@ -21,7 +21,6 @@ subroutine late(n, nz, np, comm, s, r)
         s(:,z-1,p) = s(:,z-1,p) + s(:,z,p)
       end do
     end do
-    call asphalt_x%send_tile(s)
   end do
   if (.not. asphalt_x%finished(s, r, ierr)) &
     call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, comm, ierr)

@@ -12,7 +12,7 @@ subroutine transpose(n, nz, np, comm, w, u)
   ! asphalt: MPI_Alltoall of site 'transpose' prepushed along z
   call asphalt_x%begin(comm, s, r, n*nz, MPI_REAL, storage_size(s)/8, unit=n, last=nz, &
                        k=asphalt_k_transpose, d=asphalt_d_transpose, site='transpose')
-  do while (asphalt_x%next_tile())
+  do while (asphalt_x%next_tile(s))
     do z = asphalt_x%lo, asphalt_x%hi
       call asphalt_x%progress()
       do j = 1, n*np
@@ -28,7 +28,6 @@ subroutine transpose(n, nz, np, comm, w, u)
         end do
       end do
     end do
-    call asphalt_x%send_tile(s)
   end do
   if (.not. asphalt_x%finished(s, r, ierr)) &
     call MPI_Alltoall(s, n*nz, MPI_REAL, r, n*nz, MPI_REAL, comm, ierr)

@@ -12,11 +12,10 @@ subroutine planes(n, nz, np, comm, s, r, last)
    call asphalt_x%begin(comm, s, r, n*(nz/np), MPI_DOUBLE_PRECISION, storage_size(s)/8, unit=n, &
                         last=nz, k=asphalt_k_planes, d=asphalt_d_planes, grain=16, slab=.true., &
                         site='planes')
-   do while (asphalt_x%next_tile())
+   do while (asphalt_x%next_tile(s))
       do k = asphalt_x%lo, asphalt_x%hi
          s(:,k) = sqrt(dble(k))
       enddo
-      call asphalt_x%send_tile(s)
    end do
    k = asphalt_x%lo
    if (.not. asphalt_x%finished(s, r, ierr)) &

@@ -10,14 +10,12 @@ subroutine inner_planes(n, nb, np, comm, s, r)
 
   s(:,1) = 0
   ! asphalt: MPI_Alltoall of site 'inner_planes' prepushed along k
-  call asphalt_x%begin(comm, s, r, n*nb, MPI_DOUBLE_PRECISION, storage_size(s)/8, unit=n, &
-      first=2, last=nb*np - 1, k=asphalt_k_inner_planes, d=asphalt_d_inner_planes, grain=16, &
-      slab=.true., before=1, site='inner_planes')
-  do while (asphalt_x%next_tile())
+  call asphalt_x%begin(comm, s, r, n*nb, MPI_DOUBLE_PRECISION, storage_size(s)/8, unit=n, first=2, last=nb*np - 1, &
+      k=asphalt_k_inner_planes, d=asphalt_d_inner_planes, grain=16, slab=.true., before=1, site='inner_planes')
+  do while (asphalt_x%next_tile(s))
     do k = asphalt_x%lo, asphalt_x%hi
       s(:,k) = sqrt(dble(k))
     end do
-    call asphalt_x%send_tile(s)
   end do
   if (.not. asphalt_x%finished(s, r, ierr)) &
     call MPI_Alltoall(s, n*nb, MPI_DOUBLE_PRECISION, r, n*nb, MPI_DOUBLE_PRECISION, comm, ierr)

@@ -13,7 +13,7 @@ subroutine transpose(n, nz, np, me, comm, s, r)
   call asphalt_s%begin_strided(comm, s, r, n*nz, MPI_DOUBLE_PRECISION, storage_size(s)/8, unit=n, &
                                last=nz, k=asphalt_k_transpose, d=asphalt_d_transpose, &
                                extents=[nz, n], along=1, site='transpose')
-  do while (asphalt_s%next_tile())
+  do while (asphalt_s%next_tile(s))
     do z = asphalt_s%lo, asphalt_s%hi
       call asphalt_s%progress()
       do p = 1, np
@@ -22,7 +22,6 @@ subroutine transpose(n, nz, np, me, comm, s, r)
         end do
       end do
     end do
-    call asphalt_s%send_tile(s)
   end do
 
   ! and all of them to their places

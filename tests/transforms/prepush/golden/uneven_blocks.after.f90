@@ -15,7 +15,7 @@ subroutine transpose(n, nz, np, me, comm, counts, displs, s, r)
   call asphalt_v%begin_uneven(comm%MPI_VAL, s, counts(:,1), displs(:,1), r, counts(1:np,2), &
       displs(1:np,2), MPI_REAL8%MPI_VAL, storage_size(s)/8, unit=n, last=nz, &
       k=asphalt_k_transpose, d=asphalt_d_transpose, spread=n*nz, site='transpose')
-  do while (asphalt_v%next_tile())
+  do while (asphalt_v%next_tile(s))
     do z = asphalt_v%lo, asphalt_v%hi
       call asphalt_v%progress()
       do p = 1, np
@@ -24,7 +24,6 @@ subroutine transpose(n, nz, np, me, comm, counts, displs, s, r)
         end do
       end do
     end do
-    call asphalt_v%send_tile(s)
   end do
   if (.not. asphalt_v%finished(s, r)) &
     call MPI_Alltoallv(s, counts(:,1), displs(:,1), MPI_REAL8, r, counts(1:np,2), displs(1:np,2), MPI_REAL8, comm)

@@ -16,7 +16,7 @@ subroutine transpose(nx, ny, nz, np, comm, scounts, sdispls, rcounts, rdispls, s
   call asphalt_v%begin_uneven(comm, s, scounts, sdispls, r, rcounts, rdispls, &
       MPI_DOUBLE_PRECISION, storage_size(s)/8, unit=nx*ny, last=nz, k=asphalt_k_transpose, &
       d=asphalt_d_transpose, slab=.true., site='transpose')
-  do while (asphalt_v%next_tile())
+  do while (asphalt_v%next_tile(s))
     do k = asphalt_v%lo, asphalt_v%hi
       call asphalt_v%progress()
       do j = 1, ny
@@ -25,7 +25,6 @@ subroutine transpose(nx, ny, nz, np, comm, scounts, sdispls, rcounts, rdispls, s
         end do
       end do
     end do
-    call asphalt_v%send_tile(s)
   end do
   if (.not. asphalt_v%finished(s, r, ierr)) &
     call MPI_Alltoallv(s, scounts, sdispls, MPI_DOUBLE_PRECISION, r, rcounts, rdispls, MPI_DOUBLE_PRECISION, comm, ierr)
