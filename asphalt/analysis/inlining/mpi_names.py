@@ -60,6 +60,25 @@ class MpiNames:
             self._check_free()
             self.header = True
 
+    def given_by(self, name: str, symbol: Symbol) -> str | None:
+        """The module of the program from which the procedure has a name of the include file, if
+        the caller does not have that."""
+        other = self.caller.lookup(name)
+        if symbol.owner in MPI_MODULES or (other is not None and other.origin is Origin.MPI):
+            return None
+        for scope in chain(self.callee):
+            if scope.declared.mpif:
+                return None
+            for use in scope.declared.uses:
+                module = self.callee.scopes.module(use.module)
+                names = [item.name for item in use.items if item.local == name]
+                if module is None or (use.only and names != [name]):
+                    continue
+                found = module.exported(name)
+                if isinstance(found, Symbol) and found.origin is Origin.MPI:
+                    return use.module
+        return None
+
     def _module(self, module: str) -> None:
         self._check_free()
         for scope in chain(self.callee):

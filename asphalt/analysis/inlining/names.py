@@ -201,7 +201,11 @@ class InlinedNames:
             case Origin.MODULE | Origin.HOST:
                 self._shared(name, symbol)
             case Origin.MPI:
-                self._mpi.name(name, symbol)
+                module = self._mpi.given_by(name, symbol)
+                if module is None:
+                    self._mpi.name(name, symbol)
+                else:
+                    self._use(name, module, name)
             case Origin.INTRINSIC:
                 self._intrinsic(name)
             case Origin.PROCEDURE:

@@ -17,6 +17,7 @@ After::
     end if
 
 Statements before the start, such as a loop that fills the buffer of a send, stay in front of it.
+A branch whose arm has branches that start transfers is split behind the last one before any wait.
 All statements keep their order.  The conditions are evaluated twice, so the first part may write
 nothing that they read, and they may call nothing.  By itself this gains nothing; both halves can
 now move (Danalis et al., ICS 2009, section 5, "loop fission"; section 4, footnote 2, for calls on
@@ -157,7 +158,20 @@ def _cut(body: tuple[Node, ...], messages: Messages) -> int:
     if any(parts[n] - {Stage.START, Stage.NOTHING} for n in range(wait) if n not in passed):
         return 0
     last = max((n for n in begins if n < wait), default=-1)
-    return 1 + max((last, *(n for n in sends if n < wait))) if begun or last >= 0 else 0
+    found = 1 + max((last, *(n for n in sends if n < wait))) if begun or last >= 0 else 0
+    return found or _nested_cut(body, parts)
+
+
+def _nested_cut(body: tuple[Node, ...], parts: list[set[Stage]]) -> int:
+    """How many statements come into the first half of an arm whose transfers are started in
+    branches: those up to the last one that starts some, in front of all that wait for any."""
+    cut = 0
+    for number, (node, part) in enumerate(zip(body, parts, strict=True), 1):
+        if part - {Stage.START, Stage.NOTHING}:
+            return cut
+        if Stage.START in part and isinstance(node, Branch):
+            cut = number
+    return 0
 
 
 def _awaits_another(body: tuple[Node, ...], messages: Messages) -> bool:

@@ -21,7 +21,7 @@ Transfers of different iterations can then move apart (Danalis et al., ICS 2009,
 "preliminary transformations").  Conditions:
 
 - All bounds are constants, and there are at most eight iterations.
-- The body only calls MPI and procedures that communicate or count, assigns scalars, and branches
+- The body only calls MPI, procedures that communicate, copy or count, assigns scalars, and branches
   by IF.
 - No computation is written twice, not in called procedures either, except copies from and to
   buffers.
@@ -193,8 +193,12 @@ def _only_communicates(facts: UnitFacts, loop: Do) -> bool:
                         if only_counts(leaf, facts):
                             continue
                         target = invoked(what, facts.scope)
-                        if target is None or not communicates(target[0], scopes):
+                        if target is None:
                             return False
+                        if not communicates(target[0], scopes):
+                            if not _only_copies(target[0], scopes):
+                                return False
+                            continue
                         if _computes(target[0], scopes, frozenset()):
                             return False
                         transfers = True
@@ -212,6 +216,30 @@ def _only_communicates(facts: UnitFacts, loop: Do) -> bool:
                     case _:
                         return False
     return transfers
+
+
+def _only_copies(located: Located, scopes: Scopes) -> bool:
+    """Whether a procedure only copies to elements of arrays, and sets scalars for that."""
+    scope = scopes.of(located)
+    for node in located.unit.body:
+        for leaf in leaves(node):
+            for what in actions(leaf.what):
+                match what:
+                    case Assign(target=Ref(), value=Lit() | Ref(args=None), pointer=False):
+                        pass
+                    case Assign(target=Ref(args=tuple()), value=Ref(name=name), pointer=False):
+                        symbol = scope.lookup(name)
+                        if symbol is None or symbol.dims is None:
+                            return False
+                    case Assign(target=Ref(name=name, args=None), pointer=False):
+                        symbol = scope.lookup(name)
+                        if symbol is None or symbol.dims is not None:
+                            return False
+                    case DoHead() | ArmHead() | Plain() | Guarded() | Jump(kind=JumpKind.RETURN):
+                        pass
+                    case _:
+                        return False
+    return True
 
 
 def _computes(located: Located, scopes: Scopes, seen: frozenset[UnitKey]) -> bool:

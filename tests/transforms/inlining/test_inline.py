@@ -552,3 +552,40 @@ def test_a_call_beside_parallel_loops_and_lines_for_openmp(tmp_path: Path) -> No
     assert "asphalt_nth_1 = 2" in new
     assert new.count("!$omp parallel do\n") == 2
     assert "!$ integer :: nth" in new
+
+
+_KERNEL = """\
+      module names
+      include 'mpif.h'
+      integer used
+{private}      end module names
+      subroutine take(a, n)
+      use names
+      integer n, ierr, status(mpi_status_size)
+      real a(n)
+      call mpi_recv(a, n, mpi_real, 0, 1, mpi_comm_world, status, ierr)
+      end
+      subroutine both(a, n)
+      integer n, ierr
+      real a(n)
+      call take(a, n)
+      call mpi_barrier(91, ierr)
+      end
+"""
+
+
+@pytest.mark.parametrize(
+    ("private", "steps"), [("", 1), ("      private mpi_status_size\n", 0)], ids=["given", "hidden"]
+)
+def test_a_module_that_includes_mpi_gives_its_constants(
+    private: str, steps: int, tmp_path: Path
+) -> None:
+    """The caller knows MPI by its calls only."""
+    text = _KERNEL.format(private=private)
+    if private:
+        text = text.replace("use names", "use names, only: used\n      include 'mpif.h'", 1)
+    tree = Stepped.of(tmp_path / "src", {"a.f": text})
+    assert len(tree.steps(inline)) == steps
+    if steps:
+        assert tree.applied(inline) == 1
+        assert "use names, only: " in tree.text("a.f").split("subroutine both")[1]

@@ -121,3 +121,32 @@ def test_what_the_condition_reads_stays_in_one_branch(tmp_path: Path) -> None:
     text = _UNIT.format(body=body, outside="  length = n\n" + _BEFORE)
     text = text.replace("if (n > 1)", "if (length > 1)")
     assert not Stepped.of(tmp_path, {"both.f90": text}).steps(branch_fission)
+
+
+_INNER = "    if (up /= down) then\n{}    end if\n"
+_STARTING = _INNER.format(_PACK.format(1) + _POST + _ISEND.format(1, "two"))
+_ENDING = _INNER.format(_WAIT.format("one") + _USE + _WAIT.format("two"))
+
+
+def test_a_branch_around_branches_is_split_behind_those_that_start(tmp_path: Path) -> None:
+    assert _halves(tmp_path, _STARTING + _ENDING) == [
+        ["Irecv(a"],
+        ["Isend(out(1"],
+        ["Wait(one", "Wait(two"],
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        _WAIT.format("three") + _STARTING + _ENDING,
+        _STARTING.replace("length = 0", "n = 9") + _ENDING,
+    ],
+    ids=["behind a wait", "changes what the condition reads"],
+)
+def test_branches_that_start_stay_in_theirs(body: str, tmp_path: Path) -> None:
+    outside = f"  length = n\n{_ISEND.format(2, 'three')}"
+    text = _UNIT.format(body=body, outside=outside).replace("(in) :: n,", "(inout) :: n,")
+    stepped = Stepped.of(tmp_path, {"both.f90": text})
+    stepped.applied(branch_fission)
+    assert stepped.text("both.f90").count("if (n > 1)") == 1

@@ -89,6 +89,11 @@ end subroutine give
     body = "do d = 1, 2\ncall give(v, n)\nend do"
     tree = Stepped.of(tmp_path, {"a.f90": UNIT.format(body=body), "b.f90": called})
     assert len(tree.steps(unrolling)) == steps
+    # nor is one that does not communicate, beside what does
+    alone = called.replace("  call MPI_Send", "  ! call MPI_Send")
+    body = f"do d = 1, 2\nif (n > 1) then\n{SEND}\nelse\ncall give(v, n)\nend if\nend do"
+    tree = Stepped.of(tmp_path / "alone", {"a.f90": UNIT.format(body=body), "b.f90": alone})
+    assert len(tree.steps(unrolling)) == steps
 
 
 _COUNTS = """\
