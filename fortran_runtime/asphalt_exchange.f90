@@ -6,7 +6,6 @@
 !     begin       begins it: the ranks decide in the same way whether to tile it, and how
 !     next_tile   sends what the iterations of the tile have computed, if there was one, and hands
 !                 out those of the next tile; false behind the last one
-!     sent_all    the same where a loop is to be left behind its last tile: true there
 !     progress    is called in the loop, and lets MPI work on the messages (section 3.7.3)
 !     finished    completes the exchange; false where it was not tiled: then the original call,
 !                 which stays in the code, does the work
@@ -82,7 +81,7 @@ module asphalt_exchange
     !! an eye on, too.
     integer, pointer :: asked => null()
   contains
-    procedure :: begin, next_tile, sent_all, progress, finished
+    procedure :: begin, next_tile, progress, finished
     procedure, nopass :: ranks
     procedure :: hand_out => next_of_equal, send_pieces => send_equal, start_message => start_equal
     procedure :: hear_of_ranks => nothing_to_hear
@@ -124,8 +123,8 @@ contains
   !! buffer is in use until the call, so that messages are received elsewhere, and copied at the
   !! end.  `backend`: the procedure that offers what carries the pieces; by default
   !! asphalt_by_isend.  `lasting`: both buffers are static storage, so that an address means the
-  !! same array in every exchange.  `entered`: the loop over the tiles is left at its end, by
-  !! `sent_all`; then the first tile is handed out here.
+  !! same array in every exchange.  `entered`: the loop over the tiles is left at its end,
+  !! so that compilers know that it has a first iteration; then the first tile is handed out here.
   subroutine begin(x, comm, send, receive, count, datatype, bytes, unit, last, k, d, first, step, &
                    slab, backwards, ready, before, grain, tiled, uniform, alone, clone, site, &
                    least_k, facts, backend, lasting, entered)
@@ -183,8 +182,8 @@ contains
     if (is_so(entered, .false.)) call advance(x)
   end subroutine enter_loop
 
-  !> Sends the pieces of the tile whose iterations were executed, if this is not the first call, and
-  !! hands out the next one.  False behind the last tile.
+  !> Sends the pieces of the tile whose iterations were executed, if one was handed out, and hands
+  !! out the next one.  False behind the last tile.
   !!
   !! `send`: the array from which they are sent.  Nothing is read of it here, but what it holds has
   !! to be in memory.
@@ -194,28 +193,12 @@ contains
     !DIR$ ignore_tkr send
     integer(asphalt_byte), dimension(*), intent(in), target :: send
 
-    next_tile = .true.  ! there always is a first one
-    if (x%tile == 0) then
-      call advance(x)
-    else
-      next_tile = .not. x%sent_all(send)
-    end if
-  end function next_tile
-
-  !> The same for loops that are left at their end, so that compilers know that they have a first
-  !! iteration: that of the tile that `begin` has handed out.  True behind the last tile.
-  logical function sent_all(x, send)
-    class(asphalt_exchange_t), intent(inout) :: x
-    !GCC$ attributes no_arg_check :: send
-    !DIR$ ignore_tkr send
-    integer(asphalt_byte), dimension(*), intent(in), target :: send
-
     call fence(c_loc(send))
     if (x%tile == 1) call x%hear_of_ranks(.true.)
-    if (x%tiled) call x%send_pieces()
+    if (x%tile > 0 .and. x%tiled) call x%send_pieces()
     call advance(x)
-    sent_all = x%tile > x%tiles
-  end function sent_all
+    next_tile = x%tile <= x%tiles
+  end function next_tile
 
   !> Sets `x%lo` and `x%hi`, the first and the last iteration of the next tile: the loop over the
   !! tile runs from one to the other, by the step of the loop.  Behind the last tile, `x%lo` is the
@@ -676,15 +659,13 @@ contains
   !! exchange that is tiled: whoever checks a program can see that it was not only the original
   !! call that was checked.
   subroutine tell_tiled()
-    character(:), allocatable :: name
-    integer :: length, status, unit
+    character(4096) :: name
+    integer :: status, unit
 
     if (told) return
     told = .true.
-    call get_environment_variable('ASPHALT_TILED', length=length, status=status)
-    if (status /= 0 .or. length == 0) return
-    allocate(character(length) :: name)
-    call get_environment_variable('ASPHALT_TILED', name)
+    call get_environment_variable('ASPHALT_TILED', name, status=status)
+    if (status /= 0 .or. name == '') return
     open(newunit=unit, file=name, iostat=status)
     if (status == 0) close(unit)
   end subroutine tell_tiled

@@ -177,7 +177,7 @@ class _Emission:
             head = self.make.leaf(DoHead("while", condition=exchange.bound("next_tile", sent)))
             return (Do(head, nests, end),)
         leaves_off = self.make.inner().leaf(
-            Guarded(exchange.bound("sent_all", sent), Jump(JumpKind.EXIT))
+            Guarded(Op(".not.", (exchange.bound("next_tile", sent),)), Jump(JumpKind.EXIT))
         )
         return (Do(self.make.leaf(DoHead("forever")), (*nests, leaves_off), end),)
 

@@ -164,9 +164,9 @@ contains
         end do
       end do
       if (from_another) then
-        if (x%sent_all(a)) exit
+        if (.not. x%next_tile(a)) exit
       else
-        if (x%sent_all(s)) exit
+        if (.not. x%next_tile(s)) exit
       end if
     end do
     if (from_another) call expect(x%finished(a, r), 'strided tiles of another array')

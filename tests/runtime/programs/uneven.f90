@@ -195,7 +195,7 @@ contains
       do while (meanwhile .and. size(x%messages%requests) == sends)  ! ends when all have told
         call x%progress()
       end do
-      last = x%sent_all(s)
+      last = .not. x%next_tile(s)
       call check(x%tiled, 'pieces of several lengths')
       call check(size(x%messages%requests) == sends + sum([(12/(p + 1), p=0,ranks-1)]), 'as many as come')
       if (last) exit

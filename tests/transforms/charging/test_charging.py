@@ -91,7 +91,7 @@ def test_functions_of_the_runtime_communicate(tmp_path: Path) -> None:
           do while (x%next_tile(a))
             a = sqrt(a)
           end do
-          if (x%sent_all(a)) return
+          if (.not. x%next_tile(a)) return
           if (.not. x%finished(a, b)) then
             a = sqrt(a)
           end if
@@ -101,7 +101,7 @@ def test_functions_of_the_runtime_communicate(tmp_path: Path) -> None:
     now = "call asphalt_charge_now()\n"
     assert f"  {now}  do while (x%next_tile(a))\n" in after
     assert f"    a = sqrt(a)\n    {now}  end do\n" in after
-    assert f"  {now}  if (x%sent_all(a)) return\n" in after
+    assert f"  {now}  if (.not. x%next_tile(a)) return\n" in after
     assert f"  {now}  if (.not. x%finished(a, b)) then\n" in after
 
 
