@@ -57,11 +57,6 @@ class Project(Program):
     def _programs(self) -> tuple[ProgramFiles, ...]:
         return programs_of(self.tree)
 
-    def of_file(self, path: str) -> Program:
-        """The program that has a file, if that is only one; else all of the project."""
-        found = [one for one in self.each if path in one.paths]
-        return found[0] if len(found) == 1 else self
-
     @property
     def problems(self) -> tuple[ProblemReport, ...]:
         """The problems of the input, and what has failed so far; first that there are several
