@@ -126,6 +126,24 @@ def test_a_module_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert message.endswith("u: it may be volatile: module somewhere is not among the given files")
 
 
+def test_what_mpif_declares_is_seen_beside_a_module_that_is_not_there(tmp_path: Path) -> None:
+    """No module can give a name that is declared here; of other names, one may."""
+    text = MAIN.format(more="use somewhere").replace("u(0:n+1), v(n)", "u(0:n+1), v(n)")
+    text = text.replace("  use mpi\n", "").replace(
+        "implicit none", "implicit none\n  include 'mpif.h'"
+    )
+    call = (
+        "call MPI_Recv(u, n, MPI_DOUBLE_PRECISION, left, 1, MPI_COMM_WORLD, &\n"
+        "      MPI_STATUS_IGNORE, ierr)"
+    )
+    for datatype, seen in (("MPI_DOUBLE_PRECISION", True), ("MPI_FIELD", False)):
+        own = text.replace("call halo(u, n, left, right)", call)
+        (tmp_path / "main.f90").write_text(own.replace("MPI_DOUBLE_PRECISION", datatype))
+        reports = Project(tmp_path, settings=SETTINGS).kept_blocking()
+        messages = {report.message for report in reports if report.operation == "MPI_Recv"}
+        assert (not any("somewhere" in message for message in messages)) is seen, messages
+
+
 def test_transfers_behind_what_another_pass_made(tmp_path: Path) -> None:
     """Where an exchange has been prepushed, the lines of transfers are still those given."""
     text = """\

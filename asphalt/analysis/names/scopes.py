@@ -29,6 +29,7 @@ from asphalt.analysis.names.intrinsics import (
     is_intrinsic_function,
 )
 from asphalt.analysis.names.known_library_names import LIBRARY_MODULES
+from asphalt.analysis.names.mpi_constants import DECLARED
 from asphalt.analysis.names.symbol import Origin as Origin
 from asphalt.analysis.names.symbol import Symbol as Symbol
 from asphalt.analysis.names.symbol import Text as Text
@@ -223,7 +224,8 @@ class Scope:
         if own is not None:
             return own
         used = self.used(name, frozenset())
-        if used is not Absence.ABSENT:
+        # what mpif.h declares here, no module can have as well (F2018 14.2.2)
+        if used is not Absence.ABSENT and not (self.declared.mpif and name in DECLARED):
             return used
         if self.declared.mpif and name.startswith(("mpi_", "pmpi_")):
             return _built_in(name, "mpif.h", Origin.MPI)

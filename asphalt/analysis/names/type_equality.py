@@ -7,23 +7,15 @@ from dataclasses import replace
 from asphalt.analysis.names.constants import constant, type_bytes
 from asphalt.analysis.names.derived_types import type_definition
 from asphalt.analysis.names.designators import declarations_on_the_way, way_to
+from asphalt.analysis.names.mpi_constants import INTEGERS
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.ir.expr import AltReturn, Arg, Component, Keyword, Lit, Op, Ref, Section
 from asphalt.ir.stmt import TypeSpec
-from asphalt.support.word_sets import words
 
 TypeKey = tuple[object, ...]
 """Equal for the same type and kind (and length, for characters)."""
 
 _BASES = {"double_precision": "real", "double_complex": "complex"}
-# MPI-4.0 section A.1.1, as far as procedures get them as arguments
-_INTEGERS = words(
-    """
-    mpi_comm_world mpi_comm_self mpi_comm_null mpi_any_source mpi_any_tag mpi_proc_null mpi_integer
-    mpi_real mpi_double_precision mpi_complex mpi_double_complex mpi_logical mpi_character mpi_byte
-    mpi_integer4 mpi_integer8 mpi_real4 mpi_real8 mpi_packed mpi_request_null
-    """
-)
 _LIKE_ARGUMENTS = frozenset({"abs", "dim", "max", "min", "mod", "modulo", "sign"})
 _OF_ITS_ARGUMENT = frozenset({"cos", "exp", "log", "sin", "sqrt", "tan"})
 _TO_INTEGER = frozenset({"ceiling", "floor", "int", "nint"})
@@ -68,7 +60,7 @@ def expression_key(expr: Arg, scope: Scope) -> TypeKey | None:
             symbol = scope.lookup(name)
             if symbol is not None and symbol.origin is Origin.MPI:
                 plain = expr.args is None and symbol.owner != "mpi_f08"
-                return ("integer", 4, 1) if plain and name in _INTEGERS else None
+                return ("integer", 4, 1) if plain and name in INTEGERS else None
             if symbol is not None and symbol.origin is Origin.INTRINSIC:
                 return _intrinsic_key(expr, scope)
             if symbol is None or symbol.type is None:

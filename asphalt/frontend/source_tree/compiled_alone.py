@@ -23,6 +23,10 @@ from asphalt.frontend.structure.nesting import build
 
 _MODULE = re.compile(rb"^[ \t]*module[ \t]+(?!procedure\b)(\w+)", re.I | re.M)
 _USE = re.compile(rb"^[ \t]*use\b(?:[^\n:!]*::)?[ \t]*(\w+)", re.I | re.M)
+# names that mean no procedure of their own: components, and those that types bind to procedures
+_COMPONENT = re.compile(rb"%[ \t]*\w+")
+_BINDINGS = re.compile(rb"^[ \t]*procedure\b[^\n:]*::[^\n]*", re.M)
+_BINDING_NAME = re.compile(rb"\w+[ \t]*=>")
 _WHOLE = frozenset({"program", "module", "submodule", "block_data"})
 
 
@@ -100,6 +104,7 @@ class CompiledAlone:
 
     def _words_of(self, path: str, content: bytes) -> frozenset[bytes]:
         if path not in self._words:
-            code = re.sub(rb"![^\n]*", b"", content.lower())
+            code = _COMPONENT.sub(b"%", re.sub(rb"![^\n]*", b"", content.lower()))
+            code = _BINDINGS.sub(lambda found: _BINDING_NAME.sub(b"", found[0]), code)
             self._words[path] = frozenset(word.encode("latin-1") for word in words_in(code))
         return self._words[path]

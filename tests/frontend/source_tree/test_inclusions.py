@@ -14,6 +14,7 @@ from asphalt.frontend.source_tree.tree import load_tree
 _STEP = "call mpi_barrier(comm)\nx = x + 1\n"
 _MAIN = 'subroutine work(x, comm)\n#include "step.inc"\nend\n'
 _INTERNAL = 'module m\ncontains\n#include "step.f90"\nend\n'
+_BOUND = "module n\ntype t\ncontains\n{}\nend type\nend module n\n"
 _WHOLE = "subroutine step(x)\nx = x + 1\nend\n"
 
 
@@ -124,7 +125,12 @@ def test_a_macro_in_text_that_an_include_line_names(tmp_path: Path) -> None:
         ({}, None),
         ({"user.f90": "subroutine u(x)\nuse m\ncall step(x)\nend\n"}, None),
         ({"user.f90": "subroutine u(x) ! step\nend\n"}, None),
+        ({"user.f90": "subroutine u(x)\ncall x % step(y%step)\nend\n"}, None),
+        ({"user.f90": _BOUND.format("procedure, nopass :: step => go")}, None),
         ({"user.f90": "subroutine u(x)\ncall step(x)\nend\n"}, "user.f90 may call"),
+        ({"user.f90": "subroutine u(x)\ncall x%go(step)\nend\n"}, "user.f90 may call"),
+        ({"user.f90": _BOUND.format("procedure, nopass :: go => step")}, "user.f90 may call"),
+        ({"user.f90": _BOUND.format("procedure(step), pointer, nopass :: go")}, "user.f90 may"),
         ({"user.c": "void u() { step_(); }\n"}, "user.c may call"),
         ({"step.f90": f"module n\ncontains\n{_WHOLE}end\n"}, "whole program unit"),
         ({"m.f90": _INTERNAL.replace("#inc", "#ifdef A\n#inc").replace("end", "#endif\nend")},
