@@ -132,3 +132,25 @@ def test_the_header_chooses(mpi: Mpi, tmp_path: Path) -> None:
     assert outcome.code != 0
     assert HEADER in outcome.stderr
     assert "asphalt_by_shmem" in outcome.stderr
+
+
+@pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH)[:1], ids=str)
+def test_a_backend_that_asphalt_does_not_have(mpi: Mpi, tmp_path: Path) -> None:
+    """A file beside the runtime and two lines of the header put it in; no other text changes."""
+    given, out = tmp_path / "src", tmp_path / "out"
+    given.mkdir()
+    main = given / "main.f90"
+    main.write_text(source("real(8), save :: s(n, nz, 4)"))
+    written = write_tree([given], Project(given, settings=BOTH).transform(), out)
+    expected = run(mpi, build(mpi, [main], given, ["-w"]), 3)
+    header = (out / HEADER).read_text()
+    (out / HEADER).write_text(
+        "      external :: asphalt_by_synchronous\n"
+        + header.replace("=> asphalt_by_persistent", "=> asphalt_by_synchronous")
+    )
+    another = Path(__file__).with_name("asphalt_backend_synchronous.f90")
+    program = build(mpi, [*written.runtime, another, out / "main.f90"], out, ["-O2", "-Wall"])
+    outcome = run(mpi, program, 3)
+    assert outcome.code == expected.code == 0
+    assert sorted(outcome.stdout.splitlines()) == sorted(expected.stdout.splitlines())
+    assert outcome.stderr.count("synchronous pieces: 12\n") == 15  # 3 ranks, 5 exchanges
