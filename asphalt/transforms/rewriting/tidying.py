@@ -17,7 +17,7 @@ from asphalt.analysis.names.references import named_around, named_by, named_by_e
 from asphalt.analysis.names.visibility import words_at
 from asphalt.ir.program import Located, Program
 from asphalt.ir.source import Trivia, TriviaKind
-from asphalt.ir.stmt import Decl, Include, UnitHead, Use
+from asphalt.ir.stmt import ArmHead, Decl, Include, UnitHead, Use
 from asphalt.ir.tree import Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.rewriting.comments import in_front
 
@@ -33,7 +33,7 @@ def without_unused(located: Located, names: Collection[str], program: Program) -
     own = {id(node) for node in unit.spec if isinstance(node, Leaf) and _may_go(node)}
     elsewhere: set[str] = set()
     for leaf in _statements(located, program):
-        named = None if leaf is None else named_by(leaf.what)
+        named = None if leaf is None else _named(leaf)
         if named is None or leaf is None:
             return unit
         elsewhere |= frozenset() if id(leaf) in own else named
@@ -109,7 +109,28 @@ def _used(unit: Unit, unused: frozenset[str]) -> frozenset[str]:
             kept = [entity for entity in node.what.entities if entity.name not in unused]
             if kept:
                 found |= named_around(node.what).union(*map(named_by_entity, kept))
+                if _has_more_names(node):
+                    found |= words_at(node) - {entity.name for entity in node.what.entities}
     return frozenset(found)
+
+
+def _named(leaf: Leaf) -> frozenset[str] | None:
+    """All names in a statement (folded); None: there may be others."""
+    named = named_by(leaf.what)
+    return words_at(leaf) if named is not None and _has_more_names(leaf) else named
+
+
+def _has_more_names(leaf: Leaf) -> bool:
+    """Whether a statement may have names that the IR does not hold: kinds in the types of arms,
+    parameters of derived types, bounds of coarrays, and Cray pointers."""
+    match leaf.what:
+        case ArmHead(kind="type_is" | "class_is") | Decl(kind="cray_pointer"):
+            return True
+        case Decl(type=spec) | UnitHead(type=spec):
+            derived = spec is not None and spec.name is not None
+            return derived or "[" in (leaf.body or "")
+        case _:
+            return False
 
 
 def without_uncalled(unit: Unit, names: Collection[str]) -> Unit:

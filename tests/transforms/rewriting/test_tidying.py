@@ -117,6 +117,28 @@ STAYING = {
         "  allocate(real(rk) :: z)",
     ),
     "a construct": program("  integer :: p", "  associate (z => p)\n    y = z\n  end associate"),
+    "a type of an arm": program(
+        "  integer, parameter :: rk = 8\n  class(*), allocatable :: z",
+        "  select type (z)\n  type is (real(rk))\n    y = 2\n  end select",
+    ),
+    "a parameter of a type": program(
+        "  integer, parameter :: n = 2\n  type t(k)\n    integer, kind :: k\n  end type t\n"
+        "  type(t(n)) :: z"
+    ),
+    "a parameter of a component's type": program(
+        "  integer, parameter :: n = 2\n  type t(k)\n    integer, kind :: k\n  end type t\n"
+        "  type s\n    type(t(n)) :: z\n  end type s"
+    ),
+    "a parameter of a result's type": program(
+        "  integer, parameter :: n = 2\n  type t(k)\n    integer, kind :: k\n  end type t\n",
+        inside="contains\n  type(t(n)) function z()\n    y = 2\n  end function z\n",
+    ),
+    "the images of a coarray": program("  integer, parameter :: n = 2\n  integer :: z[n,*]"),
+    "the images of a coarray inside": program(
+        "  integer, parameter :: n = 2",
+        inside="contains\n  subroutine s\n    integer, save :: z[n,*]\n  end subroutine s\n",
+    ),
+    "a Cray pointer": program("  integer(8) :: p\n  integer :: z\n  pointer (p, z)"),
     "a parallel loop": program("  integer :: p", "  do concurrent (p = 1:2)\n  end do"),
     "a procedure inside": program(
         "  integer :: p", inside="contains\n  subroutine s\n    p = 1\n  end subroutine s\n"
