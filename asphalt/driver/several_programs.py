@@ -12,7 +12,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from asphalt.diagnostics.model import ProblemReport
@@ -23,7 +23,8 @@ from asphalt.frontend.source_tree.program_tree import (
 )
 from asphalt.frontend.source_tree.scan import words_in
 from asphalt.frontend.source_tree.tree import Tree
-from asphalt.ir.stmt import UnitHead
+from asphalt.ir.stmt import Plain, UnitHead
+from asphalt.ir.tree import leaves
 
 _MODULE, _EXTERNAL, _BLOCK_DATA, _SUBMODULE = "module", "external", "block_data", "submodule"
 _KINDS = {
@@ -35,6 +36,7 @@ _KINDS = {
 }
 _PROGRAM = re.compile(rb"^[ \t]*program\b", re.I | re.M)
 """What most main programs begin with: without it, no file is read for the question alone."""
+_WORD = re.compile(r"\w+")
 _TOLD = 3  # programs, and copies, that a message names
 _Name = tuple[str, str]
 
@@ -168,6 +170,9 @@ class _Links:
                 if unit.host is None and unit.kind in _KINDS:
                     files = self._defined.setdefault((_KINDS[unit.kind], unit.name), [])
                     files += [path] if path not in files else []
+            for entry in self._entries(path):
+                files = self._defined.setdefault((_EXTERNAL, entry), [])
+                files += [path] if path not in files else []
             for module in self._ancestors(path):
                 self._below[module].append(path)
 
@@ -232,8 +237,7 @@ class _Links:
         outline = self.tree.outline(path)
         used = {name for unit in outline.units for name in unit.uses} | self._ancestors(path)
         found = set[str]().union(*(self._nearest((_MODULE, one), path, main) for one in used))
-        inner = self._inner[path].union(*(self._inner[one] for one in found))
-        for name in self._named(path) - inner:
+        for name in self._named(path) - self._inner[path]:
             found |= self._nearest((_EXTERNAL, name), path, main)
         for name in (unit.name for unit in outline.units if unit.kind == _MODULE):
             for below in self._below.get(name, ()):
@@ -263,6 +267,16 @@ class _Links:
             return text
         loose = self.tree.loose_words(path) or ""
         return {name for own in (*words, loose) for name in own.split()}
+
+    def _entries(self, path: str) -> Iterator[str]:
+        """The names of the ENTRY statements of the external procedures of a file."""
+        if "entry" not in self.tree.text(path):
+            return
+        for unit in (located.unit for located in self.tree.units_of(path)):
+            if unit.kind in ("subroutine", "function"):
+                for leaf in leaves(replace(unit, contained=())):
+                    if leaf.what == Plain("entry"):
+                        yield from _WORD.findall((leaf.body or "").lower())[1:2]
 
     def _ancestors(self, path: str) -> set[str]:
         """The modules of which a file has submodules."""

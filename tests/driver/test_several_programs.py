@@ -156,6 +156,28 @@ def test_what_is_passed_on_is_reached(tmp_path: Path) -> None:
     assert "lib/library.f90" in divided(tmp_path, files)[0][1]
 
 
+def test_what_is_called_by_an_entry_is_reached(tmp_path: Path) -> None:
+    own = "subroutine library()\n  print *, 1\n  entry other()\nend subroutine library\n"
+    files = {"a/grid.f90": COPY, "b/grid.f90": COPY, "lib/library.f90": own}
+    files |= {"a/main.f90": program("a", "use grid", "call other()")}
+    files |= {"b/main.f90": program("b", "use grid")}
+    assert "lib/library.f90" in divided(tmp_path, files)[0][1]
+
+
+@pytest.mark.parametrize("use", ["use private", "use public, only: other => library"])
+def test_what_a_module_hides_is_reached(use: str, tmp_path: Path) -> None:
+    """A used module has a procedure of that name, which has another one here, or none."""
+    files = {"a/grid.f90": COPY, "b/grid.f90": COPY, "lib/library.f90": USER}
+    for name in ("public", "private"):
+        files[f"lib/{name}.f90"] = (
+            f"module {name}\n  {name}\ncontains\n  subroutine library()\n"
+            f"  end subroutine library\nend module {name}\n"
+        )
+    files |= {"a/main.f90": program("a", "use grid", use, "call library()")}
+    files |= {"b/main.f90": program("b", "use grid")}
+    assert "lib/library.f90" in divided(tmp_path, files)[0][1]
+
+
 def test_a_submodule_is_reached(tmp_path: Path) -> None:
     files = {"a/grid.f90": COPY, "b/grid.f90": COPY}
     files |= {"a/part.f90": "submodule (grid) part\nend submodule part\n"}
