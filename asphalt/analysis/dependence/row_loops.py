@@ -13,6 +13,10 @@ For some iterations of the last loop only these, and those next to them, of a ro
 here one more on each side.  So the last loop can be divided as if it were perfectly nested in the
 others, if what the row loops do may be done several times: they read nothing that the nest defines,
 and define nothing but arrays of which each iteration around them defines all that it reads.
+
+Where a part has few iterations, compilers keep its row in registers.  A product of a row loop can
+then become one operation with a sum of the last loop, which rounds once (IEEE 754-2008, 5.4.1); in
+the whole nest, it went through memory.
 """
 
 from __future__ import annotations
@@ -23,10 +27,11 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.permutable_loops import is_private
 from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.memory.regions import loop_variable
+from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.symbolic.polynomials import Poly, poly
-from asphalt.ir.expr import Ref, Section
+from asphalt.ir.expr import Expr, Lit, Op, Ref, Section
 from asphalt.ir.stmt import Assign, DoHead
-from asphalt.ir.tree import Do, Leaf, is_continue
+from asphalt.ir.tree import Do, Leaf, is_continue, leaves
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,32 @@ def rows_of(chain: tuple[Do, ...], facts: UnitFacts) -> Rows | None:
         for number, loop in enumerate(before)
     )
     return Rows(tuple(rows), last, frozenset(given))
+
+
+def product_for_sums(rows: Rows, scope: Scope) -> Leaf | None:
+    """A statement of a row loop whose value may be a product: with a sum of the last loop, it may
+    become one operation in some parts, and not in others."""
+    for row in rows.loops:
+        for leaf in leaves(row.loop):
+            what = leaf.what
+            if isinstance(what, Assign) and not _is_no_product(what.value, scope):
+                return leaf
+    return None
+
+
+def _is_no_product(value: Expr, scope: Scope) -> bool:
+    match value:
+        case Op(op="+" | "-", operands=(_, _)) | Op(op="/") | Lit():
+            return True
+        case Op(op="()" | "+" | "-", operands=(inner,)):
+            return _is_no_product(inner, scope)
+        case Ref(name=name, args=args):
+            symbol = scope.lookup(name)
+            if symbol is None or args is None:
+                return symbol is not None
+            rooted = symbol.origin is Origin.INTRINSIC and name == "sqrt"
+            return rooted or symbol.dims is not None
+    return False
 
 
 def _is_plain(loop: Do) -> bool:

@@ -18,7 +18,7 @@ from asphalt.analysis.data_flow.accepted_assumptions import is_accepted_at
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of, with_places
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.dependence.permutable_loops import effect_of, region_of, why_ordered
-from asphalt.analysis.dependence.row_loops import RowLoop, Rows, rows_of
+from asphalt.analysis.dependence.row_loops import RowLoop, Rows, product_for_sums, rows_of
 from asphalt.analysis.dependence.vector_rounding import why_other_digits
 from asphalt.analysis.exchange.producer import tilable_loops
 from asphalt.analysis.memory.accesses import Access
@@ -184,6 +184,13 @@ class Nest:
         forbidden = self._forbidden(outer, divided, most, rows)
         if forbidden is not None:
             return forbidden
+        product = None if rows is None else product_for_sums(rows, self.facts.scope)
+        if product is not None:
+            return self._refused(
+                DIGITS,
+                f"a sum may be rounded at once with the product of {self.facts.at(product)} where "
+                "a part has few iterations",
+            )
         body = outer[-1].body
         for row in () if rows is None else rows.loops:
             body = (*row.loop.body, *body)

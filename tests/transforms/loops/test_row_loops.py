@@ -78,7 +78,7 @@ def test_each_part_has_the_rows_that_it_needs(tmp_path: Path) -> None:
 
 _OWN = "after(i,j) + row(i-1)"
 TWO = (
-    _ROW + "    do i = 1, n + 2\n      more(i-2) = 2*u(i-1,j)*u(0,j)\n    end do\n",
+    _ROW + "    do i = 1, n + 2\n      more(i-2) = 2*u(i-1,j) - u(0,j)\n    end do\n",
     "after(i,j) + row(i+1) - more(i) + more(i-1)",
 )
 TOO_MUCH: dict[str, tuple[str, str, str, str]] = {
@@ -113,6 +113,12 @@ TOO_MUCH: dict[str, tuple[str, str, str, str]] = {
     ),
     "rounds_otherwise_in_vectors": (
         _ROW.replace("u(i,j-1)", "exp(u(i,j-1))"), _VALUE, "", "",
+    ),
+    "product_that_a_sum_takes_in": (
+        _ROW.replace("u(i,j-1) + u(i,j+1)", "-(u(i,j-1)*u(i,j+1))"), _VALUE, "", "",
+    ),
+    "power_that_a_sum_takes_in": (
+        _ROW.replace("u(i,j-1) + u(i,j+1)", "u(i,j-1)**2"), _VALUE, "", "",
     ),
     "last_loop_changes_the_row": (
         _ROW, "u(i,j) + row(i+1)\n      row(i+1) = after(i,j)", "", "",
