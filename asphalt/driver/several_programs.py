@@ -2,8 +2,9 @@
 
 A USE statement does not say which copy it means, and what is proved of one copy is not proved of
 another one.  So where several files define one name, each main program with the files that it
-reaches is a program of its own; of the copies, it has those that are nearest.  What no main program
-reaches may be called by programs that are not there: it is taken together as one more.
+reaches is a program of its own; of the copies, it has those that are nearest.  A copy that is
+nearest to no main program may belong to each that has none beside what uses it.  What no main
+program reaches may be called by programs that are not there: it is taken together as one more.
 """
 
 from __future__ import annotations
@@ -155,6 +156,7 @@ class _Links:
     _below: dict[str, list[str]] = field(init=False)
     _mains: frozenset[str] = field(init=False)
     _mentioned: dict[str, frozenset[str]] = field(default_factory=dict)
+    _apart: dict[_Name, frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """``_inner``: the procedures inside of the units of a file; ``_below``: the files with
@@ -293,7 +295,19 @@ class _Links:
         another main program."""
         files = self._defined.get(name, ())
         linked = [path for path in files if path in (user, main) or path not in self._mains]
-        return set(_nearest_of(linked, user, main))
+        nearest = set(_nearest_of(linked, user, main))
+        if all(os.path.dirname(path) == os.path.dirname(user) for path in nearest):
+            return nearest
+        return nearest.union(self._of_no_program(name).intersection(linked))
+
+    def _of_no_program(self, name: _Name) -> frozenset[str]:
+        """The files that define a name and are nearest to no main program: any may have them."""
+        if name not in self._apart:
+            files = self._defined[name]
+            near = (_nearest_of(files, main, main) for main in self._mains)
+            owned = {one[0] for one in near if len(one) == 1}
+            self._apart[name] = frozenset(files).difference(owned)
+        return self._apart[name]
 
 
 _NO_BLANKS = {ord(blank): None for blank in " \t&\n"}

@@ -129,6 +129,14 @@ def test_copies_that_are_as_near_leave_it_open(tmp_path: Path) -> None:
     assert (["x/main.f90"], ["a/grid.f90", "b/grid.f90", "x/main.f90"]) in divided(tmp_path, files)
 
 
+def test_a_copy_of_no_program_leaves_it_open(tmp_path: Path) -> None:
+    """An old copy below the folder of a program is nearer than the one that all are built with."""
+    files = {"a/old/grid.f90": COPY, "src/grid.f90": COPY, "lib/library.f90": USER}
+    files |= {f"{name}/main.f90": program(name, "call library()") for name in "ab"}
+    for _, paths in divided(tmp_path, files):
+        assert {"a/old/grid.f90", "src/grid.f90"} <= set(paths)
+
+
 def test_a_library_with_a_copy_of_its_own_leaves_it_open(tmp_path: Path) -> None:
     files = {"a/grid.f90": COPY, "lib/grid.f90": COPY, "lib/library.f90": USER}
     files |= {"a/main.f90": program("a", "use grid", "call library()")}
