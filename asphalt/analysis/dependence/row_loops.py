@@ -104,12 +104,11 @@ def _is_no_product(value: Expr, scope: Scope) -> bool:
             return True
         case Op(op="()" | "+" | "-", operands=(inner,)):
             return _is_no_product(inner, scope)
-        case Ref(name=name, args=args):
+        case Ref(name=name, args=tuple()):  # a scalar may be the product of a statement before
             symbol = scope.lookup(name)
-            if symbol is None or args is None:
-                return symbol is not None
-            rooted = symbol.origin is Origin.INTRINSIC and name == "sqrt"
-            return rooted or symbol.dims is not None
+            if symbol is not None and symbol.origin is Origin.INTRINSIC:
+                return name == "sqrt"
+            return symbol is not None and symbol.dims is not None
     return False
 
 

@@ -21,7 +21,7 @@ subroutine sent(u, after, n, m, comm)
   integer, intent(in) :: n, m, comm
   real(8), intent(in) :: u(0:n+1,0:m+1)
   real(8), intent(inout) :: after(0:n+1,0:m+1)
-  real(8) :: row(0:n+1), more(-1:n+3), column(m,2), got(m,2)
+  real(8) :: row(0:n+1), more(-1:n+3), column(m,2), got(m,2), factor
   integer :: i, j, l, ierr, requests(4)
 {before}  do j = 1, m
 {rows}    do i = 1, n
@@ -119,6 +119,9 @@ TOO_MUCH: dict[str, tuple[str, str, str, str]] = {
     ),
     "power_that_a_sum_takes_in": (
         _ROW.replace("u(i,j-1) + u(i,j+1)", "u(i,j-1)**2"), _VALUE, "", "",
+    ),
+    "scalar_that_may_be_a_product": (
+        _ROW.replace("u(i,j-1) + u(i,j+1)", "factor"), _VALUE, "  factor = u(0,0)*u(1,1)\n", "",
     ),
     "last_loop_changes_the_row": (
         _ROW, "u(i,j) + row(i+1)\n      row(i+1) = after(i,j)", "", "",
