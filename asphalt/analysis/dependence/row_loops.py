@@ -14,9 +14,11 @@ here one more on each side.  So the last loop can be divided as if it were perfe
 others, if what the row loops do may be done several times: they read nothing that the nest defines,
 and define nothing but arrays of which each iteration around them defines all that it reads.
 
-Where a part has few iterations, compilers keep its row in registers.  A product of a row loop can
-then become one operation with a sum of the last loop, which rounds once (IEEE 754-2008, 5.4.1); in
-the whole nest, it went through memory.
+A product and a sum can become one operation, which rounds once (IEEE 754-2008, 5.4.1).  Where a
+part has few iterations, compilers keep its row in registers, and a product of a row loop can become
+one with a sum of the last loop; in the whole nest, it went through memory.  Of two products in one
+sum, only one can be part of the operation.  Which one that is depends on what else uses them:
+iterations that are written out one by one may share a product.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.symbolic.polynomials import Poly, poly
-from asphalt.ir.expr import Expr, Lit, Op, Ref, Section
+from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, Section, walk
 from asphalt.ir.stmt import Assign, DoHead
 from asphalt.ir.tree import Do, Leaf, is_continue, leaves
 
@@ -88,14 +90,27 @@ def rows_of(chain: tuple[Do, ...], facts: UnitFacts) -> Rows | None:
 
 
 def product_for_sums(rows: Rows, scope: Scope) -> Leaf | None:
-    """A statement of a row loop whose value may be a product: with a sum of the last loop, it may
-    become one operation in some parts, and not in others."""
+    """A statement of a row loop with a product that may become one operation with a sum in some
+    parts, and not in others: its value may be one, or it adds two."""
     for row in rows.loops:
         for leaf in leaves(row.loop):
             what = leaf.what
-            if isinstance(what, Assign) and not _is_no_product(what.value, scope):
+            if isinstance(what, Assign) and (
+                not _is_no_product(what.value, scope)
+                or any(_products(part) > 1 for part in walk(what.value))
+            ):
                 return leaf
     return None
+
+
+def _products(expr: Arg) -> int:
+    """How many operands of a sum are products; of another expression, whether it is one."""
+    match expr:
+        case Op(op="*" | "**"):
+            return 1
+        case Op(op="()" | "+" | "-", operands=operands):
+            return sum(map(_products, operands))
+    return 0
 
 
 def _is_no_product(value: Expr, scope: Scope) -> bool:

@@ -188,8 +188,8 @@ class Nest:
         if product is not None:
             return self._refused(
                 DIGITS,
-                f"a sum may be rounded at once with the product of {self.facts.at(product)} where "
-                "a part has few iterations",
+                f"a product of {self.facts.at(product)} may be rounded at once with a sum where a "
+                "part has few iterations",
             )
         body = outer[-1].body
         for row in () if rows is None else rows.loops:

@@ -120,6 +120,10 @@ TOO_MUCH: dict[str, tuple[str, str, str, str]] = {
     "power_that_a_sum_takes_in": (
         _ROW.replace("u(i,j-1) + u(i,j+1)", "u(i,j-1)**2"), _VALUE, "", "",
     ),
+    "products_that_a_sum_takes_in": (
+        _ROW.replace("u(i,j-1) + u(i,j+1)", "1 + u(0,j)*(2*u(i,j-1) - u(i,j)*u(i,j+1))/3"),
+        _VALUE, "", "",
+    ),
     "scalar_that_may_be_a_product": (
         _ROW.replace("u(i,j-1) + u(i,j+1)", "factor"), _VALUE, "  factor = u(0,0)*u(1,1)\n", "",
     ),
