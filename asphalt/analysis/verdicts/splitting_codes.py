@@ -35,9 +35,9 @@ DIGITS = Code(
     "shared or cut into tiles, send or receive a block in each iteration, or be inlined with its "
     "procedure.  The compiler may then use the vector versions of these functions for other "
     "elements, which changes last digits.  Or loops that fill rows for it compute products, which "
-    "the compiler may round at once with a sum in some parts.  A loop inside of it does not count if compilers unroll "
-    "it (few iterations, known at compile time) or vectorise the outer one (whose variable is in "
-    "no subscript there but the first).",
+    "the compiler may round at once with a sum in some parts.  A loop inside of it does not count "
+    "if compilers unroll it (few iterations, known at compile time) or vectorise the outer one "
+    "(whose variable is in no subscript there but the first).",
     "Compute such functions in a loop of their own, or accept the change with `--assume bits` or "
     "a directive `!$asphalt assume(bits)` among the declarations; for tiles and blocks, also in "
     "front of the call.",
