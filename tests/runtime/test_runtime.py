@@ -195,7 +195,9 @@ OPTIMISED = {("-O2",): OPENMPI, ("-O3",): None, ("-O2", "-flto"): None, ("-O3", 
     ids=lambda given: str(given) if isinstance(given, Mpi) else "".join(given),
 )
 def test_buffers_whose_addresses_are_kept(flags: tuple[str, ...], mpi: Mpi, tmp_path: Path) -> None:
-    """Optimisers leave in place what the program stores to buffers, and what it loads."""
+    """Optimisers leave in place what the program stores to buffers, and what it loads.
+
+    What they do where the runtime does not protect them: ``test_protections.py``."""
     program = build(mpi, [*RUNTIME, PROGRAMS / "kept.f90"], tmp_path, flags)
     for ranks in (1, 2, 3):
         outcome = run(mpi, program, ranks)
