@@ -117,10 +117,10 @@ def _step(facts: UnitFacts, path: tuple[int, ...], loop: Do) -> Unroll | None:
     head = loop.head.what
     if not isinstance(head, DoHead) or head.kind != "count" or not isinstance(head.var, Ref):
         return None
-    values = _values(facts, loop, head)
-    if values is None or not _is_plain(facts, head.var) or not _only_communicates(facts, loop):
+    if not _only_communicates(facts, loop) or not _is_plain(facts, head.var):
         return None
-    if not _is_movable(loop) or _changes(facts, loop, head.var.name):
+    values = _values(facts, loop, head)  # dear: most loops compute
+    if values is None or not _is_movable(loop) or _changes(facts, loop, head.var.name):
         return None
     *turns, last = values
     body = _without_cycles(loop.body)
