@@ -90,13 +90,13 @@ def rows_of(chain: tuple[Do, ...], facts: UnitFacts) -> Rows | None:
 
 
 def product_for_sums(rows: Rows, scope: Scope) -> Leaf | None:
-    """A statement of a row loop with a product that may become one operation with a sum in some
-    parts, and not in others: its value may be one, or it adds two."""
-    for row in rows.loops:
-        for leaf in leaves(row.loop):
+    """A statement of these loops with a product that may become one operation with a sum in some
+    parts, and not in others: it adds two, or the value of a row may be one."""
+    for loop in (*(row.loop for row in rows.loops), rows.last):
+        for leaf in leaves(loop):
             what = leaf.what
             if isinstance(what, Assign) and (
-                not _is_no_product(what.value, scope)
+                (loop is not rows.last and not _is_no_product(what.value, scope))
                 or any(_products(part) > 1 for part in walk(what.value))
             ):
                 return leaf
