@@ -66,8 +66,9 @@ def test_assumptions_of_the_source(tmp_path: Path) -> None:
     for line in PROGRAM.splitlines():
         if "$asphalt" in line:
             assert f"{line}\n" in text
-    for name in ("pure:work", "uniform:nz", "uniform:often"):
-        assert f"! asphalt: assumed: {name}\n" in text
+    (assumed,) = (line for line in text.splitlines() if "! asphalt: assumed: " in line)
+    names = assumed.partition("assumed: ")[2].split(", ")
+    assert {*names} >= {"pure:work", "uniform:nz", "uniform:often"}
     assert change.sites[0].assumptions == change.sites[0].accepted
 
     for folder in (before := tmp_path / "before", after := tmp_path / "after"):

@@ -123,7 +123,7 @@ def _telling(content: bytes) -> bytes:
             site = found[1].lower()
         if begins := re.match(r" +call (\w+)%begin", line, re.IGNORECASE):
             begun = begins[1]
-        first = rf"( +)do(?: while \({begun}%next_tile\(\)\))?$"
+        first = rf"( +)do(?: while \({begun}%next_tile\(.*\)\))?$"
         if begun and (tiles := re.match(first, line, re.IGNORECASE)):
             tells = (f"if ({begun}%tiled) then", f"call tell('{site}')", "end if")
             lines += [tiles[1] + text for text in tells]

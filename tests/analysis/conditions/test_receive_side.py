@@ -88,7 +88,7 @@ def test_accepted_with_a_small_change(case: Case, tmp_path: Path) -> None:
 def test_pieces_land_in_a_clone(text: str, why: str, tmp_path: Path) -> None:
     assert clone_of(tmp_path, text) == why
     lines = [line.strip() for line in transformed(tmp_path, text).splitlines()]
-    assert any(line.endswith(f"; received into a clone: {why}") for line in lines)
+    assert any(line.endswith(f"received into a clone: {why}") for line in lines)
     assert any("clone=.true." in line for line in lines)
 
 
