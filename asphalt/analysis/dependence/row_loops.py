@@ -97,20 +97,28 @@ def product_for_sums(rows: Rows, scope: Scope) -> Leaf | None:
             what = leaf.what
             if isinstance(what, Assign) and (
                 (loop is not rows.last and not _is_no_product(what.value, scope))
-                or any(_products(part) > 1 for part in walk(what.value))
+                or any(map(_adds_two_products, walk(what.value)))
             ):
                 return leaf
     return None
 
 
-def _products(expr: Arg) -> int:
-    """How many operands of a sum are products; of another expression, whether it is one."""
+def _adds_two_products(expr: Arg) -> bool:
+    """Whether both operands of a sum are products: a compiler rounds one of them with the sum, and
+    which one depends on what else uses them.  In ``v - a*u - b*w``, it may be each with its sum."""
     match expr:
+        case Op(op="+" | "-", operands=(one, other)):
+            return _is_product(one) and _is_product(other)
+    return False
+
+
+def _is_product(expr: Arg) -> bool:
+    match expr:
+        case Op(op="()" | "+" | "-", operands=(inner,)):
+            return _is_product(inner)
         case Op(op="*" | "**"):
-            return 1
-        case Op(op="()" | "+" | "-", operands=operands):
-            return sum(map(_products, operands))
-    return 0
+            return True
+    return False
 
 
 def _is_no_product(value: Expr, scope: Scope) -> bool:
