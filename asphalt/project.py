@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -18,8 +19,8 @@ from asphalt.driver.given_lines import refuse_ambiguous
 from asphalt.driver.given_sizes import refuse_unknown
 from asphalt.driver.overlap import DEFAULT_DEPTH as DEFAULT_DEPTH
 from asphalt.driver.overlap import DEFAULT_TILE as DEFAULT_TILE
-from asphalt.driver.overlap import NOTHING_KEPT, Kept, Watch
 from asphalt.driver.overlap import Judges as Judges
+from asphalt.driver.overlap import Kept, OutcomeRequest
 from asphalt.driver.overlap import Outcome as Outcome
 from asphalt.driver.program import Program
 from asphalt.driver.several_programs import ProgramFiles, programs_of, told
@@ -122,30 +123,18 @@ class Project(Program):
         )
         return _once(found, _place)
 
-    def outcome(
-        self,
-        tile: int | None = None,
-        depth: int | None = None,
-        trial: bool = False,
-        judges: Judges | None = None,
-        in_place: bool = False,
-        watch: Watch | None = None,
-        units: Collection[tuple[str, str]] | None = None,
-        exchanges: Collection[str] | None = None,
-        kept: Kept = NOTHING_KEPT,
-    ) -> Outcome:
-        """The result for every file that has a site to transform: see ``Program.outcome``.
+    def outcome_for(self, wanted: OutcomeRequest) -> Outcome:
+        """The result for a request.
 
         Of several programs, it is that on which all agree; ``Outcome.each`` has those of each.
         """
+        if not self.each:
+            return super().outcome_for(wanted)
 
-        def of(one: Program, more: Kept) -> Outcome:
-            own = more | kept
-            return Program.outcome(
-                one, tile, depth, trial, judges, in_place, watch, units, exchanges, own
-            )
+        def of(one: Program, kept: Kept) -> Outcome:
+            return one.outcome_for(replace(wanted, kept=wanted.kept | kept))
 
-        return agreed(self.each, of) if self.each else of(self, NOTHING_KEPT)
+        return agreed(self.each, of)
 
 
 def _place(site: SiteReport) -> tuple[str, int, str]:

@@ -179,6 +179,31 @@ NOTHING_KEPT = Kept()
 
 
 @dataclass(frozen=True, slots=True)
+class OutcomeRequest:
+    """What a program is to become.
+
+    ``tile``: iterations a tile, 0: chosen on entry; ``depth``: tiles in flight.  A directive of the
+    site takes precedence (not for a ``trial``); None: what the settings say, else the defaults.
+    ``judges``: what decides which steps for transfers are kept; None: the usual model.
+    ``in_place``: the changes replace the sources, so that nothing is proved again where other files
+    change later.  ``watch``: called for each procedure before its transfers are optimised, with the
+    number of those done and of all.  ``units``: file and name of the units whose transfers are
+    optimised, with their callers; ``exchanges``: the names of the sites that are prepushed; None:
+    all.  ``kept``: what is left as it is.
+    """
+
+    tile: int | None = None
+    depth: int | None = None
+    trial: bool = False
+    judges: Judges | None = None
+    in_place: bool = False
+    watch: Watch | None = None
+    units: Collection[tuple[str, str]] | None = None
+    exchanges: Collection[str] | None = None
+    kept: Kept = NOTHING_KEPT
+
+
+@dataclass(frozen=True, slots=True)
 class OverlapRequest:
     """A request to optimise a tree.
 

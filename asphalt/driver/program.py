@@ -39,10 +39,9 @@ from asphalt.driver.included_parts import Places, divided
 from asphalt.driver.included_sites import included_operations
 from asphalt.driver.known_outcomes import KnownOutcomes
 from asphalt.driver.overlap import (
-    NOTHING_KEPT,
     Judges,
-    Kept,
     Outcome,
+    OutcomeRequest,
     OverlapRequest,
     TileValues,
     Watch,
@@ -367,40 +366,38 @@ class Program:
         watch: Watch | None = None,
         units: Collection[tuple[str, str]] | None = None,
         exchanges: Collection[str] | None = None,
-        kept: Kept = NOTHING_KEPT,
     ) -> Outcome:
-        """The result for every file that has a site to transform, and what was tried for that.
+        """The result for every file that has a site to transform, and what was tried for that;
+        ``OutcomeRequest`` has the parameters."""
+        return self.outcome_for(
+            OutcomeRequest(tile, depth, trial, judges, in_place, watch, units, exchanges)
+        )
 
-        ``tile``: iterations a tile, 0: chosen on entry; ``depth``: tiles in flight.  A directive of
-        the site takes precedence (not for a ``trial``); None: what the settings say, else the
-        defaults.  First collective operations are prepushed, then the transfers between two ranks
-        are optimised, as far as the settings ask for these passes; procedures with findings are
-        left alone.  ``judges``: what decides which steps for transfers are kept; None: the usual
-        model.  ``in_place``: the changes replace the sources, so that nothing is proved again where
-        other files change later.  ``watch``: called for each procedure before its transfers
-        are optimised, with the number of those done and of all.  ``units``: file and name of the
-        units whose transfers are optimised, with their callers; ``exchanges``: the names of the
-        sites that are prepushed; None: all.  ``kept``: what is left as it is.
-        """
+    def outcome_for(self, wanted: OutcomeRequest) -> Outcome:
+        """The result for a request.  First collective operations are prepushed, then the transfers
+        between two ranks are optimised, as far as the settings ask for these passes; procedures
+        with findings are left alone."""
         refuse_ambiguous(self._accepted, self._tree)
         passes = self.settings.passes
-        asked = AskedFor(tile, depth, self.settings, trial)
+        asked = AskedFor(wanted.tile, wanted.depth, self.settings, wanted.trial)
         changes: tuple[Change, ...] = ()
         if Pass.PREPUSH in passes:
             sites = (
                 one
                 for one in self._sites
-                if exchanges is None or one.name in exchanges
-                if not kept.keeps_site(one)
+                if wanted.exchanges is None or one.name in wanted.exchanges
+                if not wanted.kept.keeps_site(one)
             )
-            changes = prepushed(self._judged.tree, sites, asked, in_place, self._tree)
-        values = TileValues(asked.given("tile", tile), asked.given("depth", depth))
+            changes = prepushed(self._judged.tree, sites, asked, wanted.in_place, self._tree)
+        values = TileValues(asked.given("tile", wanted.tile), asked.given("depth", wanted.depth))
         jobs = self.settings.jobs or len(os.sched_getaffinity(0))
-        request = OverlapRequest(self._options, values, judges, units, jobs=jobs, kept=kept)
-        if judges is None:
+        request = OverlapRequest(
+            self._options, values, wanted.judges, wanted.units, jobs=jobs, kept=wanted.kept
+        )
+        if wanted.judges is None:
             request = replace(request, known=self._known)
-        if watch is not None:
-            request = replace(request, watch=watch)
+        if wanted.watch is not None:
+            request = replace(request, watch=wanted.watch)
         found = optimised(self._analyses, changes, request)
         confined, notes = confined_changes(self._tree, self._analyses.configurations, found.changes)
         changes, others = divided(self._tree.inclusions, confined)
