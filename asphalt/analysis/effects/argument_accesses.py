@@ -13,7 +13,13 @@ from asphalt.analysis.memory.accesses import (
     NameKind,
 )
 from asphalt.analysis.memory.contiguity import reference_contiguity
-from asphalt.analysis.memory.storage import component_storage, name_kind, part_storage, storage_of
+from asphalt.analysis.memory.storage import (
+    component_storage,
+    name_kind,
+    part_storage,
+    storage_with_target,
+    target_of,
+)
 from asphalt.analysis.mpi.runtime_types import runtime_type
 from asphalt.analysis.names.scopes import Scope, Symbol
 from asphalt.ir.expr import (
@@ -83,7 +89,8 @@ def whole(arg: Arg, mode: Mode, scope: Scope) -> list[CalledAccess]:
         case Ref(name=name, args=args) if (
             name_kind(name, args is not None, scope) is NameKind.VARIABLE
         ):
-            return [CalledAccess(storage_of(name, scope), mode)]
+            storage = storage_with_target(name, scope)
+            return [CalledAccess(storage, mode, named=name if "%" in storage else None)]
         case Component():
             own = component_storage(value, scope) or part_storage(value, scope)
             if own is not None:
@@ -91,12 +98,14 @@ def whole(arg: Arg, mode: Mode, scope: Scope) -> list[CalledAccess]:
             root = root_name(value)
             if root is None:
                 return []
+            found = CalledAccess(storage_with_target(root, scope), mode)
             # any component on the way may be a pointer
-            return [CalledAccess(storage_of(root, scope), mode), CalledAccess(ALIASED, mode)]
+            known = target_of(value, scope) is not None
+            return [found] if known else [found, CalledAccess(ALIASED, mode)]
         case OpaqueExpr(names=names):  # a substring of an element, maybe
             kinds = {name: name_kind(name, False, scope) for name in sorted(names)}
             variables = [name for name, kind in kinds.items() if kind is NameKind.VARIABLE]
-            return [CalledAccess(storage_of(name, scope), mode) for name in variables]
+            return [CalledAccess(storage_with_target(name, scope), mode) for name in variables]
     return []
 
 

@@ -45,7 +45,7 @@ from asphalt.analysis.memory.forward_substitution import Values, constants_in
 from asphalt.analysis.memory.invariant_frame import Frame
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.memory.statement_accesses import examine
-from asphalt.analysis.memory.storage import name_kind, storage_of
+from asphalt.analysis.memory.storage import name_kind, storage_with_target
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.symbolic.index_sets import Elements
@@ -352,22 +352,25 @@ class Effects:
             for mode in modes:
                 yield from whole(actual, mode, scope)
             return
-        storage = storage_of(actual.name, scope)
+        storage = storage_with_target(actual.name, scope)
+        aliased = storage.split("%")[0] == ALIASED
         subscripts = self._subscripts_passed(dummy, actual, bound, callee, scope)
         once = sum(root_name(other) == actual.name for other in bound.values()) == 1
         symbol = scope.lookup(actual.name)
         parted = (
             once
             and not copied
-            and storage != ALIASED
+            and not aliased
             and symbol is not None
             and symbol.dims is not None
         )
+        told = storage != ALIASED or subscripts is not None
+        named = actual.name if aliased and told else None
         for mode in modes:
             part = None
             if parted:
                 part = ArgumentPart(callee, dummy, actual, bound, mode is not Mode.READ)
-            yield CalledAccess(storage, mode, subscripts, part)
+            yield CalledAccess(storage, mode, subscripts, part, named)
 
     def _subscripts_passed(
         self, dummy: str, actual: Ref, bound: Mapping[str, Expr], callee: Callee, scope: Scope

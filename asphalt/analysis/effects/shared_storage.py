@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from asphalt.analysis.memory.storage import storage_of
+from asphalt.analysis.memory.accesses import ALIASED
+from asphalt.analysis.memory.storage import storage_of, storage_with_target
 from asphalt.analysis.names.common_blocks import visible_scopes
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol, element_bytes
@@ -20,7 +21,8 @@ class SharedVariable:
 
     ``kind``: ``module`` (``key``: its storage), ``host`` (``identity``), ``common`` (``key``: the
     block, ``layout``: bytes of each member up to the variable, the last one its own; None: some
-    part of the block) or ``aliased``.  ``name``: in the procedure; None: it has none there.
+    part of the block), ``target`` (``key``: what tells it from others, ``identity`` if it is a
+    host's) or ``aliased`` (any that pointers may reach).  ``name``: in the procedure; None: it has none there.
     ``path``: the component of it that is accessed; empty: all of it.
     """
 
@@ -52,6 +54,17 @@ def shared_storage(storage: str, scope: Scope) -> SharedVariable | None:
     return None
 
 
+def shared_target(path: tuple[str, ...], scope: Scope) -> SharedVariable:
+    """What an access of a unit to something with several names is outside of it (``path``: that of
+    the access): a target of a module or a host, or else any."""
+    symbol = scope.lookup(path[0]) if path else None
+    if path and "::" in path[0]:
+        return SharedVariable("target", path[0])
+    if symbol is not None and symbol.origin is Origin.HOST:
+        return SharedVariable("target", symbol.name, symbol.identity)
+    return SharedVariable("aliased", ALIASED)
+
+
 def _local_name(owner: str, name: str, scope: Scope) -> str | None:
     """The name that a module variable has in a unit, if it is that of the module."""
     symbol = scope.lookup(name)
@@ -64,6 +77,13 @@ def storages_in(shared: SharedVariable, caller: Scope) -> tuple[str, ...] | None
     match shared.kind:
         case "module" | "aliased":
             return (shared.key,)
+        case "target":
+            symbol = None if shared.identity is None else caller.lookup(shared.key)
+            if shared.identity is None:
+                return (f"{ALIASED}%{shared.key}",)
+            if symbol is None or symbol.identity != shared.identity:
+                return (ALIASED,)  # it has no name there
+            return (storage_with_target(shared.key, caller),)
         case "host":
             symbol = caller.lookup(shared.key)
             if symbol is None or symbol.identity != shared.identity:

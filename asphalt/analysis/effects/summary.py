@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.call_graph.defined_operations import finalizes_at_end
-from asphalt.analysis.effects.shared_storage import SharedVariable, shared_storage
+from asphalt.analysis.effects.shared_storage import SharedVariable, shared_storage, shared_target
 from asphalt.analysis.effects.specification_expressions import evaluated_on_entry
 from asphalt.analysis.memory.accesses import ALIASED, Effect, EffectKind, Footprint, NameSemantics
 from asphalt.analysis.memory.loop_scalars import surely_defined
@@ -83,8 +83,9 @@ def summarise(scope: Scope, footprint: Footprint, names: NameSemantics) -> Summa
         if shared is not None:
             known = shared_written if access.writes else shared_read
             known[storage, access.path] = replace(shared, path=access.path)
-        elif storage == ALIASED and not access.writes and not blocks_seen_twice(scope):
-            shared_read[storage, ()] = SharedVariable("aliased", ALIASED)
+        elif storage == ALIASED and (access.path or not blocks_seen_twice(scope)):
+            known = shared_written if access.writes else shared_read
+            known[storage, access.path] = shared_target(access.path, scope)
         elif symbol is None or _is_state(symbol):
             effects[EffectKind.STATE, storage] = None
     if "*" in dummies:

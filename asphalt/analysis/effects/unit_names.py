@@ -18,6 +18,7 @@ from asphalt.analysis.memory.storage import (
     part_storage,
     pointer_component,
     storage_of,
+    target_of,
 )
 from asphalt.analysis.names.designators import may_be_function, may_be_resized
 from asphalt.analysis.names.scopes import Origin, Scope
@@ -46,6 +47,9 @@ class UnitNames(NameSemantics):
 
     def storage(self, name: str) -> str:
         return storage_of(name, self.scope)
+
+    def target(self, designator: Ref | Component) -> str | None:
+        return target_of(designator, self.scope)
 
     def component(self, component: Component) -> str | None:
         return component_storage(component, self.scope)

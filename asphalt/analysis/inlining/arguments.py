@@ -17,10 +17,10 @@ from asphalt.analysis.inlining.call_context import CallContext
 from asphalt.analysis.inlining.codes import ARGUMENT, TWICE, RefusedError
 from asphalt.analysis.inlining.replacement import Renamed, Replacement, Standing
 from asphalt.analysis.inlining.uses import ArrayUses
-from asphalt.analysis.memory.accesses import ALIASED
+from asphalt.analysis.memory.accesses import ALIASED, may_be_one
 from asphalt.analysis.memory.forward_substitution import constants_in, is_integer
 from asphalt.analysis.memory.ranks import is_scalar
-from asphalt.analysis.memory.storage import storage_of
+from asphalt.analysis.memory.storage import storage_of, storage_with_target
 from asphalt.analysis.names.compile_time_errors import may_fail
 from asphalt.analysis.names.designators import designator_name, object_named, symbol_named
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
@@ -218,7 +218,8 @@ class Passed:
         for dummy, actual in self.context.bound.items():
             if isinstance(actual, Ref) and self._is_variable(actual):
                 storage = storage_of(actual.name, self.context.caller)
-                roots.setdefault(storage, []).append(dummy)
+                reached = storage_with_target(actual.name, self.context.caller)
+                roots.setdefault(reached, []).append(dummy)
                 own = self._declared_apart(actual.name) if storage == ALIASED else None
                 objects.setdefault(own or storage, []).append(dummy)
         for dummies in objects.values():
@@ -234,7 +235,7 @@ class Passed:
         ):
             storages = storages_in(shared, self.context.caller)
             for storage, dummies in roots.items():
-                if storages is not None and storage not in storages:
+                if storages is not None and not any(may_be_one(storage, s) for s in storages):
                     continue
                 for dummy in dummies:
                     if storages is None and self._is_own(self.context.bound[dummy]):

@@ -62,8 +62,9 @@ class Access:
 
     ``resizable``: an assignment may change the size that an inquiry asks for.  ``named``: the
     designator of something that may have other names, and ``inside`` its subscripts; then the
-    storage is ``ALIASED``, and ``subscripts`` is None.  ``by_others``: other ranks access it
-    through a window while the statement is executed.
+    storage is ``ALIASED``, and ``subscripts`` is None.  Its ``path`` is the target that is named
+    directly (``storage.target_named``); empty: any of them, through a pointer.  ``by_others``:
+    other ranks access it through a window while the statement is executed.
     """
 
     storage: str
@@ -152,6 +153,11 @@ class Access:
             return False
         pairs = (self, other), (other, self)
         return not any(a.mode is Mode.INQUIRE and not b.may_resize for a, b in pairs)
+
+
+def may_be_one(storage: str, other: str) -> bool:
+    """Whether one of two storages may be, or be a part of, the other."""
+    return _one_in_the_other(tuple(storage.split("%")), tuple(other.split("%")))
 
 
 def _one_in_the_other(one: tuple[str, ...], two: tuple[str, ...]) -> bool:
@@ -254,12 +260,14 @@ class NameKind(Enum):
 
 @record
 class CalledAccess:
-    """An access of a called procedure to a storage of its caller (see ``Access``)."""
+    """An access of a called procedure to a storage of its caller (see ``Access``): of an
+    ``ALIASED`` one, ``subscripts`` are those of the designator ``named``."""
 
     storage: str
     mode: Mode
     subscripts: tuple[Subscript, ...] | None = None
     part: CalledRegions | None = field(default=None, compare=False, repr=False)
+    named: str | None = None
 
 
 @record
@@ -298,6 +306,10 @@ class NameSemantics(Protocol):
 
     def storage(self, name: str) -> str:
         """The storage behind a variable; ``ALIASED`` if it may have a second name."""
+
+    def target(self, designator: Ref | Component) -> str | None:
+        """What tells the target that is, or contains, a data object from all other targets; None:
+        it may be any of them."""
 
     def component(self, component: Component) -> str | None:
         """The designator of a component whose storage has no other name, e.g. ``plan%send``.
@@ -364,6 +376,9 @@ class RefinedNames(NameSemantics):
     def storage(self, name: str) -> str:
         return self.names.storage(name)
 
+    def target(self, designator: Ref | Component) -> str | None:
+        return self.names.target(designator)
+
     def component(self, component: Component) -> str | None:
         return self.names.component(component)
 
@@ -400,4 +415,5 @@ class RefinedNames(NameSemantics):
 
 ALIASED = "(aliased)"
 """The storage of everything that may have a second name: pointers, targets, and what EQUIVALENCE
-associates."""
+associates.  Behind it stands, as a component would, the target that is named directly: another one
+is other storage."""

@@ -13,7 +13,12 @@ from asphalt.analysis.memory.accesses import ALIASED, Access
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.ranks import gives_array
 from asphalt.analysis.memory.shapes import Shape, shape_of
-from asphalt.analysis.memory.storage import component_storage, pointer_component, storage_of
+from asphalt.analysis.memory.storage import (
+    component_storage,
+    pointer_component,
+    storage_of,
+    target_named,
+)
 from asphalt.analysis.names.designators import designator_name, symbol_named
 from asphalt.analysis.names.intrinsics import is_inquiry
 from asphalt.analysis.names.scopes import Scope
@@ -143,6 +148,11 @@ def keeps_bounds(
         own = pointer_component(array, scope)
         if own is None or any(w.touches(own[1]) for w in writes):
             return False
+    symbol, target = symbol_named(name, scope), target_named(name, scope)
+    if symbol is not None and not symbol.attrs & {"allocatable", "pointer"}:
+        return True
+    if target is not None:
+        return not any(w.object == f"{ALIASED}%{target}" and w.inside is None for w in writes)
     return not any(w.named == name and w.inside is None for w in writes)
 
 

@@ -17,6 +17,7 @@ from asphalt.analysis.memory.storage import (
     evaluated_storages,
     part_storage,
     storage_of,
+    storage_with_target,
 )
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.library_effects import BufferEffect, library_row
@@ -132,16 +133,17 @@ class _Buffers:
                 or mpi_constant(actual, self.scope) is not None
             ):
                 return None
-            storage = storage_of(name, self.scope)
+            storage = storage_with_target(name, self.scope)
             section = None
             if storage != ALIASED:
                 section = self._section(actual, call, leaf)
             if section is None and not self._within(actual, call, leaf):
                 for other in self._beside(name):
                     found += _accesses(transfer, storage_of(other, self.scope), None, leaf)
-            if section is None and self.to_the_end and storage != ALIASED:
+            if section is None and self.to_the_end and not storage.startswith(ALIASED):
                 section = self._from(actual, call, leaf)
-            found += _accesses(transfer, storage, section, leaf)
+            named = name if storage.startswith(ALIASED) else None
+            found += _accesses(transfer, storage, section, leaf, named)
         return (*found, *self._read_later(leaf, call))
 
     def _of_elements(self, actual: Expr | None, call: MpiCall) -> str | None:
@@ -303,11 +305,20 @@ def _scalars(call: MpiCall, wanted: Callable[[Parameter], bool]) -> list[Expr]:
 
 
 def _accesses(
-    transfer: BufferEffect, storage: str, section: tuple[Subscript, ...] | None, leaf: Leaf
+    transfer: BufferEffect,
+    storage: str,
+    section: tuple[Subscript, ...] | None,
+    leaf: Leaf,
+    named: str | None = None,
 ) -> list[Access]:
+    """The accesses to a buffer; of what may have other names, with its designator ``named``."""
     root, *path = storage.split("%")
     modes = [Mode.READ] * transfer.reads + [Mode.MAYBE_WRITE] * transfer.writes
-    return [Access(root, mode, section, leaf, path=tuple(path)) for mode in modes]
+    own, inside = (section, None) if named is None else (None, section)
+    return [
+        Access(root, mode, own, leaf, path=tuple(path), named=named, inside=inside)
+        for mode in modes
+    ]
 
 
 def _covered(

@@ -99,10 +99,18 @@ class RecordingPoint:
     ) -> None:
         """An access to something that may have other names: it may be to any target."""
         mode = Mode.MAYBE_WRITE if mode is Mode.WRITE else mode
+        root = None if named is None or "%" in named else Ref(named, named)
+        target = None if root is None else self.record.names.target(root)
+        path = () if target is None else (target,)
         access = Access(
-            ALIASED, mode, None, self.leaf, self.loops, self.sure, named=named, inside=inside
+            ALIASED, mode, None, self.leaf, self.loops, self.sure, path, named=named, inside=inside
         )
         self.record.accesses.append(access)
+
+    def _through_some_pointer(self, on_the_way_to: Component, mode: Mode) -> None:
+        """An access to a component to which a pointer may lead: then it may be to any target."""
+        if self.record.names.target(on_the_way_to) is None:
+            self._through_pointer(mode)
 
     def _through(self, target: Component, mode: Mode) -> bool:
         """Record an access through a pointer component; False: it is not one."""
@@ -168,7 +176,7 @@ class RecordingPoint:
                 self._bound_by_construct(root)
                 if root is not None:
                     self._access(root, Mode.READ, None)
-                    self._through_pointer(Mode.READ)
+                    self._through_some_pointer(expr, Mode.READ)
                 self._read_indices(base)
                 self.read(*(args or ()))
                 if args is not None and root is None:
@@ -237,7 +245,7 @@ class RecordingPoint:
             # sizes of what is allocated in an element are part of its value
             mode = Mode.READ if self.record.names.may_be_resized(target) else Mode.INQUIRE
             self._access(root, mode, None)
-            self._through_pointer(mode)
+            self._through_some_pointer(target, mode)
         self._read_indices(target)
 
     def _is_variable(self, ref: Ref) -> bool:
@@ -279,7 +287,7 @@ class RecordingPoint:
                     self._component(own, mode, None)
                 else:
                     self._access(root, Mode.MAYBE_WRITE, None)
-                    self._through_pointer(Mode.MAYBE_WRITE)
+                    self._through_some_pointer(target, Mode.MAYBE_WRITE)
                 self._read_indices(target)
             case OpaqueExpr(names=names):
                 for name in sorted(names):
@@ -303,15 +311,18 @@ class RecordingPoint:
         done = self.record.names.call(call)
         for found in done.accesses:
             storage, *path = found.storage.split("%")
+            aliased = storage == ALIASED
             access = Access(
                 storage,
                 found.mode,
-                found.subscripts,
+                None if aliased else found.subscripts,
                 self.leaf,
                 self.loops,
                 self.sure,
                 tuple(path),
                 found.part,
+                found.named,
+                found.subscripts if aliased else None,
             )
             self.record.accesses.append(access)
         for kind, detail in done.effects:

@@ -337,7 +337,7 @@ class Region:
         """The problem of a common element of two accesses; for each, the variables by loop
         variable."""
         if first.named is not None and first.named == second.named:
-            # one pointer, which keeps its target: its elements are those of one array
+            # one target, or one pointer, which keeps its own: its elements are those of one array
             first, second = (replace(a, subscripts=a.inside) for a in (first, second))
         problem = AffineProblem()
         for greater, less in self.limits:

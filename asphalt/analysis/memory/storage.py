@@ -127,6 +127,50 @@ def storage_of(name: str, scope: Scope) -> str:
     return name
 
 
+def target_named(name: str, scope: Scope) -> str | None:
+    """What tells a variable with TARGET from every other one that is named directly: the module and
+    its name there, or its folded name in the unit; None: it may share its storage with another.
+
+    Pointers may reach all of them.  But two variables share storage only by EQUIVALENCE, COMMON, a
+    binding label, or as dummy arguments (F2018 19.5.3.1, 19.5.1.2); an allocation has one variable
+    at a time.
+    """
+    symbol = scope.lookup(name)
+    if symbol is None or "target" not in symbol.attrs or symbol.attrs & _SHARED:
+        return None
+    if symbol.equivalenced or symbol.common_block is not None or name in scope.shadowed:
+        return None
+    if symbol.origin is Origin.MODULE:
+        return f"{symbol.owner}::{symbol.name}"
+    return name if symbol.origin in (Origin.LOCAL, Origin.HOST) else None
+
+
+_SHARED = frozenset({"pointer", "volatile", "dummy", "result", "bind", "cray_pointer"})
+"""Attributes with which a target may be another variable, too."""
+
+
+def target_of(designator: Ref | Component, scope: Scope) -> str | None:
+    """``target_named`` for the variable of which a data object is a part; None also where a pointer
+    leads to the object."""
+    if isinstance(designator, Ref):
+        return target_named(designator.name, scope)
+    root, _ = way_to(designator)
+    declared = declarations_on_the_way(designator, scope)
+    if not isinstance(root, Ref) or declared is None:
+        return None
+    if any("pointer" in declaration.decl.attrs for declaration in declared):
+        return None
+    return target_named(root.name, scope)
+
+
+def storage_with_target(name: str, scope: Scope) -> str:
+    """``storage_of``; of a target that is named directly, with what tells it from others:
+    ``(aliased)%fields::old``."""
+    storage = storage_of(name, scope)
+    target = target_named(name, scope) if storage == ALIASED and "%" not in name else None
+    return storage if target is None else f"{storage}%{target}"
+
+
 def pointer_component(component: Component, scope: Scope) -> tuple[str, str] | None:
     """The designator of a pointer component to which only its own structure leads, and the storage
     of the pointer.
