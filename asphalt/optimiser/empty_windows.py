@@ -14,7 +14,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.exchange.site import StatementPosition, statements
 from asphalt.analysis.inlining.procedure import condition_of_return, is_return
-from asphalt.analysis.memory.accesses import ALIASED, Access
+from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.rma_windows import may_be_window_memory
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
@@ -316,7 +316,7 @@ class _Moved:
 def conflict(access: Access, own: Access, facts: UnitFacts) -> str:
     """The access of a statement that conflicts with one of a transfer: ``line 65 defines own``."""
     where = facts.at(access.leaf)
-    name = _spelled(access)
+    name = _spelled(access, own)
     if own.by_others or access.by_others:
         if not may_be_window_memory(own.storage, facts.scope):
             return f"{where} accesses {name}, which a send whose request is freed may read"
@@ -329,12 +329,10 @@ def conflict(access: Access, own: Access, facts: UnitFacts) -> str:
     return f"{where} {does} {name}"
 
 
-def _spelled(access: Access) -> str:
-    """What an access is to, in words."""
-    if access.storage != ALIASED:
-        return access.object.split("::")[-1]
-    if access.named is None:
-        return "a variable that pointers may point to"
+def _spelled(access: Access, own: Access) -> str:
+    """What an access is to, in words: how it may be to the object of the other, too."""
+    if access.named is None or (access.path and own.path):
+        return access.spelled
     return f"{access.named}, to which pointers may point"
 
 

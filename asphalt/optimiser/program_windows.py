@@ -272,7 +272,7 @@ class OwnWindows:
             return self._given(self.order.why_not_outside(*pair) or "")
         own, access = found if forwards else found[::-1]
         if any(leaf is access.leaf for leaf, _ in self.messages.calls(other)):
-            name = access.object.split("::")[-1]
+            name = access.spelled
             return f"{self.facts.at(access.leaf)} is a transfer of {name}, too"
         return conflict(access, own, self.facts)
 

@@ -134,7 +134,7 @@ def _check_windows(producer: Producer) -> Answer:
     """Whether the region accesses no memory that other ranks may access through a window."""
     for access in producer.footprint.accesses:
         if may_be_window_memory(access.storage, producer.exchange.scope):
-            span, name = access.leaf.span, access.named or access.object.split("::")[-1]
+            span, name = access.leaf.span, access.spelled
             line = span.first if span is not None else 0
             message = f"line {line} accesses {name}, which other ranks may access through a window"
             return Refused(WINDOW, message, span)

@@ -227,7 +227,7 @@ def _use(access: Access) -> str:
     does = "reads"
     if access.writes:
         does = "defines" if access.sure else "may define"
-    return f"line {line_of(access.leaf)} {does} {_name(access.object)}"
+    return f"line {line_of(access.leaf)} {does} {access.spelled}"
 
 
 def _name(object_: str) -> str:

@@ -27,7 +27,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.held_memory import HeldMemory
 from asphalt.analysis.dependence.placement import Placement
 from asphalt.analysis.dependence.size_limits import KnownLimits
-from asphalt.analysis.memory.accesses import Access, Mode
+from asphalt.analysis.memory.accesses import ALIASED, Access, Mode
 from asphalt.analysis.memory.regions import Region
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.messages.non_overtaking import MessageOrder
@@ -319,7 +319,8 @@ class Independence:
                     why = None if a.path else self._temporaries.why_not(a.storage, first, second)
                     if a.by_others or b.by_others:
                         why = self._held.why(a.storage)
-                    what = str(a.object) if why is None else f"{a.object} ({why})"
+                    shown = a.spelled if a.storage == ALIASED else a.object
+                    what = shown if why is None else f"{shown} ({why})"
                     yield Conflict(_reason(what, a.leaf, b.leaf), region, a, b, what)
 
     def _stands_behind(self, first: Node, second: Node) -> bool:

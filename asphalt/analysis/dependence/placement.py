@@ -187,14 +187,17 @@ class Placement:
     def _volatile(self, node: Node) -> MissingSource | None:
         """Why a variable of a statement or construct may be volatile."""
         for access in self.facts.footprint(node).accesses:
-            if access.storage == ALIASED:
+            storage, shown = access.storage, access.storage
+            if storage == ALIASED:
+                storage, shown = next(iter(access.path), access.named or ""), access.spelled
+            if not storage:
                 continue
-            owner, _, name = access.storage.rpartition("::")
+            owner, _, name = storage.split("%")[0].rpartition("::")
             symbol = self.facts.scope.lookup(name)
             if owner:  # a procedure may change what its caller does not use
                 home = self.facts.scope.scopes.module(owner)
                 symbol = symbol if home is None else home.own.get(name, symbol)
-            where = f"line {line_of(access.leaf)}: {access.storage}"
+            where = f"line {line_of(access.leaf)}: {shown}"
             if symbol is None:
                 unseen = unknown_module(name, self.facts.scope)
                 why = "its declaration is missing" if unseen is None else unseen.why

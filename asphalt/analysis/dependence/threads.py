@@ -125,7 +125,7 @@ class LoopThreads:
         accesses = self.facts.footprint(loop).accesses
         for access in accesses:
             if self._is_of_threads(access):
-                return f"each thread has {access.object.split('::')[-1]} for itself"
+                return f"each thread has {access.spelled} for itself"
         written = {a.storage for a in accesses if a.writes}
         for name in sorted(one.evaluated):
             if written.intersection(self._storages(name) or ()):
@@ -140,10 +140,11 @@ class LoopThreads:
     def _is_of_threads(self, access: Access) -> bool:
         """Whether each thread has the variables of the unit for itself that declares the variable
         of an access, in a module, in COMMON or in a host (``threadprivate``)."""
-        module = access.storage.rpartition("::")[0]
+        owner = access.path[0] if access.storage == ALIASED and access.path else access.storage
+        module = owner.rpartition("::")[0]
         scope = self.facts.scope
         homes = [scope.scopes.module(module) if module else None]
-        for name in (access.storage, access.object):
+        for name in (owner, access.object, access.named or ""):
             symbol = scope.lookup(name.rpartition("::")[2].split("%")[0])
             home = None if symbol is None else symbol.home
             homes += [home] if isinstance(home, Scope) else []

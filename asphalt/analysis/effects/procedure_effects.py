@@ -358,11 +358,7 @@ class Effects:
         once = sum(root_name(other) == actual.name for other in bound.values()) == 1
         symbol = scope.lookup(actual.name)
         parted = (
-            once
-            and not copied
-            and not aliased
-            and symbol is not None
-            and symbol.dims is not None
+            once and not copied and not aliased and symbol is not None and symbol.dims is not None
         )
         told = storage != ALIASED or subscripts is not None
         named = actual.name if aliased and told else None

@@ -22,8 +22,8 @@ class SharedVariable:
     ``kind``: ``module`` (``key``: its storage), ``host`` (``identity``), ``common`` (``key``: the
     block, ``layout``: bytes of each member up to the variable, the last one its own; None: some
     part of the block), ``target`` (``key``: what tells it from others, ``identity`` if it is a
-    host's) or ``aliased`` (any that pointers may reach).  ``name``: in the procedure; None: it has none there.
-    ``path``: the component of it that is accessed; empty: all of it.
+    host's) or ``aliased`` (any that pointers may reach).  ``name``: in the procedure; None: it has
+    none there.  ``path``: the component of it that is accessed; empty: all of it.
     """
 
     kind: str

@@ -132,6 +132,14 @@ class Access:
         """The designator of the storage with the component."""
         return "%".join((self.storage, *self.path))
 
+    @property
+    def spelled(self) -> str:
+        """The object as messages tell it: without its module."""
+        if self.storage != ALIASED:
+            return self.object.split("::")[-1]
+        target = self.path[0].split("::")[-1] if self.path else None
+        return self.named or target or "a variable that pointers may point to"
+
     def touches(self, designator: str) -> bool:
         """Whether the access may be to a part of a storage, or of a component of one."""
         storage, *path = designator.split("%")

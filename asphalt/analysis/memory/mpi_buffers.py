@@ -139,7 +139,8 @@ class _Buffers:
                 section = self._section(actual, call, leaf)
             if section is None and not self._within(actual, call, leaf):
                 for other in self._beside(name):
-                    found += _accesses(transfer, storage_of(other, self.scope), None, leaf)
+                    beside = storage_with_target(other, self.scope)
+                    found += _accesses(transfer, beside, None, leaf)
             if section is None and self.to_the_end and not storage.startswith(ALIASED):
                 section = self._from(actual, call, leaf)
             named = name if storage.startswith(ALIASED) else None

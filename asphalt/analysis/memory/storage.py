@@ -10,6 +10,7 @@ from asphalt.analysis.mpi.call import is_runtime_function, mpi_function
 from asphalt.analysis.names.common_blocks import is_seen_twice
 from asphalt.analysis.names.designators import (
     declarations_on_the_way,
+    designator,
     designator_name,
     designators_in,
     object_named,
@@ -149,13 +150,13 @@ _SHARED = frozenset({"pointer", "volatile", "dummy", "result", "bind", "cray_poi
 """Attributes with which a target may be another variable, too."""
 
 
-def target_of(designator: Ref | Component, scope: Scope) -> str | None:
+def target_of(part: Ref | Component, scope: Scope) -> str | None:
     """``target_named`` for the variable of which a data object is a part; None also where a pointer
     leads to the object."""
-    if isinstance(designator, Ref):
-        return target_named(designator.name, scope)
-    root, _ = way_to(designator)
-    declared = declarations_on_the_way(designator, scope)
+    if isinstance(part, Ref):
+        return target_named(part.name, scope)
+    root, _ = way_to(part)
+    declared = declarations_on_the_way(part, scope)
     if not isinstance(root, Ref) or declared is None:
         return None
     if any("pointer" in declaration.decl.attrs for declaration in declared):
@@ -164,10 +165,12 @@ def target_of(designator: Ref | Component, scope: Scope) -> str | None:
 
 
 def storage_with_target(name: str, scope: Scope) -> str:
-    """``storage_of``; of a target that is named directly, with what tells it from others:
-    ``(aliased)%fields::old``."""
+    """``storage_of``; of a target that is named directly, or a part of one, with what tells it from
+    others: ``(aliased)%fields::old``."""
     storage = storage_of(name, scope)
-    target = target_named(name, scope) if storage == ALIASED and "%" not in name else None
+    if storage != ALIASED:
+        return storage
+    target = target_of(designator(name), scope)
     return storage if target is None else f"{storage}%{target}"
 
 

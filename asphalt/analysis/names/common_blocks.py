@@ -27,10 +27,27 @@ def visible_scopes(scope: Scope) -> Iterator[Scope | None]:
 
 
 def blocks_seen_twice(scope: Scope) -> bool:
-    """Whether a unit sees two declarations of any block."""
+    """Whether a unit sees two declarations of any block, or a variable of one under another name,
+    which EQUIVALENCE gives it: to units that declare the block only, it has one name."""
+    found = scope.common_views.get(_ANY)
+    if found is None:
+        found = scope.common_views[_ANY] = _any_seen_twice(scope)
+    return found
+
+
+_ANY = "*"  # no name of a block
+
+
+def _any_seen_twice(scope: Scope) -> bool:
     seen = [s for s in visible_scopes(scope) if s is not None and s.declared.commons]
     blocks = [block for one in seen for block in one.declared.commons]
-    return len(blocks) != len(set(blocks))
+    if len(blocks) != len(set(blocks)):
+        return True
+    members = (
+        (one, name) for one in seen for each in one.declared.commons.values() for name in each
+    )
+    symbols = (one.lookup(name) for one, name in members)
+    return any(symbol is None or symbol.equivalenced for symbol in symbols)
 
 
 def _is_seen_twice(block: str, scope: Scope) -> bool:

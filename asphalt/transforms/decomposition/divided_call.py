@@ -302,7 +302,7 @@ class DividedCall:
                     continue
                 if (a.writes or b.writes) and b.mode is not Mode.INQUIRE and a.meets(b):
                     does = "changes" if b.writes else "reads"
-                    name = b.object.split("::")[-1]
+                    name = b.spelled
                     return f"{line} {does} {name}, which is in use until the operation ends"
         written = {b.storage for b in mine if b.writes}
         for name in sorted(names):

@@ -253,7 +253,7 @@ class Nest:
                 continue
             shape = shape_of(one.object, self.facts.scope, self.facts.values, one.leaf)
             if shape is not None and not shape.stated:
-                return one.object.split("::")[-1]
+                return one.spelled
         return None
 
     def _forbidden(
