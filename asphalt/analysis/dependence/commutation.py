@@ -91,7 +91,7 @@ def _positive(
 
 def _names_of(access: Access) -> frozenset[str]:
     """The names in the subscripts of an access, and in the bounds of the loops around it."""
-    exprs: list[Arg | None] = [*(access.subscripts or ())]
+    exprs: list[Arg | None] = [*(access.subscripts or access.inside or ())]
     for loop in access.loops:
         head = loop.head.what
         if isinstance(head, DoHead):

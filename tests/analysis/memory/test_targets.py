@@ -246,6 +246,16 @@ def test_another_element_of_two_pointers_may_be_the_same(tmp_path: Path) -> None
     assert facts.once(Independence.of).why_not(one, two) is not None
 
 
+def test_sizes_that_must_be_positive(tmp_path: Path) -> None:
+    """Of elements of a target, as of those of any other array."""
+    declared = "real(8), target :: a(0:n+1)\nreal(8), pointer :: p(:)\n"
+    assert _why_not(tmp_path, declared, "w(1) = a(1)", buffer="a(n+1), 1") is not None
+    facts = _unit(tmp_path / "step.f90")
+    wait = next(leaf for leaf, _ in facts.once(Messages).own_calls() if "Wait" in leaf.body)
+    behind = facts.unit.body[list(facts.unit.body).index(wait) + 1]
+    assert facts.once(Independence.of).sizes_for(wait, behind) == {"n"}
+
+
 def _unit(path: Path) -> UnitFacts:
     tree = load_tree([path], Settings(cache=False, jobs=1))
     effects, uniformity = Analyses(tree).of(any_sizes=True)
