@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.data_flow.temporaries import is_local
 from asphalt.analysis.dependence.commutation import Independence
-from asphalt.analysis.memory.accesses import Access
+from asphalt.analysis.memory.accesses import ALIASED, Access
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
@@ -98,9 +98,13 @@ class _Pairs:
         accesses: list[Access] = []
         sizes: frozenset[str] = frozenset()
         for buffer in buffers:
-            part = None if buffer.subscripts is not None else self._part_of(start, call)
+            known = buffer.subscripts is not None or buffer.inside is not None
+            part = None if known else self._part_of(start, call)
             if part is not None:
-                buffer, sizes = replace(buffer, subscripts=part[0]), sizes | part[1]
+                aliased = buffer.storage == ALIASED
+                direct, named = (None, part[0]) if aliased else (part[0], None)
+                buffer = replace(buffer, subscripts=direct, inside=named)
+                sizes |= part[1]
             accesses.append(replace(buffer, loops=(self.loop,)))
         own = call.binding != "runtime"
         numbered = request.args is not None

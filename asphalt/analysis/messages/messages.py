@@ -17,7 +17,7 @@ from asphalt.analysis.control_flow.graph import ENTRY
 from asphalt.analysis.control_flow.paths import leads_to, path_witness
 from asphalt.analysis.data_flow.preserved_values import PreservedValues
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.analysis.memory.accesses import Access
+from asphalt.analysis.memory.accesses import Access, EffectKind
 from asphalt.analysis.memory.forward_substitution import is_integer, is_plain_integer
 from asphalt.analysis.memory.mpi_buffers import touched_buffers, transfer_buffers
 from asphalt.analysis.memory.regions import loop_variable
@@ -37,6 +37,8 @@ from asphalt.analysis.requests.operations import operations
 from asphalt.ir.expr import Expr, Ref, names_in
 from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Jump, Plain, What
 from asphalt.ir.tree import Do, Leaf, Node, leaves
+
+_MOVE = "move_alloc"
 
 
 class Way(Enum):
@@ -288,13 +290,42 @@ class Messages:
             buffers = self.touched(match.leaf, match.call)
             if buffers is None or stage_of(match.call) is not Stage.START:
                 return None
+            if self._moves_between(match.leaf, leaf, buffers):
+                return None
             kept = self._kept_between(match.leaf, leaf)
             for access in buffers:
-                names = {n for s in access.subscripts or () for n in names_in(s)} - kept
-                same = self._same_at(names, match.leaf, leaf)
-                found.append(
-                    replace(access, leaf=leaf, subscripts=access.subscripts if same else None)
-                )
+                given = access.subscripts or access.inside or ()
+                names = {n for s in given for n in names_in(s)} - kept
+                here = replace(access, leaf=leaf)
+                if not self._same_at(names, match.leaf, leaf):
+                    here = replace(here, subscripts=None, inside=None)
+                found.append(here)
+        return tuple(found)
+
+    def _moves_between(self, start: Leaf, end: Leaf, buffers: tuple[Access, ...]) -> bool:
+        """Whether MOVE_ALLOC may give the memory of a buffer to another variable (F2018 16.9.137)
+        before the completion of the operation, which then accesses that one."""
+        graph = self.facts.reaching.graph
+        points = graph.action(start), graph.action(end)
+        for point, written in self._moved:
+            if not any(write.meets(buffer) for write in written for buffer in buffers):
+                continue
+            if points[0] is None or points[1] is None:
+                return True
+            if path_witness(graph, [points[0]], {point}, {points[1]}) is not None:
+                return True
+        return False
+
+    @cached_property
+    def _moved(self) -> tuple[tuple[int, tuple[Access, ...]], ...]:
+        """The points that move allocations, with the accesses that may do that."""
+        found: list[tuple[int, tuple[Access, ...]]] = []
+        for point in self.facts.reaching.graph.points:
+            footprint = self.facts.reaching.accesses.footprint(point.number)
+            if any(
+                e.kind is EffectKind.ALLOCATION and e.detail == _MOVE for e in footprint.effects
+            ):
+                found.append((point.number, tuple(a for a in footprint.accesses if a.writes)))
         return tuple(found)
 
     def _same_at(self, names: Collection[str], start: Leaf, end: Leaf) -> bool:

@@ -246,6 +246,53 @@ def test_another_element_of_two_pointers_may_be_the_same(tmp_path: Path) -> None
     assert facts.once(Independence.of).why_not(one, two) is not None
 
 
+@pytest.mark.parametrize(
+    ("attribute", "behind", "free"),
+    [
+        ("target", "w = kept", False),
+        ("save", "w = kept", False),
+        ("target", "w = other", True),
+        ("save", "w = other", True),
+    ],
+)
+@pytest.mark.parametrize("moves", ["call move_alloc({}, kept)", "call give({})"])
+def test_memory_that_another_variable_gets_before_the_wait(
+    moves: str, attribute: str, behind: str, free: bool, tmp_path: Path
+) -> None:
+    """What is received into ``a`` is then read as ``kept``; what ``c`` had is no message."""
+    given = "a" if not free else "c"
+    declared = f"real(8), allocatable, {attribute} :: a(:), c(:), kept(:), other(:)\n"
+    beside = _procedure(
+        "give(x)",
+        "call move_alloc(x, kept)",
+        declared="  real(8), allocatable, intent(inout) :: x(:)\n",
+    )
+    before = "allocate(a(n), c(n), other(n))"
+    _why_not(tmp_path, declared, behind, before, beside=beside)
+    path = tmp_path / "step.f90"
+    end = "    call MPI_Wait("
+    path.write_text(path.read_text().replace(end, f"    {moves.format(given)}\n{end}"))
+    facts = _unit(path)
+    wait = next(leaf for leaf, _ in facts.once(Messages).own_calls() if "Wait" in leaf.body)
+    next_one = facts.unit.body[list(facts.unit.body).index(wait) + 1]
+    assert (facts.once(Independence.of).why_not(wait, next_one) is None) is free
+
+
+@pytest.mark.parametrize("change", ["", "k = k + 100"])
+def test_an_element_is_the_one_at_the_start(change: str, tmp_path: Path) -> None:
+    """A subscript of a target may change before the wait."""
+    declared = "real(8), target :: a(n)\nreal(8), pointer :: p(:)\ninteger :: k\n"
+    before = "p => a\nk = 5"
+    _why_not(tmp_path, declared, "w(1) = a(k+1)", before, "a(k), 1")
+    path = tmp_path / "step.f90"
+    end = "    call MPI_Wait("
+    path.write_text(path.read_text().replace(end, f"    {change}\n{end}"))
+    facts = _unit(path)
+    wait = next(leaf for leaf, _ in facts.once(Messages).own_calls() if "Wait" in leaf.body)
+    behind = facts.unit.body[list(facts.unit.body).index(wait) + 1]
+    assert (facts.once(Independence.of).why_not(wait, behind) is None) is (change == "")
+
+
 def test_sizes_that_must_be_positive(tmp_path: Path) -> None:
     """Of elements of a target, as of those of any other array."""
     declared = "real(8), target :: a(0:n+1)\nreal(8), pointer :: p(:)\n"
