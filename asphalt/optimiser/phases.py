@@ -15,7 +15,7 @@ from asphalt.transforms.buffers import (
     waits_behind_loop,
 )
 from asphalt.transforms.decomposition import decomposition
-from asphalt.transforms.inlining import inline, opening, versions
+from asphalt.transforms.inlining import calls_together, opening, versions
 from asphalt.transforms.loops import (
     branch_fission,
     constant_branches,
@@ -41,7 +41,7 @@ from asphalt.transforms.tiling import pipelining, segmentation
 
 TRANSFORMATIONS: tuple[Transformation, ...] = (
     unrolling.TRANSFORMATION,
-    inline.TRANSFORMATION,
+    calls_together.TRANSFORMATION,
     constant_branches.TRANSFORMATION,
     allocation_hoisting.TRANSFORMATION,
     renaming.TRANSFORMATION,

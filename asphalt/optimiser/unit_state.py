@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 
 from asphalt.analysis.data_flow.accepted_assumptions import is_accepted_at
@@ -310,10 +310,13 @@ class Workshop:
         for transformation in transformations:
             if transformation.name not in self.passes:
                 continue
-            step = next((f for f in transformation.check(facts) if self.wants(f, facts)), None)
-            if step is not None:
-                assert isinstance(step, Step)
-                return transformation, step
+            wanted = (f for f in transformation.check(facts) if self.wants(f, facts))
+            steps = (f for f in wanted if isinstance(f, Step))
+            first = next(steps, None)
+            if first is not None and transformation.together is not None:
+                return transformation, transformation.together(facts, chain((first,), steps))
+            if first is not None:
+                return transformation, first
         return None
 
     def applied(
@@ -331,10 +334,11 @@ class Workshop:
             file, lines = replace_unit(file, facts.unit, units[-1]), _new_lines(units, step.steps)
         else:
             file = replace_unit(file, facts.unit, transformation.apply(facts, step))
-        if isinstance(step, inline.Inline):
-            needed = step.plan.needed
-            self._brought |= {new.lower() for new, _ in (*needed.variables, *needed.constants)}
-            file = with_public_names(file, step.plan.needed.shown)
+        for one in step.reported:
+            if isinstance(one, inline.Inline):
+                needed = one.plan.needed
+                self._brought |= {new.lower() for new, _ in (*needed.variables, *needed.constants)}
+                file = with_public_names(file, needed.shown)
         beside = dict(self.known.beside(state.tree))
         if isinstance(step, versions.Versions):
             if step.short:

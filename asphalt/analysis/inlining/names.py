@@ -71,13 +71,15 @@ class InlinedNames:
     """The names of one procedure that is inlined into a caller; ``dummies`` are given.
 
     ``after_procedure``: new names end with that of the procedure, instead of having the prefix of
-    asphalt, which a procedure with an exchange must not use.
+    asphalt, which a procedure with an exchange must not use.  ``reserved``: names that the caller
+    does not have yet, and that are taken all the same.
     """
 
     callee: Scope
     caller: Scope
     dummies: frozenset[str]
     after_procedure: bool = False
+    reserved: frozenset[str] = frozenset()
     names: dict[str, Replacement] = field(default_factory=dict)
     _uses: dict[tuple[str, UseItem | None], None] = field(default_factory=dict)
     _constants: list[tuple[str, Symbol]] = field(default_factory=list)
@@ -89,9 +91,9 @@ class InlinedNames:
     _shown: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._taken: set[str] = {*words_of(self.caller.unit)} | words_of(self.callee.unit)
+        self._here = words_of(self.caller.unit) | self.reserved
+        self._taken: set[str] = {*self._here} | words_of(self.callee.unit)
         self._from_modules = used_names(self.caller)
-        self._here = words_of(self.caller.unit)
         self._mpi = MpiNames(self.callee, self.caller, self._here, self._uses)
 
     def body(self, nodes: Iterable[Node]) -> None:

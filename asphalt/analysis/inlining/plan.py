@@ -77,14 +77,15 @@ def planned(
     callee: Located,
     sites: CallSites,
     after_procedure: bool = False,
+    reserved: frozenset[str] = frozenset(),
 ) -> Inlining | Refused:
     """Plan what replaces a call of a procedure of the tree, or say why nothing can.
 
-    ``after_procedure``: how new variables are named (``InlinedNames``).
+    ``after_procedure``, ``reserved``: how new variables are named (``InlinedNames``).
     """
     try:
         _check_place(facts, leaf, place)
-        return _plan(facts, leaf, place, call, callee, sites, after_procedure)
+        return _plan(facts, leaf, place, call, callee, sites, after_procedure, reserved)
     except RefusedError as refused:
         assert leaf.span is not None
         name = callee.unit.name
@@ -99,6 +100,7 @@ def _plan(
     callee: Located,
     sites: CallSites,
     after_procedure: bool,
+    reserved: frozenset[str],
 ) -> Inlining:
     scopes = facts.effects.scopes
     scope = scopes.of(callee)
@@ -116,7 +118,8 @@ def _plan(
     clash = clashing_name(scope)
     if clash is not None:
         raise RefusedError(MEANING, clash)
-    names = InlinedNames(scope, facts.scope, frozenset(head.what.args), after_procedure)
+    own = frozenset(head.what.args)
+    names = InlinedNames(scope, facts.scope, own, after_procedure, reserved)
     names.body(body)
     check_operations(body, scope, facts.scope)
     context = CallContext(facts, leaf, scope, bound, sites)

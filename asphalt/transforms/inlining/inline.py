@@ -35,7 +35,6 @@ from asphalt.analysis.names.scopes import Origin, Symbol
 from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.assumptions import BITS
-from asphalt.config.passes import Pass
 from asphalt.ir.expr import Arg, Expr, Ref, Section, names_in
 from asphalt.ir.insertion import last_declaration, last_use
 from asphalt.ir.mapped import NotMappedError, mapped, mapped_expr, mapped_what
@@ -59,7 +58,7 @@ from asphalt.transforms.rewriting.declare import insert_behind
 from asphalt.transforms.rewriting.edit import map_leaves, rewrite_list
 from asphalt.transforms.rewriting.indentation import further_in
 from asphalt.transforms.rewriting.make import Maker, maker_at, var
-from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
+from asphalt.transforms.rewriting.step import Found, Step
 
 _KEPT = ("asynchronous", "target", "allocatable")
 
@@ -113,13 +112,15 @@ def at_call(
     target: tuple[Located, Call],
     sites: CallSites,
     after_procedure: bool = False,
+    reserved: frozenset[str] = frozenset(),
 ) -> Inline | Refused:
     """The step for a call of a procedure (``target``: with all arguments), or why it is none.
 
-    ``after_procedure``: new variables are named after the procedure.
+    ``after_procedure``: new variables are named after the procedure; ``reserved``: none has one of
+    these names.
     """
     callee, call = target
-    plan = planned(facts, leaf, place, call, callee, sites, after_procedure)
+    plan = planned(facts, leaf, place, call, callee, sites, after_procedure, reserved)
     return plan if isinstance(plan, Refused) else _exact(facts, inlined(facts, plan))
 
 
@@ -144,9 +145,11 @@ def _exact(facts: UnitFacts, found: Inline | Refused) -> Inline | Refused:
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:
-    """The unit with one call replaced, and with what its new statements need."""
+    """The unit with one call replaced, and with what its new statements need; other calls may have
+    been replaced before."""
     assert isinstance(step, Inline)
     plan = step.plan
+    now = next(place for leaf, place in statements(facts.unit.body) if leaf is plan.call)
     form = facts.located.form
     make = maker_at(plan.call, form, facts.eol)
     declared = _Declarations(facts, plan)
@@ -165,10 +168,10 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     nodes = (in_front(nodes[0], (*own_lead, *comments)), *nodes[1:])
 
     def change(siblings: tuple[Node, ...]) -> tuple[Node, ...]:
-        here = plan.place.position
+        here = now.position
         return (*siblings[:here], *nodes, *siblings[here + 1 :])
 
-    unit = replace(facts.unit, body=rewrite_list(facts.unit.body, plan.place.path, change))
+    unit = replace(facts.unit, body=rewrite_list(facts.unit.body, now.path, change))
     return declared.added(unit)
 
 
@@ -422,14 +425,3 @@ def _deallocated(nodes: tuple[Node, ...], name: str) -> bool:
             ):
                 done = leaf is node and leaf.what is what and what.kind == "deallocate"
     return done
-
-
-TRANSFORMATION = Transformation(
-    "inlining",
-    Pass.INLINE,
-    Phase.PREPARATION,
-    "A procedure that communicates is inlined at its call.",
-    judged,
-    apply,
-    in_place=True,
-)

@@ -101,6 +101,8 @@ def _starts_first(
     body: tuple[Node, ...], messages: Messages, order: Independence
 ) -> tuple[Node, ...]:
     """The statements of an arm with the calls that start transfers as far up as they may be."""
+    if not _begins_transfers(body, messages):
+        return body  # nothing of it comes into the first half
     found = list(body)
     for number in range(len(found)):
         here = number
@@ -124,17 +126,28 @@ def _sends_last(
     for number in reversed(range(len(found))):
         if not _only_ends_sends(found[number], messages):
             continue
-        reached = number
+        ahead: list[int] = []
         for here in range(number + 1, len(found)):
-            completes = any(
-                stage_of(call) is Stage.COMPLETE for _, call in messages.calls(found[here])
-            )
-            if completes or order.why_not(found[number], found[here]) is not None:
+            if any(stage_of(call) is Stage.COMPLETE for _, call in messages.calls(found[here])):
                 break
             if messages.only_starts(found[here]):
-                reached = here
+                ahead.append(here)
+        reached = number
+        for here in range(number + 1, 1 + max(ahead, default=number)):
+            if order.why_not(found[number], found[here]) is not None:
+                break
+            reached = here if here in ahead else reached
         found.insert(reached, found.pop(number))
     return tuple(found)
+
+
+def _begins_transfers(body: tuple[Node, ...], messages: Messages) -> bool:
+    """Whether a call in an arm starts a transfer, or sends."""
+    return any(
+        stage_of(call) is Stage.START or any(one.way is Way.OUT for one in envelopes_of(call) or ())
+        for node in body
+        for _, call in messages.calls(node)
+    )
 
 
 def _cut(body: tuple[Node, ...], messages: Messages) -> int:
@@ -143,6 +156,8 @@ def _cut(body: tuple[Node, ...], messages: Messages) -> int:
 
     While a receive is under way, that is the first wait for a receive.
     """
+    if not _begins_transfers(body, messages):
+        return 0
     parts = [{stage_of(call) for _, call in messages.calls(node)} for node in body]
     leading = next((n for n, node in enumerate(body) if not messages.only_starts(node)), 0)
     if leading:

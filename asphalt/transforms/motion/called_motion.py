@@ -35,6 +35,7 @@ from asphalt.config.assumptions import TIMERS
 from asphalt.config.passes import Pass
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.transforms.motion import code_motion
+from asphalt.transforms.motion.schedules import Move, Schedule
 from asphalt.transforms.motion.windows import is_given, is_work
 from asphalt.transforms.rewriting.edit import lists_in
 from asphalt.transforms.rewriting.step import Phase, Transformation
@@ -102,13 +103,13 @@ def work_in(
     return tuple(node for node in inside if _is_work(node, messages, requests))
 
 
-def check(facts: UnitFacts) -> Iterator[code_motion.Schedule]:
+def check(facts: UnitFacts) -> Iterator[Schedule]:
     """The lists of a unit in another order, found one by one."""
     messages, order = facts.once(Messages), facts.once(CalledOrder)
     if not any(map(order.is_asked_about, facts.unit.body)):
         return
     for path, siblings in lists_in(facts.unit.body):
-        moves: list[code_motion.Move] = []
+        moves: list[Move] = []
         while len(moves) < code_motion.MOST_MOVES:
             move = next(_moves(siblings, path, messages, order), None)
             if move is None:
@@ -117,12 +118,12 @@ def check(facts: UnitFacts) -> Iterator[code_motion.Schedule]:
             siblings = move.moved(siblings)
         if moves:
             first = moves[0]
-            yield code_motion.Schedule(first.line, first.does, first.evidence, tuple(moves))
+            yield Schedule(first.line, first.does, first.evidence, tuple(moves))
 
 
 def _moves(
     siblings: tuple[Node, ...], path: tuple[int, ...], messages: Messages, order: CalledOrder
-) -> Iterator[code_motion.Move]:
+) -> Iterator[Move]:
     """The moves for the windows of a list, the last one first."""
     windows = list(windows_in(siblings, order))
     ends = sorted({one.last for one in windows if one.last < len(siblings)}, reverse=True)
@@ -142,7 +143,7 @@ def _move(
     direction: int,
     messages: Messages,
     order: CalledOrder,
-) -> Iterator[code_motion.Move]:
+) -> Iterator[Move]:
     """The move of one statement behind, or before, the last work that it may pass."""
     moved, reached = siblings[origin], origin
     others = range(origin + 1, len(siblings)) if direction > 0 else reversed(range(origin))
@@ -157,7 +158,7 @@ def _move(
     places = [order.facts.at(_head(node)) for node in (moved, siblings[reached])]
     clocks = code_motion.measured(siblings, origin, reached, order.facts)
     what, where = ("completes", "behind") if direction > 0 else ("starts", "before")
-    yield code_motion.Move(
+    yield Move(
         line_of(_head(moved)),
         f"what {what} messages in {places[0]} goes {where} {places[1]}{clocks and f', {clocks}'}",
         ("what it passes neither communicates nor names a buffer of these messages",),
@@ -174,7 +175,7 @@ def _from_behind(
     last: int,
     messages: Messages,
     order: CalledOrder,
-) -> Iterator[code_motion.Move]:
+) -> Iterator[Move]:
     """The move of work into the window that ends at ``last``, from behind something that what
     completes the messages cannot pass."""
     for origin in range(last + 1, len(siblings)):
@@ -185,7 +186,7 @@ def _from_behind(
             places = [order.facts.at(_head(node)) for node in (work, siblings[last])]
             clocks = code_motion.measured(siblings, origin, last, order.facts)
             does = f"the work of {places[0]} goes before what completes messages in {places[1]}"
-            yield code_motion.Move(
+            yield Move(
                 line_of(_head(work)),
                 f"{does}{clocks and f', {clocks}'}",
                 ("all statements on the way are independent of it",),

@@ -28,7 +28,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from asphalt.analysis.data_flow.passed_readings import reads_a_clock
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
@@ -40,6 +39,7 @@ from asphalt.config.assumptions import TIMERS
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import names_in
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves
+from asphalt.transforms.motion.schedules import Move, Schedule, in_separate_lists
 from asphalt.transforms.motion.windows import (
     OverlapWindow,
     in_window,
@@ -59,43 +59,6 @@ from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
 MOST_MOVES = 500
 """In one list; more is a defect, not a program."""
-
-
-@dataclass(frozen=True, slots=True)
-class Move(Step):
-    """Statement ``origin`` of a list moves to ``target``; ``path`` leads to the list.
-
-    ``sizes``: the named constants that must be positive for that.
-    """
-
-    path: tuple[int, ...]
-    origin: int
-    target: int
-    sizes: frozenset[str] = frozenset()
-
-    def moved(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-        """The statements of the list after the move."""
-        rest = [*nodes[: self.origin], *nodes[self.origin + 1 :]]
-        rest.insert(self.target, nodes[self.origin])
-        return tuple(rest)
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule(Step):
-    """The statements of a list in another order: ``moves``, one after the other.
-
-    The proof of each pair holds in any order of the list that legal moves have led to: a statement
-    accesses the same elements in all of them.
-    """
-
-    names_readings: ClassVar[bool] = True
-
-    moves: tuple[Move, ...]
-
-    @property
-    def reported(self) -> tuple[Step, ...]:
-        """The moves."""
-        return self.moves
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
@@ -160,7 +123,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
             nodes = move.moved(nodes)
         return nodes
 
-    body = rewrite_list(facts.unit.body, (*step.moves[0].path, 0), change)
+    body = rewrite_list(facts.unit.body, (*step.path, 0), change)
     sizes = frozenset[str]().union(*(move.sizes for move in step.moves))
     return with_checked_sizes(replace(facts.unit, body=body), sizes, facts)
 
@@ -441,4 +404,5 @@ TRANSFORMATION = Transformation(
     schedules,
     apply,
     in_place=True,
+    together=in_separate_lists,
 )

@@ -40,7 +40,7 @@ from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.config.passes import Pass
 from asphalt.ir.tree import Do, Node, Unit, leaves
-from asphalt.transforms.motion import code_motion
+from asphalt.transforms.motion.schedules import Move
 from asphalt.transforms.motion.windows import BESIDE_TAKEN, NEXT
 from asphalt.transforms.rewriting.edit import lists_in, map_leaves, rewrite_list
 from asphalt.transforms.rewriting.make import maker_at
@@ -62,16 +62,14 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
                 evidence = ("all statements on the way are independent of it",)
                 origin = len(loop.body) - 1
                 inside = (*path, position)
-                found.append(
-                    code_motion.Move(line_of(work), does, evidence, inside, origin, target)
-                )
+                found.append(Move(line_of(work), does, evidence, inside, origin, target))
     return tuple(found)
 
 
 def apply(facts: UnitFacts, step: Step) -> Unit:
     """The unit with the work of the next iteration above the statements that take messages.  A
     comment keeps code motion from moving statements that may send past it."""
-    assert isinstance(step, code_motion.Move)
+    assert isinstance(step, Move)
 
     def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
         work = nodes[step.origin]

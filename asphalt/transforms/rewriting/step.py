@@ -14,7 +14,7 @@ new text as it sees any other source.  Steps that do not meet can be taken ``tog
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import wraps
@@ -182,7 +182,8 @@ class Transformation:
     when the optimiser tries it; ``summary``: one line for people; ``check`` gives the possible
     steps, maybe one by one as they are asked for; ``apply`` does one of them.  ``in_place``:
     whether all statements that it leaves alone are executed as before: as often, with the same
-    values, and in the same iteration of loops as the others of their list.
+    values, and in the same iteration of loops as the others of their list.  ``together``: makes one
+    step of the first possible one, and of others; without it, the first one is taken.
     """
 
     title: str
@@ -192,6 +193,7 @@ class Transformation:
     check: Callable[[UnitFacts], Iterable[Found]]
     apply: Callable[[UnitFacts, Step], Unit]
     in_place: bool = False
+    together: Callable[[UnitFacts, Iterator[Step]], Step] | None = None
 
     @property
     def name(self) -> Pass:
