@@ -98,10 +98,11 @@ def whole(arg: Arg, mode: Mode, scope: Scope) -> list[CalledAccess]:
             root = root_name(value)
             if root is None:
                 return []
-            found = CalledAccess(storage_with_target(root, scope), mode)
+            storage, target = storage_with_target(root, scope), target_of(value, scope)
+            if target is not None and storage.startswith(ALIASED):
+                return [CalledAccess(f"{ALIASED}%{target}", mode)]
             # any component on the way may be a pointer
-            known = target_of(value, scope) is not None
-            return [found] if known else [found, CalledAccess(ALIASED, mode)]
+            return [CalledAccess(storage, mode), CalledAccess(ALIASED, mode)]
         case OpaqueExpr(names=names):  # a substring of an element, maybe
             kinds = {name: name_kind(name, False, scope) for name in sorted(names)}
             variables = [name for name, kind in kinds.items() if kind is NameKind.VARIABLE]

@@ -63,8 +63,8 @@ class Access:
     ``resizable``: an assignment may change the size that an inquiry asks for.  ``named``: the
     designator of something that may have other names, and ``inside`` its subscripts; then the
     storage is ``ALIASED``, and ``subscripts`` is None.  Its ``path`` is the target that is named
-    directly (``storage.target_named``); empty: any of them, through a pointer.  ``by_others``:
-    other ranks access it through a window while the statement is executed.
+    directly, with a component (``storage.target_of``); empty: any of them, through a pointer.
+    ``by_others``: other ranks access it through a window while the statement is executed.
     """
 
     storage: str

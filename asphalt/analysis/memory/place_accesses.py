@@ -21,6 +21,7 @@ from asphalt.analysis.memory.accesses import (
     NameSemantics,
     Subscript,
 )
+from asphalt.analysis.names.designators import designator_name
 from asphalt.ir.expr import (
     AltReturn,
     Arg,
@@ -101,16 +102,27 @@ class RecordingPoint:
         mode = Mode.MAYBE_WRITE if mode is Mode.WRITE else mode
         root = None if named is None or "%" in named else Ref(named, named)
         target = None if root is None else self.record.names.target(root)
-        path = () if target is None else (target,)
+        path = () if target is None else tuple(target.split("%"))
         access = Access(
             ALIASED, mode, None, self.leaf, self.loops, self.sure, path, named=named, inside=inside
         )
         self.record.accesses.append(access)
 
-    def _through_some_pointer(self, on_the_way_to: Component, mode: Mode) -> None:
-        """An access to a component to which a pointer may lead: then it may be to any target."""
-        if self.record.names.target(on_the_way_to) is None:
+    def _part(self, part: Component, root: str, mode: Mode) -> None:
+        """An access to a component, of an element maybe, of what may have other names: if pointers
+        may lead to it, it is to the structure and may be to any target."""
+        target = self.record.names.target(part)
+        if target is None or self.record.names.storage(root) != ALIASED:
+            self._access(root, mode, None)
             self._through_pointer(mode)
+            return
+        mode = Mode.MAYBE_WRITE if mode is Mode.WRITE else mode
+        inside, path = _subscripts(part.args), tuple(target.split("%"))
+        named = designator_name(part)
+        access = Access(ALIASED, mode, None, self.leaf, self.loops, self.sure, path)
+        if named is not None:  # no subscripts on the way
+            access = replace(access, named=named, inside=inside)
+        self.record.accesses.append(access)
 
     def _through(self, target: Component, mode: Mode) -> bool:
         """Record an access through a pointer component; False: it is not one."""
@@ -175,8 +187,7 @@ class RecordingPoint:
                 root = root_name(base)
                 self._bound_by_construct(root)
                 if root is not None:
-                    self._access(root, Mode.READ, None)
-                    self._through_some_pointer(expr, Mode.READ)
+                    self._part(expr, root, Mode.READ)
                 self._read_indices(base)
                 self.read(*(args or ()))
                 if args is not None and root is None:
@@ -244,8 +255,7 @@ class RecordingPoint:
             self._bound_by_construct(root)
             # sizes of what is allocated in an element are part of its value
             mode = Mode.READ if self.record.names.may_be_resized(target) else Mode.INQUIRE
-            self._access(root, mode, None)
-            self._through_some_pointer(target, mode)
+            self._part(target, root, mode)
         self._read_indices(target)
 
     def _is_variable(self, ref: Ref) -> bool:
@@ -286,8 +296,7 @@ class RecordingPoint:
                 elif (own := self.record.names.part(target)) is not None:
                     self._component(own, mode, None)
                 else:
-                    self._access(root, Mode.MAYBE_WRITE, None)
-                    self._through_some_pointer(target, Mode.MAYBE_WRITE)
+                    self._part(target, root, Mode.MAYBE_WRITE)
                 self._read_indices(target)
             case OpaqueExpr(names=names):
                 for name in sorted(names):

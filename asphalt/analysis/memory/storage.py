@@ -151,17 +151,18 @@ _SHARED = frozenset({"pointer", "volatile", "dummy", "result", "bind", "cray_poi
 
 
 def target_of(part: Ref | Component, scope: Scope) -> str | None:
-    """``target_named`` for the variable of which a data object is a part; None also where a pointer
-    leads to the object."""
+    """``target_named`` for the variable of which a data object is a part, with the components on
+    the way to it (``fields::old%u``); None also where a pointer leads to the object."""
     if isinstance(part, Ref):
         return target_named(part.name, scope)
-    root, _ = way_to(part)
+    root, way = way_to(part)
     declared = declarations_on_the_way(part, scope)
     if not isinstance(root, Ref) or declared is None:
         return None
     if any("pointer" in declaration.decl.attrs for declaration in declared):
         return None
-    return target_named(root.name, scope)
+    target = target_named(root.name, scope)
+    return None if target is None else "%".join((target, *(one.name for one in way)))
 
 
 def storage_with_target(name: str, scope: Scope) -> str:

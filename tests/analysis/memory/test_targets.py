@@ -55,7 +55,7 @@ TWO = "real(8), target :: a(n), b(n)\nreal(8), pointer :: p(:), q(:)\n"
 ALLOCATED = "real(8), target, allocatable :: a(:), b(:)\nreal(8), pointer :: p(:)\n"
 STATES = """\
 type state
-  real(8) :: u(n)
+  real(8) :: u(1000), t(1000)
   real(8), pointer :: v(:)
 end type state
 type(state), target :: a, b, all(3)
@@ -137,6 +137,9 @@ F_OF_B = "real(8) function f(k)\n  integer :: k\n  f = b(k)\nend function\n"
         },
         {"declared": STATES, "behind": _read("b%u(i)"), "buffer": "a%u, n"},
         {"declared": STATES, "behind": _read("all(i)%u(i)"), "buffer": "a%u, n"},
+        {"declared": STATES, "behind": _read("a%t(i)"), "buffer": "a%u, 1000"},
+        {"declared": STATES, "behind": _read("a%u(i)").replace("1, n", "6, 1000")}
+        | {"buffer": "a%u(1), 5"},
         {"declared": TWO, "behind": "call other()", "beside": SETS_B},
         {"declared": TWO, "behind": _read("f(i)"), "beside": F_OF_B},
         {
@@ -178,6 +181,17 @@ DUMMIES |= {"dummies": "x, y", "call": "call step(b, b)", "buffer": "x, n"}
         {"declared": STATES, "behind": _read("a%v(i)"), "before": "a%v => c", "buffer": "c, n"},
         {"declared": STATES, "behind": "w = all(2)%v", "before": "all(2)%v => c", "buffer": "c, n"},
         {"declared": STATES, "behind": _read("p%u(i)"), "before": "p => a", "buffer": "a%u, n"},
+        {"declared": STATES, "behind": _read("p%t(i)"), "before": "p => a", "buffer": "a%u, n"},
+        {"declared": STATES, "behind": _read("a%u(i)").replace("1, n", "5, n")}
+        | {"buffer": "a%u(1), 5"},
+        {"declared": STATES, "behind": _read("all(2)%u(i)"), "buffer": "all(1)%u, n"},
+        {"declared": STATES, "behind": "b = a", "buffer": "a%u, n"},
+        {"declared": STATES, "behind": "call other(a)", "buffer": "a%u, n"}
+        | {"beside": _procedure("other(x)", "x%u = 1", declared="  type(state) :: x\n")},
+        {"declared": STATES, "behind": "call other()", "buffer": "a%u, n"}
+        | {"beside": _procedure("other()", "a%u = 1")},
+        {"declared": STATES, "behind": "call other(a%u)", "buffer": "a%u, n"}
+        | {"beside": _procedure("other(x)", "x = 1", declared="  real(8) :: x(n)\n")},
         {"declared": STATES, "behind": _read("p%v(i)"), "before": "p => b", "buffer": "c, n"},
         {"declared": TWO, "behind": _read("q(i)")}
         | {"before": "call c_f_pointer(c_loc(a), q, [n])"},
