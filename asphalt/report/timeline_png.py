@@ -8,7 +8,7 @@ from textwrap import fill
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, StepPatch
 
 from asphalt.report.timeline_data import (
     COLOURS,
@@ -110,9 +110,10 @@ def _draw_lane(
     amounts = means(lane.underway, seconds, _BINS)
     edges = [number * seconds / _BINS / size for number in range(_BINS + 1)]
     some = [base - most if amount > 0 else base for amount in amounts]
-    axes.stairs(some, edges, baseline=base, fill=True, color=SOME_UNDERWAY, lw=0)
     heights = [base - most * amount / full for amount in amounts]
-    axes.stairs(heights, edges, baseline=base, fill=True, color=UNDERWAY, lw=0)
+    for tops, colour in ((some, SOME_UNDERWAY), (heights, UNDERWAY)):
+        # axes.stairs would look for the limits of both axes, which are given, at each edge
+        axes.add_artist(StepPatch(tops, edges, baseline=base, facecolor=colour, linewidth=0))
 
 
 def _legend(drawing: Drawing) -> list[Patch]:
