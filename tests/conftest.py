@@ -12,6 +12,8 @@ from hypothesis import settings
 from asphalt.analysis_manager.internal_errors import InternalErrors
 from asphalt.running.mpi import Mpi
 from support.build_store import SHARED, new_store
+from support.mpi_run import QUICK
+from support.shared_rewriting import rewrite_a_part
 
 # a failure of asphalt in one unit fails the test, although a command would go on
 InternalErrors.raised = True
@@ -30,10 +32,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
     All processes of one run share what they have compiled.
     """
-    settings.load_profile("quick" if config.option.markexpr == "not wide" else "asphalt")
+    if config.option.markexpr == "not wide":
+        settings.load_profile("quick")
+        os.environ[QUICK] = "1"
+    else:
+        settings.load_profile("asphalt")
     if SHARED not in os.environ:
         os.environ[SHARED] = str(new_store())
         config.add_cleanup(_remove_store)
+    rewrite_a_part(config)
 
 
 def _remove_store() -> None:

@@ -20,7 +20,18 @@ from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.change import Change
 from asphalt.project import Project
-from support.mpi_run import MPICH, OPENMPI, RUNTIME, SMPI, Mpi, compile_source, installed, link, run
+from support.mpi_run import (
+    MPICH,
+    OPENMPI,
+    RUNTIME,
+    SMPI,
+    Mpi,
+    compile_source,
+    installed,
+    link,
+    run,
+    runtime_flags,
+)
 from support.places import TRANSFORMED
 
 SOURCES = TRANSFORMED
@@ -152,12 +163,14 @@ def built(version: Version, mpi: Mpi, folder: Path) -> Build:
     warnings: dict[str, Counter[str]] = {}
     objects = []
     for source in version.write(folder, mpi):
-        flags = [*version.flags, "-I."]
-        if mpi is SMPI:  # it has no interfaces, and calls with buffers of several types differ
+        runtime = source.stem in RUNTIME_MODULES
+        flags = [*(runtime_flags(version.flags) if runtime else version.flags), "-I."]
+        # SMPI has no interfaces, and calls with buffers of several types differ
+        if mpi is SMPI and not runtime:
             flags.append("-fallow-argument-mismatch")
         outcome = compile_source(mpi, source, folder, flags)
         assert outcome.code == 0, f"{mpi} {version} {source.name}\n{outcome.stderr}"
-        if source.stem not in RUNTIME_MODULES:
+        if not runtime:
             warnings[source.name] = Counter(_without_places(w) for w in outcome.warnings)
         objects.append(f"{source.stem}.o")
     return Build(mpi, link(mpi, objects, folder, version.flags), warnings)

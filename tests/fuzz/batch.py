@@ -6,10 +6,8 @@ names of a case begin with its tag, so that cases do not meet.
 
 from __future__ import annotations
 
-import atexit
 import re
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -25,10 +23,12 @@ from asphalt.verify.race import build_library
 from asphalt.verify.race_log import findings_in
 from fuzz.oddities import ODDITIES
 from fuzz.transformation import SUPPORT, Case
-from support.mpi_run import RUNTIME, RUNTIME_F08
+from support import build_store
+from support.mpi_run import RUNTIME, RUNTIME_F08, compile_source, runtime_flags
 
 HIDDEN = SUPPORT.with_name("hidden.f90")
-_COMMON = (HIDDEN, SUPPORT, *RUNTIME)
+_OWN = (HIDDEN, SUPPORT)
+_COMMON = (*_OWN, *RUNTIME)
 _LAZY = 4  # on so many ranks messages stay on their way as long as they can
 RANKS = (1, 2, 3, 4)
 _RUN_SECONDS = 30.0
@@ -137,15 +137,21 @@ def _compiled(
 
 @cache
 def _common(mpi: Mpi, flags: tuple[str, ...], runtime: Edits) -> Path:
-    """The folder with what all batches link, compiled once in this process."""
-    folder = Path(tempfile.mkdtemp(prefix="fuzz-common-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    """The folder with what all batches link, compiled once."""
     texts = {path.name: path.read_text() for path in _common_sources(mpi)}
     for before, instead in runtime:
         assert any(before in text for text in texts.values()), before
         texts = {name: text.replace(before, instead) for name, text in texts.items()}
-    _compiled(texts, folder, mpi, flags)
-    return folder
+
+    def make(folder: Path) -> None:
+        if runtime:
+            _compiled(texts, folder, mpi, flags)
+            return
+        for path in _common_sources(mpi)[len(_OWN) :]:
+            assert compile_source(mpi, path, folder, runtime_flags(flags)).code == 0
+        _compiled({path.name: texts[path.name] for path in _OWN}, folder, mpi, flags)
+
+    return build_store.made(make, "fuzz", mpi.name, *flags, *texts.values())
 
 
 def _common_sources(mpi: Mpi) -> tuple[Path, ...]:
@@ -213,10 +219,13 @@ def execute(program: Path, ranks: int, mpi: Mpi = SMPI) -> Result:
 
 @cache
 def _watch(mpi: Mpi) -> Path:
-    """The library that watches memory, requests and order, built once in this process."""
-    folder = Path(tempfile.mkdtemp(prefix="fuzz-race-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return build_library(mpi.c, folder)
+    """The library that watches memory, requests and order, built once."""
+
+    def make(folder: Path) -> None:
+        build_library(mpi.c, folder)
+
+    (library,) = build_store.made(make, "race", mpi.name).iterdir()
+    return library
 
 
 def _by_case(output: str) -> dict[str, list[str]]:

@@ -76,7 +76,7 @@ def printed(runtime: str, program: str, flags: tuple[str, ...], folder: Path) ->
     (folder / "asphalt_exchange.f90").write_text(runtime)
     (folder / "straight.f90").write_text(program)
     sources = [*modules[:-1], folder / "asphalt_exchange.f90", folder / "straight.f90"]
-    outcome = run(mpi, build(mpi, sources, folder, [*flags, "-w"]), 1)
+    outcome = run(mpi, build(mpi, sources, folder, [*flags, "-w"], runtime=flags), 1)
     assert outcome.code == 0, outcome.stderr
     return outcome.stdout.strip()
 

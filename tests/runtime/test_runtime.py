@@ -28,8 +28,19 @@ from support.places import RUNTIME_PROGRAMS
 PROGRAMS = RUNTIME_PROGRAMS
 
 
-@pytest.mark.parametrize("standard", ["f2008", "f2018", "legacy"])
-@pytest.mark.parametrize("mpi", installed(), ids=str)
+STANDARDS = {"f2008": OPENMPI, "f2018": MPICH, "legacy": SMPI}
+"""Standards, and the MPI whose modules the quick suite has with each."""
+
+
+@pytest.mark.parametrize(
+    ("mpi", "standard"),
+    [
+        pytest.param(mpi, standard, marks=() if mpi is quick else pytest.mark.wide)
+        for standard, quick in STANDARDS.items()
+        for mpi in installed()
+    ],
+    ids=str,
+)
 def test_runtime_compiles_without_a_word(mpi: Mpi, standard: str, tmp_path: Path) -> None:
     strict = ["-Wall", "-Wextra", "-pedantic", f"-std={standard}", "-O2"]
     outcome = compile_runtime(mpi, tmp_path, strict)
@@ -198,7 +209,8 @@ def test_buffers_whose_addresses_are_kept(flags: tuple[str, ...], mpi: Mpi, tmp_
     """Optimisers leave in place what the program stores to buffers, and what it loads.
 
     What they do where the runtime does not protect them: ``test_protections.py``."""
-    program = build(mpi, [*RUNTIME, PROGRAMS / "kept.f90"], tmp_path, flags)
+    sources = [*RUNTIME, PROGRAMS / "kept.f90"]
+    program = build(mpi, sources, tmp_path, flags, runtime=flags)
     for ranks in (1, 2, 3):
         outcome = run(mpi, program, ranks)
         assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), (ranks, outcome)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import atexit
+import fcntl
 import hashlib
 import os
 import shutil
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -29,21 +31,15 @@ def new_store() -> Path:
     return Path(mkdtemp(prefix="asphalt-tests-"))
 
 
-def place_of(*parts: str) -> Path:
-    """The folder for the results of everything that ``parts`` say; it may not be there yet."""
-    return _store() / hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
-
-
-def fresh() -> Path:
-    """A folder in which results can be made, and which ``keep`` takes."""
-    return Path(mkdtemp(dir=_store()))
-
-
-def keep(place: Path, folder: Path) -> None:
-    """Turn a fresh folder into a place, unless another process was faster."""
-    try:
-        folder.rename(place)
-    except OSError:
-        if not place.is_dir():
-            raise
-        shutil.rmtree(folder)
+def made(make: Callable[[Path], None], *parts: str) -> Path:
+    """The folder with the results of everything that ``parts`` say: ``make`` fills an empty one,
+    unless another call did, or does in another process; that one is waited for."""
+    place = _store() / hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+    if not place.exists():
+        with place.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not place.exists():
+                folder = Path(mkdtemp(dir=_store()))
+                make(folder)
+                folder.rename(place)
+    return place

@@ -7,13 +7,19 @@ Compilers and MPI are never mocked: an MPI that is not installed makes the test 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-from asphalt.config.runtime import RuntimeModule, needed, runtime_modules
+from asphalt.config.runtime import (
+    RuntimeModule,
+    is_runtime_source,
+    needed,
+    runtime_modules,
+)
 from asphalt.output.write import used_runtime
 from asphalt.running import process, simgrid
 from asphalt.running.mpi import MPICH, MPIS, OPENMPI, SMPI, Mpi
@@ -21,6 +27,8 @@ from asphalt.running.simgrid import Cluster
 from support import build_store
 
 __all__ = ["MPICH", "OPENMPI", "SMPI", "Mpi"]
+QUICK = "ASPHALT_TESTS_QUICK"
+"""The environment variable that the quick suite sets."""
 RUNTIME_F08 = tuple(
     module.source for module in runtime_modules().values() if module.name.endswith("_f08")
 )
@@ -75,9 +83,13 @@ def _without_places(flags: Sequence[str]) -> tuple[str, ...]:
     return tuple(flag for flag in flags if not flag.startswith(("-I", "-J")))
 
 
-def compile_runtime(mpi: Mpi, folder: Path, flags: Sequence[str] = ()) -> Outcome:
-    """Compile the runtime into a folder; the outcome is that of all its sources."""
-    outcomes = [compile_source(mpi, source, folder, flags) for source in RUNTIME]
+def compile_runtime(mpi: Mpi, folder: Path, flags: Sequence[str] | None = None) -> Outcome:
+    """Compile the runtime into a folder; the outcome is that of all its sources.
+
+    ``flags``: None: see ``runtime_flags``.
+    """
+    chosen = runtime_flags(()) if flags is None else flags
+    outcomes = [compile_source(mpi, source, folder, chosen) for source in RUNTIME]
     code = max(outcome.code for outcome in outcomes)
     return Outcome(code, "", "".join(outcome.stderr for outcome in outcomes))
 
@@ -92,14 +104,14 @@ def runtime_texts(*users: str | bytes) -> dict[str, str]:
 @cache
 def _runtime(mpi: Mpi, flags: tuple[str, ...], module: RuntimeModule) -> tuple[Path, Outcome]:
     """A folder with a compiled module of the runtime, and what the compiler said about it."""
-    place = build_store.place_of(mpi.name, module.name, *flags)
-    if not place.exists():
-        folder = build_store.fresh()
+
+    def make(folder: Path) -> None:
         for used in needed([module.name])[:-1]:
             shutil.copy(_runtime(mpi, flags, used)[0] / f"{used.name}.mod", folder)
         outcome = _compiled(mpi, module.source, folder, flags)
         (folder / "outcome.json").write_text(json.dumps(asdict(outcome)))
-        build_store.keep(place, folder)
+
+    place = build_store.made(make, "runtime", mpi.name, module.name, *flags)
     return place, Outcome(**json.loads((place / "outcome.json").read_text()))
 
 
@@ -113,18 +125,42 @@ def _compiled(mpi: Mpi, source: Path, folder: Path, flags: Sequence[str]) -> Out
 
 
 def build(
-    mpi: Mpi, sources: Sequence[Path], folder: Path, flags: Sequence[str] = (), name: str = "prog"
+    mpi: Mpi,
+    sources: Sequence[Path],
+    folder: Path,
+    flags: Sequence[str] = (),
+    name: str = "prog",
+    runtime: Sequence[str] | None = None,
 ) -> Path:
     """Compile ``sources`` in order, link them, and return the program.
+
+    ``runtime``: flags for modules of the runtime; None: see ``runtime_flags``.
 
     Raises:
         BuildError: with the compiler's words.
     """
+    of_runtime = runtime_flags(flags) if runtime is None else runtime
     for source in sources:
-        outcome = compile_source(mpi, source, folder, flags)
+        outcome = compile_source(
+            mpi, source, folder, of_runtime if is_runtime_source(source) else flags
+        )
         if outcome.code != 0:
             raise BuildError(f"{mpi} {source.name}:\n{outcome.stderr}")
     return link(mpi, [source.stem + ".o" for source in sources], folder, flags, name)
+
+
+def runtime_flags(flags: Sequence[str]) -> tuple[str, ...]:
+    """How to compile the runtime of a program that is compiled with ``flags``.
+
+    The quick suite compiles it once for each MPI, with all checks, unless the flags are of a kind
+    that all parts of a program must have; the wide one as the program.  The tests of the runtime
+    itself say which flags they mean.
+    """
+    if QUICK not in os.environ:
+        return tuple(flags)
+    if "-flto" in flags:
+        return tuple(flag for flag in flags if flag[:2] in ("-f", "-O"))
+    return ("-O1", "-fcheck=all", *(flag for flag in flags if flag == "-fopenmp"))
 
 
 def link(
