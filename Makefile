@@ -76,7 +76,7 @@ lint-types: setup
 ALONE = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL
 
 suite: setup
-	$(ALONE) $(BIN)/python -m pytest -n 3 $(TESTS)
+	$(ALONE) $(BIN)/python -m pytest -n 3 --durations=25 $(TESTS)
 
 test: setup
 	@MAKE='$(MAKE)' bash .ci/checks lint suite

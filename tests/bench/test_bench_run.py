@@ -42,7 +42,7 @@ def test_other_results_are_reported_with_their_first_line_also_of_a_run_that_did
 
 
 @pytest.mark.skipif(not installed(SMPI), reason="no SMPI")
-@pytest.mark.parametrize("ranks", [48, 64])
+@pytest.mark.parametrize("ranks", [48, pytest.param(64, marks=pytest.mark.wide)])
 def test_results_on_many_ranks_can_be_compared(ranks: int) -> None:
     """SimGrid does not bear any network on so many."""
     (case,) = [case for case in load_cases() if case.name == "synthetic_fig3"]

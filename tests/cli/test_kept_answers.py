@@ -95,10 +95,11 @@ def test_a_file_that_appears_where_it_was_looked_for(
     assert after == scan(capsys, *OPTIONS, "--format", "json", "--no-cache")
 
 
-def test_random_edits(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("count", [_EDITS // 3, pytest.param(_EDITS, marks=pytest.mark.wide)])
+def test_random_edits(here: Path, capsys: pytest.CaptureFixture[str], count: int) -> None:
     """After each edit, the answer is that of an empty cache."""
     random = Random(26)
-    for _ in range(_EDITS):
+    for _ in range(count):
         edit = random_edit(here, random)
         expected = scan(capsys, *OPTIONS, "--all", "--no-cache")
         assert scan(capsys, *OPTIONS, "--all") == expected, edit

@@ -115,12 +115,14 @@ def test_it_is_used_without_the_checkout(command: str, tmp_path: Path) -> None:
     finished([command, "doctor"], tmp_path)
 
 
+@pytest.mark.wide
 @pytest.mark.skipif(shutil.which("gfortran") is None, reason="needs gfortran")
 def test_it_calibrates_without_the_checkout(command: str, tmp_path: Path) -> None:
     finished([command, "calibrate", "--repeats", "1", "-o", "machine.toml"], tmp_path)
     assert tomllib.loads((tmp_path / "machine.toml").read_text())
 
 
+@pytest.mark.wide
 @pytest.mark.skipif(shutil.which("smpif90") is None, reason="needs SMPI")
 def test_it_simulates_without_the_checkout(command: str, tmp_path: Path) -> None:
     (tmp_path / "halo.f90").write_text(HALO)

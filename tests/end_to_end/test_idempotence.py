@@ -16,7 +16,7 @@ from fuzz.transfers import KINDS
 from support.code_examples import ACCEPTED, OF_STEPS
 from support.idempotence import stays
 
-QUICK = frozenset({"alltoalls", "exchanges", "halos", "shifts", "waves"})
+QUICK = frozenset({"alltoalls", "exchanges", "shifts"})
 """The kinds of procedures of which the quick suite transforms one."""
 CHEAP = frozenset({"fft_inplace", "fixed_legacy", "plane_slab", "uneven_slabs"})
 """The kernels that the quick suite transforms."""

@@ -303,7 +303,10 @@ def test_components_that_change_between_keep_the_nest_whole(name: str, tmp_path:
     assert "do j = 2, g%m - 1" not in tree.text("heat.f90")
 
 
-@pytest.mark.parametrize("rows", ["1", "2", "10/nprocs"])
+ROWS = ("1", "2", "10/nprocs")
+
+
+@pytest.mark.parametrize("rows", ROWS)
 def test_the_results_are_the_same_with_components(rows: str, tmp_path: Path) -> None:
     (mpi, *_) = installed(OPENMPI, MPICH)
     parts = {part: text.replace("10/nprocs", rows) for part, text in SPLIT["allocated"].items()}
@@ -323,8 +326,15 @@ RUN = ("computed", "broadcast", "allocated_alike", "smaller_each_time", "named_i
        "changed_by_a_procedure_before")  # fmt: skip
 
 
-@pytest.mark.parametrize("name", RUN)
-@pytest.mark.parametrize("rows", ["1", "2", "10/nprocs"])
+# each name and each number of rows; all of them with the first name
+NAMED_ROWS = [
+    pytest.param(name, rows, marks=() if number == 0 or number % 3 == place else pytest.mark.wide)
+    for number, name in enumerate(RUN)
+    for place, rows in enumerate(ROWS)
+]
+
+
+@pytest.mark.parametrize(("name", "rows"), NAMED_ROWS)
 @pytest.mark.parametrize("mpi", installed(MPICH, OPENMPI), ids=lambda mpi: mpi.name)
 def test_the_results_are_the_same(name: str, rows: str, mpi: Mpi, tmp_path: Path) -> None:
     parts = {part: text.replace("10/nprocs", rows) for part, text in SPLIT[name].items()}
