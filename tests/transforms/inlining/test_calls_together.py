@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.optimiser.options import Options
-from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.transforms.inlining import calls_together, inline
 from support.stepping import Stepped
+from support.taken_together import taken_together
 
 PROGRAM = """\
 module halo
@@ -63,24 +62,10 @@ def stepped(folder: Path, declared: str = "", more: str = "", last: str = "") ->
     return Stepped.of(folder, {"halo.f90": text})
 
 
-def together(tree: Stepped) -> tuple[list[int], str]:
-    """How many calls are inlined at once, time after time, and the text that it leads to."""
-    path = tree.tree.files[0].path
-    shop = Workshop(tree.tree, path, ("step",), Options())
-    state, sizes = UnitState(tree.tree, ()), []
-    while True:
-        facts = shop.facts(state.tree)
-        found = shop.next_step(facts, (calls_together.TRANSFORMATION,))
-        if found is None:
-            return sizes, state.tree.content(path).decode()
-        sizes.append(len(found[1].reported))
-        state = shop.applied(state, facts, *found)
-
-
 def test_the_text_is_that_of_one_after_the_other(tmp_path: Path) -> None:
     one_by_one = stepped(tmp_path / "one")
     assert one_by_one.applied(inline, unit="step") == 4
-    sizes, text = together(stepped(tmp_path / "all"))
+    sizes, text = taken_together(stepped(tmp_path / "all"), calls_together.TRANSFORMATION, "step")
     assert sizes == [4]
     assert text == one_by_one.text("halo.f90")
     assert text.count("asphalt: take of halo.f90 stands here") == 2
@@ -106,6 +91,7 @@ def test_what_shares_more_than_variables_is_made_alone(
 ) -> None:
     one_by_one = stepped(tmp_path / "one", **change)
     assert one_by_one.applied(inline, unit="step") == sum(sizes)
-    found, text = together(stepped(tmp_path / "all", **change))
+    tree = stepped(tmp_path / "all", **change)
+    found, text = taken_together(tree, calls_together.TRANSFORMATION, "step")
     assert found == sizes
     assert text == one_by_one.text("halo.f90")

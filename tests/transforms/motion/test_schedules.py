@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.optimiser.options import Options
-from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.motion.schedules import Move, Schedule, in_separate_lists
 from support.stepping import Stepped
+from support.taken_together import taken_together
 
 EXCHANGE = """\
 {name} call MPI_Irecv(h{n}, 5, MPI_REAL, {partner}, {n}, MPI_COMM_WORLD, r, ierr)
@@ -40,19 +39,9 @@ def moved(folder: Path, body: str) -> tuple[list[int], str, str]:
     """How many schedules are made at once, time after time, the text that it leads to, and the one
     that a schedule at a time leads to."""
     tree = Stepped.of(folder, {"step.f90": PROGRAM.format(body=body)})
-    path = tree.tree.files[0].path
-    shop = Workshop(tree.tree, path, ("step",), Options())
-    state, sizes = UnitState(tree.tree, ()), []
-    while True:
-        facts = shop.facts(state.tree)
-        found = shop.next_step(facts, (code_motion.TRANSFORMATION,))
-        if found is None:
-            break
-        step = found[1]
-        sizes.append(len(getattr(step, "steps", (step,))))
-        state = shop.applied(state, facts, *found)
+    sizes, text = taken_together(tree, code_motion.TRANSFORMATION, "step")
     tree.applied(code_motion)
-    return sizes, state.tree.content(path).decode(), tree.text("step.f90")
+    return sizes, text, tree.text("step.f90")
 
 
 ARMS = f"if (left > 0) then\n{exchange(1, 'left')}else\n{exchange(2, 'right')}end if\n"
