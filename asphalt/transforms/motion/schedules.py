@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.ir.tree import Node
-from asphalt.transforms.rewriting.step import Several, Step
+from asphalt.transforms.rewriting.step import Several, Step, meet
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +83,9 @@ def in_separate_lists(facts: UnitFacts, steps: Iterator[Step]) -> Step:
     more = steps if first.path and not first.is_alone else iter(())
     for step in more:
         assert isinstance(step, Schedule)
-        if step.is_alone or any(_meet(one.path, step.path) for one in kept):
+        if step.is_alone or any(meet(one.path, step.path) for one in kept):
             break
         kept.append(step)
     if len(kept) < 2:
         return first
     return Schedules(first.line, first.does, first.evidence, tuple(kept))
-
-
-def _meet(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Whether one of two lists stands in the other one, or is the other one."""
-    length = min(len(one), len(other))
-    return one[:length] == other[:length]

@@ -109,7 +109,7 @@ def together(
         for one in found:
             if isinstance(one, Step):
                 place = cast(PlacedStep, one).place
-                if not any(_inside(place, other) or _inside(other, place) for other in kept):
+                if not any(meet(place, other) for other in kept):
                     kept[place] = one
         if len(kept) < 2:
             return found
@@ -121,8 +121,11 @@ def together(
     return several
 
 
-def _inside(place: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    return place[: len(other)] == other
+def meet(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Whether one of two places stands inside of the other, or is the other; each is given by the
+    positions that lead to it."""
+    length = min(len(one), len(other))
+    return one[:length] == other[:length]
 
 
 class Phase(Enum):
