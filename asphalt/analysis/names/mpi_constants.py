@@ -1,23 +1,77 @@
-"""Names of constants that MPI's modules and ``mpif.h`` declare (MPI-4.0 section A.1.1)."""
+"""Names and types of constants that MPI's modules and ``mpif.h`` declare (MPI-4.0 section A.1.1).
+
+A handle is of derived type with ``mpi_f08`` and an INTEGER with ``mpi`` and ``mpif.h``.
+"""
 
 from __future__ import annotations
 
 from asphalt.support.word_sets import words
 
-INTEGERS = words(
+_DATATYPES = """
+    char short int long long_long_int long_long signed_char unsigned_char unsigned_short unsigned
+    unsigned_long unsigned_long_long float double long_double wchar c_bool int8_t int16_t int32_t
+    int64_t uint8_t uint16_t uint32_t uint64_t aint count offset c_complex c_float_complex
+    c_double_complex c_long_double_complex byte packed
+    cxx_bool cxx_float_complex cxx_double_complex cxx_long_double_complex
+    integer real double_precision complex logical character
+    double_complex integer1 integer2 integer4 integer8 integer16 real2 real4 real8 real16 complex4
+    complex8 complex16 complex32 logical1 logical2 logical4 logical8
+    float_int double_int long_int 2int short_int long_double_int
+    2real 2double_precision 2integer 2complex 2double_complex
+    datatype_null
+"""
+_OPERATIONS = """
+    max min sum prod maxloc minloc band bor bxor land lor lxor replace no_op op_null
+"""
+_OF_TYPE = {
+    "mpi_comm": "comm_world comm_self comm_null",
+    "mpi_datatype": _DATATYPES,
+    "mpi_errhandler": "errors_are_fatal errors_abort errors_return errhandler_null",
+    "mpi_file": "file_null",
+    "mpi_group": "group_null group_empty",
+    "mpi_info": "info_null info_env",
+    "mpi_message": "message_null message_no_proc",
+    "mpi_op": _OPERATIONS,
+    "mpi_request": "request_null",
+    "mpi_session": "session_null",
+    "mpi_win": "win_null",
+}
+HANDLES = {
+    f"mpi_{word}": handle_type for handle_type, text in _OF_TYPE.items() for word in words(text)
+}
+"""The types that the handles have with ``mpi_f08``."""
+STATUS = "mpi_status_ignore"
+"""A scalar of type MPI_Status with ``mpi_f08``, and an array of integers otherwise."""
+INTEGERS = frozenset(
+    f"mpi_{word}"
+    for word in words(
+        """
+        any_source any_tag proc_null root undefined keyval_invalid bsend_overhead success
+        status_size source tag error address_kind count_kind integer_kind offset_kind
+        max_processor_name max_library_version_string max_error_string max_datarep_string
+        max_info_key max_info_val max_object_name max_port_name version subversion
+        comm_type_shared ident congruent similar unequal tag_ub io host wtime_is_global appnum
+        universe_size graph cart dist_graph
+        thread_single thread_funneled thread_serialized thread_multiple
+        lock_exclusive lock_shared mode_nocheck mode_noprecede mode_noput mode_nostore
+        mode_nosucceed win_base win_disp_unit win_size win_create_flavor win_model
+        mode_append mode_create mode_delete_on_close mode_excl mode_rdonly mode_rdwr
+        mode_sequential mode_unique_open mode_wronly seek_cur seek_end seek_set
+        order_c order_fortran distribute_block distribute_cyclic distribute_dflt_darg
+        distribute_none typeclass_integer typeclass_real typeclass_complex
+        """
+    )
+)
+"""Those of type default INTEGER with each binding."""
+DECLARED = words(
     """
     mpi_comm_world mpi_comm_self mpi_comm_null mpi_any_source mpi_any_tag mpi_proc_null mpi_integer
     mpi_real mpi_double_precision mpi_complex mpi_double_complex mpi_logical mpi_character mpi_byte
     mpi_integer4 mpi_integer8 mpi_real4 mpi_real8 mpi_packed mpi_request_null
-    """
-)
-"""Those of integer type that procedures get as arguments."""
-DECLARED = INTEGERS | words(
-    """
     mpi_status_ignore mpi_statuses_ignore mpi_in_place mpi_bottom mpi_status_size mpi_source mpi_tag
     mpi_error mpi_success mpi_undefined mpi_datatype_null mpi_sum mpi_prod mpi_max mpi_min mpi_land
     mpi_lor mpi_maxloc mpi_minloc mpi_2integer mpi_2real mpi_2double_precision mpi_info_null
     mpi_address_kind mpi_offset_kind mpi_max_processor_name mpi_max_error_string
     """
 )
-"""More that each version of ``mpif.h`` declares, and that programs use."""
+"""Those that each version of ``mpif.h`` declares, and that programs use."""

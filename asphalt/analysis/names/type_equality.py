@@ -7,7 +7,7 @@ from dataclasses import replace
 from asphalt.analysis.names.constants import constant, type_bytes
 from asphalt.analysis.names.derived_types import type_definition
 from asphalt.analysis.names.designators import declarations_on_the_way, way_to
-from asphalt.analysis.names.mpi_constants import INTEGERS
+from asphalt.analysis.names.mpi_constants import HANDLES, INTEGERS, STATUS
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.ir.expr import AltReturn, Arg, Component, Keyword, Lit, Op, Ref, Section
 from asphalt.ir.stmt import TypeSpec
@@ -59,8 +59,7 @@ def expression_key(expr: Arg, scope: Scope) -> TypeKey | None:
         case Ref(name=name):
             symbol = scope.lookup(name)
             if symbol is not None and symbol.origin is Origin.MPI:
-                plain = expr.args is None and symbol.owner != "mpi_f08"
-                return ("integer", 4, 1) if plain and name in INTEGERS else None
+                return _mpi_key(symbol) if expr.args is None else None
             if symbol is not None and symbol.origin is Origin.INTRINSIC:
                 return _intrinsic_key(expr, scope)
             if symbol is None or symbol.type is None:
@@ -88,6 +87,16 @@ def expression_key(expr: Arg, scope: Scope) -> TypeKey | None:
         case Op(op="+" | "-" | "*" | "/" | "**", operands=operands):
             return _converted([expression_key(o, scope) for o in operands])
     return None
+
+
+def _mpi_key(symbol: Symbol) -> TypeKey | None:
+    """The type of a constant that MPI declares, as a binding gives it (MPI-4.0 section A.1.1)."""
+    typed = symbol.owner == "mpi_f08"
+    if typed and symbol.name == STATUS:
+        return ("type", symbol.owner, "mpi_status")
+    if typed and symbol.name in HANDLES:
+        return ("type", symbol.owner, HANDLES[symbol.name])
+    return ("integer", 4, 1) if symbol.name in HANDLES or symbol.name in INTEGERS else None
 
 
 def _converted(keys: list[TypeKey | None]) -> TypeKey | None:
