@@ -1,6 +1,6 @@
 """The final form of units that the optimiser has changed, when it is done with all: nests in tiles
-with objects of the runtime, loops over blocks with iterators, requests in arrays, and no
-declarations of what only replaced statements named."""
+with objects of the runtime, loops over blocks with iterators, requests in arrays, fences behind
+inlined waits, and no declarations of what only replaced statements named."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from asphalt.ir.program import Located
 from asphalt.ir.tree import File, Unit
 from asphalt.optimiser.acceptance import Key
 from asphalt.transforms.decomposition.block_iterators import with_iterators
+from asphalt.transforms.inlining.fences import fenced
 from asphalt.transforms.nonblocking.request_arrays import gathered
 from asphalt.transforms.rewriting.edit import replace_unit
 from asphalt.transforms.rewriting.tidying import without_abandoned
@@ -37,6 +38,7 @@ def _forms(given: Located | None, before: Tree) -> tuple[_Form, ...]:
         lambda facts, _: with_objects(facts),
         lambda facts, _: with_iterators(facts),
         lambda facts, file: gathered(facts, file.macros),
+        lambda facts, _: facts.unit if given is None else fenced(facts, given.unit),
         tidy,
     )
 

@@ -84,6 +84,7 @@ RUNTIME_CALLS: Mapping[str, RuntimeCall] = {
     "asphalt_wait_all": RuntimeCall(
         "mpi_waitall", ("count", "array_of_requests", *("",) * MOST_BUFFERS)
     ),
+    "asphalt_sync": RuntimeCall("mpi_f_sync_reg", ("buf",)),
     **{name: _collective(operation) for name, operation in _COLLECTIVES.items()},
     # a receive into a buffer of the queue, and what puts the first of them into the user's buffer:
     # as blocking as a receive, for the queue starts those later that it has no memory for yet

@@ -1,0 +1,177 @@
+"""Fences: the compiler learns at an inlined wait that buffers may have changed.
+
+Before::
+
+    call exchange(u)                 ! MPI_Irecv(u ...), MPI_Waitall(2, requests ...)
+
+After::
+
+    ! asphalt: exchange of halo.f90 stands here
+    call MPI_Irecv(u(1, 0), ...)
+    ...
+    call MPI_Waitall(2, requests, ...)
+    call asphalt_sync(u)
+
+A wait does not name the buffers of its operations.  A compiler may take it that the wait changes no
+variable of the procedure, and use again, behind it, an element that it has read before (MPI-4.0
+section 19.1.17).  The call of ``exchange`` named ``u``: behind it, the compiler had to read ``u``
+again.  Where the body has taken the place of the call, ``asphalt_sync`` tells it so, behind the
+last of the waits that stand in one place, and in front of a start of prepared operations.
+
+Variables of modules and common blocks, targets and pointers need no fence: MPI's procedures may
+access these.  Nor is one written for assumed-shape dummies that need not be contiguous, for the
+compiler may pass a copy of these.  What the procedure itself started and awaited in the user's
+source is as it was.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+
+from asphalt.analysis.call_graph.invoked import invoked
+from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.inlining.procedure import calls_of, communicates
+from asphalt.analysis.mpi.call import mpi_call, mpi_call_in
+from asphalt.analysis.mpi.procedures import MpiProcedure, Timing
+from asphalt.analysis.mpi.standard.row import ACCESSES_WINDOW
+from asphalt.analysis.names.symbol import Origin, Symbol
+from asphalt.analysis.names.visibility import words_at
+from asphalt.ir.expr import Arg, Component, Keyword, Ref
+from asphalt.ir.stmt import Call, Guarded
+from asphalt.ir.tree import Leaf, Node, Unit, leaves
+from asphalt.transforms.rewriting.additions import added
+from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
+from asphalt.transforms.rewriting.make import Maker, fn, maker_at, respelled, var
+
+_SYNC = "asphalt_sync"
+_ACCESSIBLE = frozenset({"target", "pointer", "volatile", "asynchronous"})
+"""Attributes of variables that compilers expect to change in any call."""
+_OWN = (Origin.LOCAL, Origin.DUMMY, Origin.RESULT, Origin.HOST)
+
+
+def fenced(facts: UnitFacts, given: Unit) -> Unit:
+    """The unit with fences for what its inlined procedures wait for; the same unit where nothing
+    needs one.
+
+    ``given``: the unit before all steps.
+    """
+    names = tuple(sorted(_passed_to_inlined(facts, given) & _under_way(facts)))
+    if not names:
+        return facts.unit
+
+    def change(siblings: tuple[Node, ...]) -> tuple[Node, ...]:
+        return tuple(_with_fences(siblings, names, facts))
+
+    body = facts.unit.body
+    places = [path for path, siblings in lists_in(body) if len(change(siblings)) > len(siblings)]
+    if not places:
+        return facts.unit
+    for path in places:
+        body = rewrite_list(body, (*path, 0), change)
+    unit = replace(facts.unit, body=body)
+    return added(unit, facts.located.form, facts.eol, (_SYNC,), ())
+
+
+def _passed_to_inlined(facts: UnitFacts, given: Unit) -> frozenset[str]:
+    """The variables that calls had as arguments, or their procedures by host association, which the
+    unit has no more."""
+    before, now = (Counter(map(_called, calls_of(unit))) for unit in (given, facts.unit))
+    found: set[str] = set()
+    for call in calls_of(given):
+        if before[_called(call)] <= now[_called(call)]:
+            continue
+        target = invoked(call, facts.scope)
+        if target is None or not communicates(target[0], facts.effects.scopes):
+            continue
+        found |= _roots(target[1].args)
+        if target[0].unit in facts.unit.contained:
+            found.update(*(words_at(leaf) for leaf in leaves(target[0].unit)))
+    return frozenset(found)
+
+
+def _roots(args: Iterable[Arg]) -> set[str]:
+    """The variables that arguments are, or are parts of."""
+    given = (arg.value if isinstance(arg, Keyword) else arg for arg in args)
+    return {one.name for one in map(_root, given) if one is not None}
+
+
+def _root(actual: Arg) -> Ref | None:
+    while isinstance(actual, Component):
+        actual = actual.base
+    return actual if isinstance(actual, Ref) else None
+
+
+def _called(call: Call) -> object:
+    return call.procedure.name if isinstance(call.procedure, Ref) else call.procedure
+
+
+def _under_way(facts: UnitFacts) -> frozenset[str]:
+    """The variables that the library may access behind a call of the unit's: buffers of operations
+    that the program itself starts or prepares, and arguments of procedures that communicate."""
+    found: set[str] = set()
+    for call in calls_of(facts.unit):
+        mpi = mpi_call(call, facts.scope)
+        if mpi is not None:
+            if mpi.binding != "runtime" and mpi.procedure.timing is not Timing.BLOCKING:
+                found |= _roots(one for parameter, one in mpi.bound() if parameter.kind == "BUFFER")
+            continue
+        target = invoked(call, facts.scope)
+        if target is None or communicates(target[0], facts.effects.scopes):
+            found |= _roots(call.args)
+    return frozenset(name for name in found if _is_hidden(facts.scope.lookup(name)))
+
+
+def _is_hidden(symbol: Symbol | None) -> bool:
+    """Whether a compiler may take it that no procedure of MPI changes a variable which it is not
+    given, and whether the variable itself, not a copy, can be passed."""
+    if symbol is None or symbol.origin not in _OWN or symbol.attrs & _ACCESSIBLE:
+        return False
+    return symbol.common_block is None and not any(
+        dim.kind == "assumed_rank"
+        or (dim.kind == "assumed_shape" and "contiguous" not in symbol.attrs)
+        for dim in symbol.dims or ()
+    )
+
+
+def _with_fences(
+    siblings: tuple[Node, ...], names: Collection[str], facts: UnitFacts
+) -> Iterator[Node]:
+    """The statements of a list, with fences."""
+    for number, node in enumerate(siblings):
+        procedure = _nameless(node, facts)
+        following = siblings[number + 1] if number + 1 < len(siblings) else None
+        make = maker_at(node, facts.located.form, facts.eol)
+        if procedure is not None and procedure.timing is Timing.STARTING:
+            yield from _fences(names, make, facts)
+        yield node
+        if procedure is not None and _nameless(following, facts) is None:
+            yield from _fences(names, make, facts)
+
+
+def _nameless(node: Node | None, facts: UnitFacts) -> MpiProcedure | None:
+    """The operation of the program's own that a statement is, if it starts or completes others
+    whose buffers it does not name."""
+    mpi = mpi_call_in(node, facts.scope) if isinstance(node, Leaf) else None
+    if mpi is None or mpi.binding == "runtime":
+        return None
+    own = mpi.procedure
+    if any(parameter.kind == "BUFFER" for parameter in own.parameters):
+        return None
+    named = own.timing in (Timing.STARTING, Timing.COMPLETING) or ACCESSES_WINDOW in own.facts
+    return own if named else None
+
+
+def _fences(names: Collection[str], make: Maker, facts: UnitFacts) -> Iterator[Leaf]:
+    for name in names:
+        symbol = facts.scope.lookup(name)
+        assert symbol is not None
+        whole = respelled(var(name), facts.scope)
+        call = Call(var(_SYNC), (whole,))
+        for attribute, function in (("allocatable", "allocated"), ("optional", "present")):
+            if attribute in symbol.attrs:
+                yield make.leaf(Guarded(fn(function, whole), call))
+                break
+        else:
+            yield make.leaf(call)
