@@ -31,7 +31,9 @@ changes nothing.
     3c. *division*: one transformation after the other divides waits, nests and loops.  Each step is
         followed by *windows* and kept if a window gets more work and the unit is no slower.
     3d. *sharing*: share the interior of a nest among the windows that it could stand in.
-    3e. A transfer whose window is empty now remains blocking: go back to 3a without it.
+    3e. A transfer whose window is empty now remains blocking: go back to 3a without it.  Where a
+        branch gives work to one transfer whole and to another one split, both ways are followed to
+        their ends, and the one that takes less time is kept.
     3f. *departures*: send what is still blocking from copies, where that gains.
 
 A step gains if the unit takes less time on one network and more on none (``gain``): so a fast and a

@@ -114,16 +114,37 @@ class Overlap:
         self, begin: UnitState, ahead: tuple[Transfer, ...], blocks: tuple[Transfer, ...]
     ) -> tuple[UnitState, tuple[Refused, ...]]:
         """The transfers non-blocking whose windows get work, with the receives ``ahead`` posted
-        early, and ``blocks`` as messages."""
+        early, and ``blocks`` as messages.  Where branches give work to one transfer whole and to
+        another one in parts, both ways are followed to their ends."""
+        left = frozenset(transfer.line for transfer in (*ahead, *blocks))
+        others: dict[frozenset[int], None] = {}
+        state, refused = self._settled(begin, ahead, blocks, left, others)
+        for other in others:
+            another, also = self._settled(begin, ahead, blocks, other, {})
+            if self.shop.price(another.tree).gains(self.shop.price(state.tree)):
+                state, refused = another, also
+        return state, refused
+
+    def _settled(
+        self,
+        begin: UnitState,
+        ahead: tuple[Transfer, ...],
+        blocks: tuple[Transfer, ...],
+        left: frozenset[int],
+        others: dict[frozenset[int], None],
+    ) -> tuple[UnitState, tuple[Refused, ...]]:
+        """The same, with the transfers of the lines ``left`` blocking, and those that get no work.
+        ``others``: gets the lines that would be left on the ways that are not taken."""
         # where messages can be cut as they stand, no nest is divided, no send leaves from a copy
         whole = not self.shop.tilings(begin)
-        left = frozenset(transfer.line for transfer in (*ahead, *blocks))
         while True:
             state, refused = self.split(begin, left)
             state = self.shop.closure(state, (redundant_stores.TRANSFORMATION,))
             if ahead:
                 state = replace(self.shop.closure(state, (self.shop.expanding,)), ahead=ahead)
-            state = self._widened(begin, state, PHASES[Phase.DIVISION] if whole else ())
+            state, other = self._widened(begin, state, PHASES[Phase.DIVISION] if whole else ())
+            if other:
+                others[left | other] = None
             idle = idle_transfers(self.shop, begin, state)
             if not idle:
                 state = self._departed(begin, state, left) if whole else state
@@ -173,17 +194,20 @@ class Overlap:
 
     def _widened(
         self, begin: UnitState, state: UnitState, dividings: Sequence[Transformation]
-    ) -> UnitState:
-        """The windows filled, also with parts of what ``dividings`` divide."""
+    ) -> tuple[UnitState, frozenset[int]]:
+        """The windows filled, also with parts of what ``dividings`` divide.  With it the transfers
+        that get no work in another way, if that is none of two ways in each of which a transfer
+        gets work that has none in the other."""
         wide = self.shop.closure(state, PHASES[Phase.WINDOWS])
         new = wide.steps[len(state.steps) :]
         split = [step for step in new if step.transformation == Pass.FISSION]
         wide = self._all_divided(wide, dividings)
+        other = frozenset[int]()
         if split:
             moving = (code_motion.TRANSFORMATION,)
             whole = self._all_divided(self.shop.closure(state, moving), dividings, moving)
-            wide = self._better(begin, state, whole, wide, split)
-        return self._shared(wide) if dividings else wide
+            wide, other = self._better(begin, state, whole, wide, split)
+        return self._shared(wide) if dividings else wide, other
 
     def _better(
         self,
@@ -192,18 +216,22 @@ class Overlap:
         whole: UnitState,
         wide: UnitState,
         split: Sequence[Done],
-    ) -> UnitState:
+    ) -> tuple[UnitState, frozenset[int]]:
         """The better way to fill the windows of a state: with whole branches, or with those of the
         steps ``split`` in parts, if windows have more work then and no more transfers stay without,
-        or if nothing else gains."""
+        or if nothing else gains.  With it the transfers that stay without in the other way, if
+        those of this way do not do so in that one."""
         before, *after = (self.shop.price(s.tree) for s in (state, whole, wide))
         if after[1].gains(after[0]) and not after[0].gains(before):
-            return wide
+            return wide, frozenset()
         work = [code_motion.hidden_work(self.shop.facts(s.tree)) for s in (whole, wide)]
-        idle = [len(idle_transfers(self.shop, begin, s)) for s in (whole, wide)]
-        if idle[0] > idle[1] or (idle[0] == idle[1] and work[0] < work[1]):
-            return wide
-        return with_dropped(whole, *together_not_kept(self.shop, split, (after[0], after[1])))
+        idle = [idle_transfers(self.shop, begin, s) for s in (whole, wide)]
+        few = [len(one) for one in idle]
+        apart = idle if not idle[0] <= idle[1] and not idle[1] <= idle[0] else [frozenset()] * 2
+        if few[0] > few[1] or (few[0] == few[1] and work[0] < work[1]):
+            return wide, apart[0]
+        lost = together_not_kept(self.shop, split, (after[0], after[1]))
+        return with_dropped(whole, *lost), apart[1]
 
     def _all_divided(
         self,
