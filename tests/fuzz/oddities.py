@@ -29,9 +29,9 @@ def _touching(declare: Lines) -> Lines:
 
 # The send buffer changes under its own name or another one, after it is final for the nest.
 _CHANGED = {
-    "changed after": Oddity(True, between=("{s0} = 99",)),
+    "changed after": Oddity(True, between=("if (nz > 0) {s0} = 99",)),
     "changed after in a loop": Oddity(
-        True, between=("do i = 1, 2", "{s0} = {s0} + i", "end do")
+        True, between=("do i = 1, 2", "if (nz > 0) {s0} = {s0} + i", "end do")
     ),
     "changed by all iterations": Oddity(False, end=("{s0} = z",)),
     "another nest first": Oddity(
@@ -176,7 +176,7 @@ _SEEN = {
         "if (me < 0) x = 1; call MPI_Alltoall({s}, {count}, {mpi}, {r}, {count}, {mpi}, "
         "MPI_COMM_WORLD, ierr)",
     )),
-    "preprocessor": Oddity(False, between=("#ifdef FZ_OTHER", "{s0} = 99", "#endif")),
+    "preprocessor": Oddity(False, between=("#ifdef FZ_OTHER", "if (nz > 0) {s0} = 99", "#endif")),
     "preprocessor in nest": Oddity(
         False, {"order": "zpi"},
         end=("#ifdef FZ_OTHER", "if (z >= {first} + mod(me, 2)) exit", "#endif"),

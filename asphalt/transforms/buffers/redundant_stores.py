@@ -54,7 +54,7 @@ from asphalt.ir.expr import Arg, Ref, names_in
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import ArmHead, Assign, Guarded
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves
-from asphalt.transforms.rewriting.comments import in_front
+from asphalt.transforms.rewriting.comments import NOT_STORED, in_front
 from asphalt.transforms.rewriting.edit import rewrite_list, why_not_removable
 from asphalt.transforms.rewriting.make import maker_at
 from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
@@ -93,8 +93,9 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
         node, before, after = nodes[position], nodes[:position], nodes[position + 1 :]
         make = maker_at(node, facts.located.form, facts.eol)
-        text = f"asphalt: nothing is stored to {step.buffer} that {step.receive[1]} overwrites"
-        lead = (*next(leaves(node)).lead, make.comment(text))
+        told = make.comment(f"{NOT_STORED} {step.buffer} that {step.receive[1]} overwrites")
+        own = next(leaves(node)).lead
+        lead = own if told in own else (*own, told)
         return (*before, in_front(after[0], lead), *after[1:])
 
     return replace(facts.unit, body=rewrite_list(facts.unit.body, step.path, change))

@@ -53,7 +53,7 @@ from asphalt.ir.stmt import (
     What,
 )
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves
-from asphalt.transforms.rewriting.comments import comments_inside, in_front
+from asphalt.transforms.rewriting.comments import STANDS_HERE, comments_inside, in_front
 from asphalt.transforms.rewriting.declare import insert_behind
 from asphalt.transforms.rewriting.edit import map_leaves, rewrite_list
 from asphalt.transforms.rewriting.indentation import further_in
@@ -210,7 +210,8 @@ def stands_in(content: bytes, callee: Located) -> bool:
 def _comments(plan: Inlining, make: Maker) -> tuple[Trivia, ...]:
     own = plan.call.trail.strip()
     kept = (make.comment(own.lstrip("!").strip()),) if own.startswith("!") else ()
-    return (*kept, make.comment(f"asphalt: {plan.callee.unit.name} of {_origin(plan)} stands here"))
+    here = f"asphalt: {plan.callee.unit.name} of {_origin(plan)} {STANDS_HERE}"
+    return (*kept, make.comment(here))
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ from asphalt.config.assumptions import TIMERS
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import names_in
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves
+from asphalt.transforms.motion.comments_in_place import with_comments_in_place
 from asphalt.transforms.motion.schedules import Move, Schedule, in_separate_lists
 from asphalt.transforms.motion.windows import (
     OverlapWindow,
@@ -116,6 +117,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     assert isinstance(step, Schedule)
 
     def change(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        nodes = with_comments_in_place(nodes, step.moves, facts.scope)
         for move in step.moves:
             if move.assumed:
                 marked = _with_comments(nodes[move.origin], move.assumed, facts)

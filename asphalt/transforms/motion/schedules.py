@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from asphalt.analysis.data_flow.unit import UnitFacts
-from asphalt.ir.tree import Node
 from asphalt.transforms.rewriting.step import Several, Step, meet
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,8 @@ class Move(Step):
     target: int
     sizes: frozenset[str] = frozenset()
 
-    def moved(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-        """The statements of the list after the move."""
+    def moved(self, nodes: tuple[_T, ...]) -> tuple[_T, ...]:
+        """The statements of the list, or something for each of them, after the move."""
         rest = [*nodes[: self.origin], *nodes[self.origin + 1 :]]
         rest.insert(self.target, nodes[self.origin])
         return tuple(rest)

@@ -12,6 +12,18 @@ from asphalt.transforms.rewriting.edit import map_leaves
 _FIXED = ("c", "C", "*")
 """What begins a line of fixed form that is a comment, besides ``!``."""
 
+STANDS_HERE = "stands here"
+"""How a comment ends that tells where the body of a procedure begins."""
+NOT_STORED = "asphalt: nothing is stored to"
+"""How a comment begins that stands where a statement was."""
+
+
+def tells_of_its_place(line: Trivia) -> bool:
+    """Whether a comment of asphalt's is about its place, not about the statement behind it."""
+    text = line.text.strip().removeprefix("! ")
+    body = text.startswith("asphalt: ") and text.endswith(STANDS_HERE)
+    return line.kind is TriviaKind.COMMENT and (body or text.startswith(NOT_STORED))
+
 
 def assumptions(assumed: Iterable[str]) -> tuple[str, ...]:
     """The comment for each assumption that new statements rest on."""
