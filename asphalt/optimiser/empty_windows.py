@@ -289,7 +289,8 @@ class EmptyWindows:
             if part is Stage.OTHER and id(leaf) not in self.splits:
                 return where
             late = forwards or part is not Stage.START
-            why = self.order.calls.depends_on_time if late else None
+            started = one if forwards else call
+            why = self.order.calls.why_not_earlier(started) if late else None
             if why is None and not forwards:
                 why = self.order.calls.overtaking(one, call)
             if why is not None:

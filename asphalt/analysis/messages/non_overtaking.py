@@ -14,10 +14,11 @@ from functools import cached_property
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.memory.rma_windows import frees_sends
 from asphalt.analysis.messages.messages import Envelope, Messages, Stage, Way, stage_of
+from asphalt.analysis.messages.polling import has_synchronous_sends, polling
 from asphalt.analysis.messages.wildcards import takes_any_source, takes_any_tag
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.library_effects import Store, is_ready_mode, library_row, receives
-from asphalt.analysis.mpi.procedures import table
+from asphalt.analysis.mpi.procedures import MpiProcedure, table
 from asphalt.ir.expr import Expr
 from asphalt.ir.tree import Node
 
@@ -53,7 +54,7 @@ class MessageOrder:
         if before in (Stage.START, Stage.BOTH) and after in (Stage.COMPLETE, Stage.BOTH):
             return "a wait cannot move before a start that another rank may wait for"
         if after in (Stage.START, Stage.BOTH) and before in (Stage.COMPLETE, Stage.BOTH):
-            reason = self.depends_on_time
+            reason = self.why_not_earlier(other)
             if reason is not None:
                 return reason
         return self.overtaking(one, other)
@@ -109,14 +110,36 @@ class MessageOrder:
                 return f"{procedure.spelled} needs its receive to be posted"
         return None
 
+    def why_not_earlier(self, start: MpiCall) -> str | None:
+        """Why it may matter that a call starts its operation before others are complete that
+        precede it; None: it does not."""
+        stores = _stores(start.procedure)
+        posts = Store.INCOMING in stores and Store.OUTGOING not in stores
+        return self.depends_on_time if posts else self.earlier_sends
+
+    @cached_property
+    def earlier_sends(self) -> str | None:
+        """Why it may matter that operations which are not only receives start earlier than others
+        are complete."""
+        return self.depends_on_time or self._polled
+
+    @cached_property
+    def _polled(self) -> str | None:
+        """Why a program may see that an operation is complete earlier (``polling``)."""
+        polled = polling(self.facts.scope.program)
+        return None if polled is None else f"{polled} may tell that it is complete earlier"
+
     @cached_property
     def depends_on_time(self) -> str | None:
         """Why the order in which *different* ranks start operations may matter.
 
         If every receive names its source, the order of the sends of each rank and of the receives
-        of each rank alone decide which message a receive gets.
+        of each rank alone decide which message a receive gets.  Where the program may see how far
+        operations are, ``earlier_sends`` says more.
         """
         program = self.facts.scope.program
+        if self._polled is not None and has_synchronous_sends(program):
+            return self._polled
         if takes_any_source(program):
             return "the program has MPI_ANY_SOURCE, so that the order of starts on ranks may matter"
         if self._ready is not None:
@@ -128,7 +151,11 @@ class MessageOrder:
             procedure = procedure or table().get(mention.operation)
             if procedure is None:
                 return f"{mention.operation} is unknown"
-            stores = {access.store for access in library_row(procedure).accesses}
-            if stores & {Store.WINDOW, Store.FILE}:
+            if _stores(procedure) & {Store.WINDOW, Store.FILE}:
                 return f"ranks share memory or files ({procedure.spelled})"
         return None
+
+
+def _stores(procedure: MpiProcedure) -> frozenset[Store]:
+    """What of the library a procedure accesses."""
+    return frozenset(access.store for access in library_row(procedure).accesses)

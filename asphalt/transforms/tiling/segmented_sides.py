@@ -189,7 +189,7 @@ class SegmentableMessages(Finder):
         if not any(end.groups for end in ends):
             code, why = (NEEDED, lost[0]) if lost else (PARTS, "no nest has the same iterations")
             return self._refused(code, come, out, why)
-        reason = self.order.calls.depends_on_time or self.pairs.why_not(
+        reason = self.order.calls.earlier_sends or self.pairs.why_not(
             (come.arguments[4], out.arguments[4]), (come.start, out.start)
         )
         if reason is not None:

@@ -161,7 +161,7 @@ class Finder:
         )
         same = self._alike(receive, send)
         reason = None if same else "they have not the same datatype and count"
-        reason = reason or self.order.calls.depends_on_time
+        reason = reason or self.order.calls.earlier_sends
         reason = reason or self.pairs.why_not(
             (receive.arguments[4], send.arguments[4]), (receive.start, send.start)
         )

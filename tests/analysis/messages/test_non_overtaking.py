@@ -95,3 +95,42 @@ def test_receives_do_not_pass_starts_in_a_program_with_ready_sends(tmp_path: Pat
     first, second = start(_RECEIVE, "a", 1, 5), start(_SEND, "b", 2, 6)
     assert why_not(tmp_path, first, second) is None
     assert "needs its receive to be posted" in str(why_not(tmp_path, first, second, more))
+
+
+_WAIT = "call MPI_Wait(q, MPI_STATUS_IGNORE, ierr)"
+_POLLING = """\
+subroutine other(b, r, comm)
+  use mpi
+  real(8) :: b(9)
+  integer :: r, comm, number, ierr
+  logical :: flag
+  {}
+  {}
+end subroutine other
+"""
+_ISSEND = "call MPI_Issend(b, 9, MPI_REAL8, 1, 5, comm, r, ierr)"
+
+
+@pytest.mark.parametrize(
+    ("polls", "sends", "start_", "kept"),
+    [
+        # what is sent after this rank has heard from the other one is not there before
+        ("call MPI_Test(r, flag, MPI_STATUS_IGNORE, ierr)", "", _SEND, "MPI_Test"),
+        ("call MPI_Iprobe(0, 5, comm, flag, MPI_STATUS_IGNORE, ierr)", "", _SEND, "MPI_Iprobe"),
+        ("call MPI_Waitany(1, [r], number, MPI_STATUS_IGNORE, ierr)", "", _SEND, "MPI_Waitany"),
+        ("call MPI_Wait(r, MPI_STATUS_IGNORE, ierr)", "", _SEND, None),
+        ("call MPI_Probe(0, 5, comm, MPI_STATUS_IGNORE, ierr)", "", _SEND, None),
+        # a standard send may be complete before its receive is posted, a synchronous one is not
+        ("call MPI_Test(r, flag, MPI_STATUS_IGNORE, ierr)", "", _RECEIVE, None),
+        ("call MPI_Test(r, flag, MPI_STATUS_IGNORE, ierr)", _ISSEND, _RECEIVE, "MPI_Test"),
+        ("call MPI_Wait(r, MPI_STATUS_IGNORE, ierr)", _ISSEND, _RECEIVE, None),
+    ],
+)
+def test_a_program_that_polls_sees_what_starts_earlier(
+    polls: str, sends: str, start_: str, kept: str | None, tmp_path: Path
+) -> None:
+    more = _POLLING.format(polls, sends)
+    reason = why_not(tmp_path, _WAIT, start(start_, "a", 1, 5), more)
+    assert (reason is None) is (kept is None)
+    assert kept is None or f"{kept} may tell that it is complete earlier" in str(reason)
+    assert why_not(tmp_path, start(start_, "a", 1, 5), start(_SEND, "b", 2, 6), more) is None
