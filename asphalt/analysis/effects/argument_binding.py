@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from asphalt.analysis.effects.actual_extents import extent_passed
 from asphalt.analysis.memory.invariant_frame import Standpoint
 from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.analysis.symbolic.polynomials import Monomial, Poly, product
-from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Op, Ref, Section, names_in
+from asphalt.ir.expr import AltReturn, Component, Expr, Keyword, Lit, Op, Ref, Section, names_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,11 @@ class Binding:
                 if not self._same_name(name, here.frame.scope):
                     return None
                 return Ref(name, name, None if args is None else tuple(parts))
+            case Component(base=base, args=None):
+                of = self._expression(base, here)
+                if not isinstance(of, Ref | Component) or not is_scalar(of, here.frame.scope):
+                    return None
+                return replace(expr, base=of)
             case Op(op=op, operands=operands):
                 inner = [self._expression(operand, here) for operand in operands]
                 known = [operand for operand in inner if operand is not None]

@@ -75,7 +75,7 @@ class CallContext:
     @property
     def here(self) -> Standpoint:
         """The position of the call."""
-        return Standpoint(Frame(self.facts.values, frozenset()), self.call, ())
+        return Standpoint(Frame(self.facts.values, frozenset(), ()), self.call, ())
 
     def stays(self, exprs: tuple[object, ...]) -> bool:
         """Whether the call changes no operand of some expressions."""

@@ -128,9 +128,8 @@ class Values:
         return self._places[id(leaf)].position
 
     def written_in_unit(self, name: str) -> bool:
-        """Whether the unit, or a procedure that it calls, may change the variable."""
-        storage = storage_of(name, self.scope)
-        return storage in self._writes or self._changed_elsewhere(name)
+        """Whether the unit, or a procedure that it calls, may change what a designator names."""
+        return self._writes_of_object(name) != ()
 
     def changed_unseen(self, name: str) -> bool:
         """Whether a statement or procedure that asphalt cannot analyse may change the variable."""

@@ -34,6 +34,7 @@ from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.ir.expr import (
     AltReturn,
+    Arg,
     Component,
     Expr,
     Keyword,
@@ -256,10 +257,30 @@ class _Buffers:
         shape = replace(shape, extent=tuple(self._in_given_sizes(e) for e in shape.extent))
         alone = not self._beside(name or "")
         if made.is_dense:
-            return _covered(tuple(first), count * made.elements, shape, alone=alone)
+            elements = count * made.elements
+            covered = _covered(tuple(first), elements, shape, alone=alone)
+            return covered or self._range(actual.args, tuple(first), elements, leaf)
         if count != _ONE:
             return None
         return _covered_in_blocks(tuple(first), made, shape, alone=alone)
+
+    def _range(
+        self, args: tuple[Arg, ...], first: tuple[Poly, ...], count: Poly, leaf: Leaf
+    ) -> tuple[Subscript, ...] | None:
+        """The section ``a(m:n, j)`` if MPI accesses as many elements as it has; None: another
+        section, or number.
+
+        Its subscripts are within the bounds of the array, whatever these are (F2018 9.5.3.3.1).
+        """
+        match args:
+            case (Section(upper=upper, stride=None), *others) if upper is not None and not any(
+                isinstance(other, Section) for other in others
+            ):
+                last = self.values.polynomial(upper, leaf)
+                if last - first[0] + _ONE == count:
+                    along = Section(first[0].expression(), last.expression(), None)
+                    return (along, *(f.expression() for f in first[1:]))
+        return None
 
     def _is_within_elements(self, handle: Expr, size: int | None) -> bool:
         """Whether a datatype is at most as long as an element of so many bytes: some of them are as

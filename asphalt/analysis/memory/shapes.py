@@ -178,7 +178,7 @@ def _stated_dims(
     if symbol.home is not scope or symbol.origin not in (Origin.DUMMY, Origin.LOCAL):
         return None
     # evaluated on entry: the same later only if nothing changes them
-    names = {n for bound in bounds for n in names_in(bound)}
+    names = {n for bound in bounds for n in designators_in(bound)}
     if any(values.written_in_unit(n) for n in names if is_variable(n, scope)):
         return None
     return symbol.dims

@@ -31,6 +31,7 @@ from asphalt.analysis.mpi.library_effects import (
     receives,
 )
 from asphalt.analysis.mpi.procedures import MpiProcedure, Timing
+from asphalt.analysis.names.designators import designators_in
 from asphalt.analysis.requests.local import OwnRequests
 from asphalt.analysis.requests.matching import Match, Matched, is_blocking_transfer, matching
 from asphalt.analysis.requests.operations import operations
@@ -295,7 +296,7 @@ class Messages:
             kept = self._kept_between(match.leaf, leaf)
             for access in buffers:
                 given = access.subscripts or access.inside or ()
-                names = {n for s in given for n in names_in(s)} - kept
+                names = {n for s in given for n in designators_in(s)} - kept
                 here = replace(access, leaf=leaf)
                 if not self._same_at(names, match.leaf, leaf):
                     here = replace(here, subscripts=None, inside=None)
@@ -329,9 +330,10 @@ class Messages:
         return tuple(found)
 
     def _same_at(self, names: Collection[str], start: Leaf, end: Leaf) -> bool:
-        """Whether variables have the same values at a completion as at the start of the
-        operation."""
-        names = [name for name in names if self.facts.values.written_in_unit(name)]
+        """Whether objects have the same values at a completion as at the start of the operation;
+        ``names``: their designators."""
+        written = (name for name in names if self.facts.values.written_in_unit(name))
+        names = [name.split("%")[0] for name in written]
         if self.kept.until(names, start, end):
             return True
         return self._requests.ends(start, end) and self.kept.until_next(names, start, end)

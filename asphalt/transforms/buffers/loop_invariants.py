@@ -16,11 +16,13 @@ from asphalt.analysis.cost.trip_counts import loop_trips
 from asphalt.analysis.cost.types import Surroundings, base_of
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.accesses import ALIASED, EffectKind
+from asphalt.analysis.memory.aliasing import root_of
 from asphalt.analysis.memory.inquiries import asked_about, keeps_shape
-from asphalt.analysis.memory.storage import storage_of
+from asphalt.analysis.memory.ranks import is_scalar
+from asphalt.analysis.memory.storage import component_storage, storage_of
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, Section, names_in
+from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, Ref, Section, names_in
 from asphalt.ir.stmt import Assign, DoHead
 from asphalt.ir.tree import Do, Leaf, leaves
 
@@ -84,6 +86,8 @@ class LoopInvariants:
                 return symbol is not None and (
                     symbol.origin is Origin.PARAMETER or symbol.origin.is_variable
                 )
+            case Component():
+                return component_storage(expr, self.scope) is not None
             case Op(op=op, operands=operands):
                 return op in _OPERATORS and all(
                     isinstance(o, Expr) and self._plain(o) for o in operands
@@ -97,6 +101,8 @@ class LoopInvariants:
                 return expr
             case Ref(args=None):
                 return self._variable(expr, number, depth)
+            case Component(args=None):
+                return expr if self._keeps_component(expr) else None
             case Ref(args=tuple()):
                 array = asked_about(expr, self.scope)
                 return expr if array is not None and self._keeps_shape(array) else None
@@ -122,6 +128,16 @@ class LoopInvariants:
         if storage == ALIASED or depth == _DEFINITIONS:
             return None
         return self._defined(ref.name, storage, number, depth)
+
+    def _keeps_component(self, component: Component) -> bool:
+        """Whether a component is a scalar that no iteration changes."""
+        storage, root = component_storage(component, self.scope), root_of(component)
+        symbol = None if root is None else self.scope.lookup(root)
+        if storage is None or root is None or symbol is None or "volatile" in symbol.attrs:
+            return False
+        if not is_scalar(component, self.scope) or self.footprint.may_write(storage):
+            return False
+        return not self._is_changed_unseen(root) and not self._is_kept_by_mpi(root)
 
     def _defined(self, name: str, storage: str, number: int, depth: int) -> Expr | None:
         """The value that the one definition of an integer variable in the loop gives it before
@@ -171,7 +187,15 @@ def _kept(leaf: Leaf, scope: Scope) -> frozenset[str]:
         return frozenset()
     buffers = (p.name for p in call.procedure.parameters if p.kind == "BUFFER")
     given = (call.args[one] for one in buffers if one in call.args)
-    return frozenset(name for arg in given for name in names_in(arg))
+    return frozenset(name for arg in given for name in _named_as_buffer(arg, scope))
+
+
+def _named_as_buffer(arg: Arg, scope: Scope) -> frozenset[str]:
+    """The variable that a buffer is part of: subscripts are evaluated at the call."""
+    root = root_of(arg)
+    symbol = None if root is None else scope.lookup(root)
+    part = isinstance(arg, Component) or (symbol is not None and symbol.dims is not None)
+    return frozenset({root}) if root is not None and part else names_in(arg)
 
 
 def _in_parentheses(expr: Expr) -> Expr:

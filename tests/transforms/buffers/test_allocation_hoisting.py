@@ -192,6 +192,58 @@ end program fields
 """
 
 
+_SIZED = """\
+module grids
+  use mpi
+  implicit none
+  type grid
+    integer :: n, fixed(2)
+    integer, pointer :: far
+  end type grid
+  type(grid) :: shared
+contains
+  subroutine work(g, u, steps)
+    type(grid), intent(inout){attribute} :: g
+    real(8), intent(inout) :: u(:,:)
+    integer, intent(in) :: steps
+    real(8), allocatable :: a(:)
+    integer :: step, ierr, request
+    do step = 1, steps
+      allocate (a({size}))
+      a = 1
+      {body}
+      deallocate (a)
+    end do
+  end subroutine work
+end module grids
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "size", "attribute", "leaves"),
+    [
+        ("call MPI_Bcast(a, g%n, MPI_DOUBLE_PRECISION, 0, MPI_COMM_WORLD, ierr)", "g%n", "", 1),
+        ("call MPI_Irecv(u(1,g%n), 1, MPI_DOUBLE_PRECISION, 0, 1, MPI_COMM_WORLD, request, ierr)",
+         "0:g%n+1", "", 1),
+        ("g%fixed(1) = step", "g%n", "", 1),
+        ("g%n = g%n - 1", "g%n", "", 0),
+        ("call MPI_Bcast(g%n, 1, MPI_INTEGER, 0, MPI_COMM_WORLD, ierr)", "g%n", "", 0),
+        ("call MPI_Irecv(g%n, 1, MPI_INTEGER, 0, 1, MPI_COMM_WORLD, request, ierr)", "g%n", "", 0),
+        ("g = shared", "g%n", "", 0),
+        ("call elsewhere(g)", "g%n", "", 0),
+        ("u = 0", "g%far", "", 0),
+        ("u = 0", "g%fixed(step)", "", 0),
+        ("u = 0", "g%n", ", volatile", 0),
+    ],
+)  # fmt: skip
+def test_a_size_may_be_a_component_that_the_loop_does_not_change(
+    body: str, size: str, attribute: str, leaves: int, tmp_path: Path
+) -> None:
+    text = _SIZED.format(body=body, size=size, attribute=attribute)
+    tree = Stepped.of(tmp_path, {"a.f90": text})
+    assert len(tree.steps(allocation_hoisting)) == leaves
+
+
 def test_an_exchange_with_buffers_of_its_own_is_overlapped_in_the_caller(tmp_path: Path) -> None:
     text = optimised_and_run(
         tmp_path, _FIELDS.format(steps=4), "fields", *installed(OPENMPI, MPICH)
