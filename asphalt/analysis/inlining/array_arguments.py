@@ -20,6 +20,7 @@ from asphalt.analysis.inlining.uses import ArrayUses
 from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.memory.shapes import Shape
 from asphalt.analysis.names.scopes import Symbol
+from asphalt.analysis.names.visibility import hidden_component
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Component, Lit, Op, Ref
 from asphalt.ir.stmt import Dim
@@ -186,7 +187,8 @@ class ArrayArgument:
 
     def _shift(self, dim: Dim, start: Poly) -> Poly:
         own = self.context.in_caller(dim.lower or _ONE, self.context.here)
-        if own is None:
+        hidden = hidden_component(dim.lower or _ONE, self.context.callee, self.context.caller)
+        if own is None or hidden is not None:
             raise RefusedError(ARGUMENT, f"a bound of {self.dummy} is not known in the caller")
         shift = self.context.known(start) - own
         if any(is_placed(a) or (isinstance(a, Ref) and a.args) for a in shift.atoms):

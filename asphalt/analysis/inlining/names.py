@@ -33,6 +33,7 @@ from asphalt.analysis.names.visibility import (
     constant_length,
     declared_in,
     has_interface,
+    hidden_component,
     is_included,
     is_private,
     used_before,
@@ -174,6 +175,9 @@ class InlinedNames:
 
     def expression(self, expr: Arg) -> None:
         """Resolve the names in an expression."""
+        hidden = hidden_component(expr, self.callee, self.caller)
+        if hidden is not None:
+            raise RefusedError(MEANING, f"the component {hidden} is private")
         for part in walk(expr):
             match part:
                 case Ref(name=name):

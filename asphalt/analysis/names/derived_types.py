@@ -14,7 +14,10 @@ _DEPTH = 8  # modules that give a type on to each other
 
 @dataclass(frozen=True, slots=True)
 class ComponentDeclaration:
-    """Where a component is declared; ``home``: the scope that its type and bounds are read in."""
+    """Where a component is declared; ``home``: the scope that its type and bounds are read in.
+
+    The attributes of ``decl`` contain ``private`` also where that is the default of the type.
+    """
 
     decl: Decl
     entity: Entity
@@ -170,10 +173,14 @@ def _is_binding(block: Block, name: str) -> bool:
 
 
 def _component(block: Block, name: str) -> tuple[Decl, Entity] | None:
+    private = False
     for leaf in leaves(block):
         what = leaf.what
+        private = private or (isinstance(what, Decl) and what.kind == "private")
         for entity in what.entities if isinstance(what, Decl) else ():
             if entity.name == name and isinstance(what, Decl):
+                if private and "public" not in what.attrs:
+                    what = replace(what, attrs=(*what.attrs, "private"))
                 return (what, entity) if what.kind == "type" else None
     return None
 

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 
 from asphalt.analysis.names.constants import constant
+from asphalt.analysis.names.designators import declarations_on_the_way
 from asphalt.analysis.names.intrinsic_modules import is_intrinsic_module
 from asphalt.analysis.names.references import named_by
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.analysis.names.type_equality import symbol_key
 from asphalt.analysis.symbolic.polynomials import folded
-from asphalt.ir.expr import Expr, names_in
+from asphalt.ir.expr import Arg, Component, Expr, names_in, walk
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Decl
 from asphalt.ir.tree import Block, Leaf, Node, Unit, leaves, once
@@ -113,6 +114,19 @@ def chain(scope: Scope) -> Iterator[Scope]:
     while here is not None:
         yield here
         here = here.host
+
+
+def hidden_component(expr: Arg, scope: Scope, user: Scope) -> str | None:
+    """The first component in an expression of ``scope`` to which the unit ``user`` has no access
+    (F2018 7.5.2.2), as it is spelled; None: there is none that is known."""
+    modules = {(one.located.path, one.unit.name) for one in chain(user)}
+    for part in walk(expr):
+        declared = declarations_on_the_way(part, scope) if isinstance(part, Component) else None
+        for one in declared or ():
+            home = one.home.located.path, one.home.unit.name
+            if "private" in one.decl.attrs and home not in modules:
+                return one.entity.spelled
+    return None
 
 
 def is_private(name: str, module: Scope | None) -> bool:

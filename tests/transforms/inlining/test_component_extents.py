@@ -107,3 +107,64 @@ def test_extents_that_may_differ(parts: dict[str, str], tmp_path: Path) -> None:
     before, after, refused = _made(tmp_path, parts)
     assert len(refused) == 1
     assert after == before
+
+
+_PRIVATE = """\
+module grids
+  use mpi
+  implicit none
+  type inner
+    integer :: n
+  end type inner
+  type grid
+    {general}
+    integer :: n
+    integer{of_one} :: m
+    type(inner) :: in
+  end type grid
+contains
+  subroutine exchange(b, u, next)
+    type(grid), intent(in) :: b
+    integer, intent(in) :: next
+    real(8), intent(inout) :: u(30, 20)
+    integer :: ierr
+    call MPI_Sendrecv_replace(u, {count}, MPI_DOUBLE_PRECISION, next, 1, MPI_ANY_SOURCE, 1, &
+                              MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+  end subroutine exchange
+{end}subroutine step(b, u, next)
+  {use}
+  type(grid), intent(in) :: b
+  real(8), intent(inout) :: u(30, 20)
+  integer, intent(in) :: next
+  call exchange(b, u, next)
+end subroutine step
+{last}"""
+
+
+@pytest.mark.parametrize(
+    ("general", "of_one", "count", "own", "accessible"),
+    [
+        ("", "", "b%n", False, True),
+        ("private", "", "b%n", False, False),
+        ("private", "", "b%in%n", False, False),
+        ("private", ", public", "b%n", False, False),
+        ("private", ", public", "b%m", False, True),
+        ("", ", private", "b%m", False, False),
+        ("", ", private", "b%n", False, True),
+        ("private", "", "b%n", True, True),  # the caller stands in the module
+    ],
+)
+def test_private_components_stay_in_their_module(
+    general: str, of_one: str, count: str, own: bool, accessible: bool, tmp_path: Path
+) -> None:
+    end = "end module grids\n"
+    around = (
+        {"end": "", "use": "implicit none", "last": end}
+        if own
+        else {"end": end, "use": "use grids", "last": ""}
+    )
+    text = _PRIVATE.format(general=general, of_one=of_one, count=count, **around)
+    tree = Stepped.of(tmp_path, {"main.f90": text})
+    refused = [one.message for one in tree.refusals(inline)]
+    assert [" is private" in message for message in refused] == [True] * (not accessible)
+    assert tree.applied(inline) == accessible
