@@ -30,7 +30,7 @@ from asphalt.cli.session import (
     warn_of,
 )
 from asphalt.cli.unchanged import why_unchanged
-from asphalt.config.assumptions import KINDS, TIMERS
+from asphalt.config.assumptions import BITS, CONTROL, KINDS, TIMERS
 from asphalt.config.errors import UsageError
 from asphalt.diagnostics.model import ProblemReport, SiteReport
 from asphalt.output.atomic import write_atomically
@@ -49,7 +49,8 @@ from asphalt.report.project_reports import OPTIMISING, reports_after
 from asphalt.report.steps import not_kept
 
 _FEW_LINES = 100
-"""Of a program of which apply says without being asked what assumptions would change."""
+"""Of a program of which apply says without being asked what assumptions about clocks and error
+handlers would change."""
 
 
 @click.command(cls=Command)
@@ -120,7 +121,7 @@ def apply(
     changes = outcome.changes
     promised: tuple[str, ...] = tuple(KINDS)
     if report is None and common.format == "text" and project.lines > _FEW_LINES:
-        promised = ()
+        promised = (CONTROL.word, BITS.word)
     sites = tuple(
         map(not_transformed, reports_after(project, outcome, promised=promised, listener=TERMINAL))
     )
@@ -142,7 +143,7 @@ def apply(
     print_report(common, project, sites, changed, outcome.notes)
     procedures = tuple(map(project.places.procedure, outcome.procedures))
     _note_dropped_steps(not_kept(procedures))
-    if not promised:
+    if TIMERS.word not in promised:
         _note_readings(project, sites)
     if not changes and common.format == "text":
         advised = not sites and project.has_messages

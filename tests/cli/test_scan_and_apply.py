@@ -143,3 +143,22 @@ def _verdicts(report: str) -> set[tuple[int, str, str | None, tuple[str, ...]]]:
         )
         for site in json.loads(report)["sites"]
     }
+
+
+@pytest.mark.parametrize("name", ["bits", "bits and nothing beside", "control"])
+def test_texts_agree_on_long_programs(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a report as JSON, too, where asphalt saves time on readings of clocks."""
+    files, _ = _PROGRAMS[name]
+    source = tmp_path / "source"
+    source.mkdir()
+    for file, text in files.items():
+        (source / file).write_text(text + "! long\n" * 1000)
+    usual = ["--no-cache", "--jobs", "1", str(source)]
+    assert main(["scan", *usual]) == 0
+    scanned = capsys.readouterr().out.splitlines()
+    assert main(["apply", *usual, "--output", str(tmp_path / "out")]) == 0
+    applied = capsys.readouterr().out.replace("not transformed: ", "").splitlines()
+    assert applied == scanned
+    assert scanned
