@@ -282,7 +282,8 @@ class EmptyWindows:
     def _calls(self, call: MpiCall, other: Node, forwards: bool) -> str | None:
         """Why a transfer has to keep its order with calls of MPI."""
         for leaf, one in self.messages.calls(other):
-            part = stage_of(one)
+            passed = self.order.calls.is_passed(one)
+            part = Stage.BOTH if passed else stage_of(one)
             where = f"the {one.procedure.spelled} in line {line_of(leaf)}"
             if part is Stage.NOTHING or (part is Stage.COMPLETE and forwards):
                 continue

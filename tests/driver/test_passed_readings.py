@@ -48,7 +48,7 @@ program ring
   c = 2
   b = 0
   a = me
-  call MPI_Barrier(MPI_COMM_WORLD, ierr)
+  if (np < 0) print *, np
   if (wanted) call click(1)
   call MPI_Sendrecv(a, n, MPI_DOUBLE_PRECISION, mod(me + 1, np), 1, b, n, MPI_DOUBLE_PRECISION, &
                     mod(me - 1 + np, np), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)

@@ -28,6 +28,7 @@ from asphalt.analysis.memory.accesses import ALIASED, Effect, EffectKind
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.memory.statement_accesses import CONCURRENT, FORALL, concurrent_indexes
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
+from asphalt.analysis.messages.non_overtaking import MessageOrder
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.names.openmp_sentinels import is_threading
@@ -250,6 +251,10 @@ class Placement:
         """The threads of the unit."""
         return LoopThreads(self.facts)
 
+    @cached_property
+    def _message_order(self) -> MessageOrder:
+        return MessageOrder(self.facts, self.messages)
+
     def _unknown_part(self, node: Node) -> str | None:
         """An MPI effect that is not that of a call with a known stage."""
         calls = {id(leaf): call for leaf, call in self.messages.calls(node)}
@@ -257,6 +262,8 @@ class Placement:
             if effect.kind is not EffectKind.MPI:
                 continue
             call = calls.get(id(effect.leaf))
+            if call is not None and self._message_order.is_passed(call):
+                continue
             if call is None or stage_of(call) in (Stage.OTHER, Stage.NOTHING):
                 return effect.described + ("" if call is None else _with_files(call))
         return None

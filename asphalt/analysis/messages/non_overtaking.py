@@ -17,7 +17,13 @@ from asphalt.analysis.messages.messages import Envelope, Messages, Stage, Way, s
 from asphalt.analysis.messages.polling import has_synchronous_sends, polling
 from asphalt.analysis.messages.wildcards import takes_any_source, takes_any_tag
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
-from asphalt.analysis.mpi.library_effects import Store, is_ready_mode, library_row, receives
+from asphalt.analysis.mpi.library_effects import (
+    Store,
+    is_barrier,
+    is_ready_mode,
+    library_row,
+    receives,
+)
 from asphalt.analysis.mpi.procedures import MpiProcedure, table
 from asphalt.ir.expr import Expr
 from asphalt.ir.tree import Node
@@ -42,7 +48,7 @@ class MessageOrder:
         return None
 
     def _calls(self, one: MpiCall, other: MpiCall) -> str | None:
-        before, after = stage_of(one), stage_of(other)
+        before, after = self._stage(one), self._stage(other)
         if Stage.NOTHING in (before, after):
             return None
         if Stage.OTHER in (before, after):
@@ -58,6 +64,27 @@ class MessageOrder:
             if reason is not None:
                 return reason
         return self.overtaking(one, other)
+
+    def _stage(self, call: MpiCall) -> Stage:
+        """The stages that decide: a barrier is passed like another collective operation, where
+        nothing but messages orders what ranks do."""
+        return Stage.BOTH if self.is_passed(call) else stage_of(call)
+
+    def is_passed(self, call: MpiCall) -> bool:
+        """Whether a call is a barrier that computation may pass: ranks share no memory and no
+        files, so that all they know of each other comes with messages.
+
+        What stays in its place to a barrier whatever the program is: output, the reading of clocks,
+        and calls of procedures that are not seen.
+        """
+        if not is_barrier(call.procedure):
+            return False
+        return self.earlier_sends is None and not self._shares_memory
+
+    @cached_property
+    def _shares_memory(self) -> bool:
+        """Whether a pointer may be to memory that MPI does not know, and another rank does."""
+        return bool(self.facts.scope.program.mentions("c_f_pointer"))
 
     def overtaking(self, one: MpiCall, other: MpiCall) -> str | None:
         """Why the messages of two calls, which may have the same envelope, cannot be reordered."""

@@ -142,6 +142,15 @@ def accesses_window(procedure: MpiProcedure) -> bool:
     return ACCESSES_WINDOW in procedure.facts
 
 
+def is_barrier(procedure: MpiProcedure) -> bool:
+    """Whether a procedure does nothing but wait until all processes call it (6.3)."""
+    row = library_row(procedure)
+    alone = procedure.timing is Timing.BLOCKING and not row.transfers
+    stores = {access.store for access in row.accesses}
+    changed = any(access.writes for access in row.accesses if access.store is Store.OBJECT)
+    return alone and not changed and Store.COLLECTIVE in stores <= {Store.COLLECTIVE, Store.OBJECT}
+
+
 def is_ready_mode(procedure: MpiProcedure) -> bool:
     """Whether a send is only right if its receive has been posted before (ready mode)."""
     return READY_MODE in procedure.facts

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.messages.non_overtaking import MessageOrder
 from support.stepping import Stepped
@@ -134,3 +135,52 @@ def test_a_program_that_polls_sees_what_starts_earlier(
     assert (reason is None) is (kept is None)
     assert kept is None or f"{kept} may tell that it is complete earlier" in str(reason)
     assert why_not(tmp_path, start(start_, "a", 1, 5), start(_SEND, "b", 2, 6), more) is None
+
+
+_BARRIER = "call MPI_Barrier(comm, ierr)"
+_MEMORY = """\
+subroutine other(p, n)
+  use, intrinsic :: iso_c_binding
+  type(c_ptr) :: p
+  integer :: n
+  real(c_double), pointer :: x(:)
+  call c_f_pointer(p, x, [n])
+end subroutine other
+"""
+_FILE = "subroutine other(f, e)\n  use mpi\n  call MPI_File_sync(f, e)\nend subroutine other\n"
+_ANY_SOURCE = _ANY.format("MPI_ANY_SOURCE", 0)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "more", "passed"),
+    [
+        (_WAIT, _BARRIER, "", True),
+        (_BARRIER, start(_SEND, "a", 1, 5), "", True),
+        (_BARRIER, "b = sqrt(b)", "", True),
+        ("b = sqrt(b)", _BARRIER, "", True),
+        # what another rank waits for still happens before
+        (start(_SEND, "a", 1, 5), _BARRIER, "", False),
+        (_BARRIER, _WAIT, "", False),
+        (_BARRIER, "call MPI_Bcast(b, 9, MPI_REAL8, 0, comm, ierr)", "", False),
+        # statements behind a barrier may rely on it
+        (_BARRIER, "print *, b(1)", "", False),
+        (_BARRIER, "b(1) = MPI_Wtime()", "", False),
+        (_BARRIER, "call unseen(b)", "", False),
+        # ranks know more of each other than messages tell
+        (_WAIT, _BARRIER, _ANY_SOURCE, False),
+        (_BARRIER, "b = sqrt(b)", _MEMORY, False),
+        (_BARRIER, "b = sqrt(b)", _FILE, False),
+        (_BARRIER, start(_SEND, "a", 1, 5), _POLLING.format(
+            "call MPI_Test(r, flag, MPI_STATUS_IGNORE, ierr)", ""), False),
+    ],
+)  # fmt: skip
+def test_what_passes_a_barrier(
+    first: str, second: str, more: str, passed: bool, tmp_path: Path
+) -> None:
+    text = _UNIT.format(first=first, second=second, more=more)
+    (facts, *_) = Stepped.of(tmp_path, {"a.f90": text}).facts()
+    one, other = facts.unit.body
+    order = Independence.of(facts)
+    asked = order.calls if _WAIT in (first, second) else order  # its buffers are not known here
+    reason = asked.why_not(one, other)
+    assert (reason is None) is passed

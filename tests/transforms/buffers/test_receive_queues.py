@@ -104,7 +104,8 @@ STAYING = {
     "cases": ("select construct", _loop("select case (p)", "case (1)", _RECEIVE, _USE,
                                         "end select")),
     "prints": ("the PRINT in line", _loop(_RECEIVE, _USE, "print *, p")),
-    "barrier": ("mpi_barrier", _loop(_RECEIVE, _USE, "call MPI_Barrier(comm, ierr)")),
+    "new_communicator": ("mpi_comm_dup", _loop(_RECEIVE, _USE,
+                                               "call MPI_Comm_dup(comm, mine, ierr)")),
     "probes": ("mpi_probe", _loop("call MPI_Probe(from(p), 1, comm, status, ierr)", _RECEIVE,
                                   _USE)),
     "another_receive": (

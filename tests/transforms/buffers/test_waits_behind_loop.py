@@ -57,7 +57,7 @@ STAYING = {
     "steps": ("do l = 1, fields, 2", _BODY),
     "it is left early": (_LOOP, _BODY.replace(_WORK, "    if (w(1,l) > 9) exit\n" + _WORK)),
     "an iteration is left early": (_LOOP, "    if (w(1,l) > 9) cycle\n" + _BODY),
-    "ranks meet in between": (_LOOP, _BODY + "    call MPI_Barrier(comm, ierr)\n"),
+    "a communicator ends": (_LOOP, _BODY + "    call MPI_Comm_free(comm, ierr)\n"),
     "an index of the same name": (
         _LOOP,
         "    forall (l = 1:fields) mean(1,l) = total(l)\n" + _BODY,
