@@ -13,12 +13,13 @@ from functools import partial
 from typing import Protocol, runtime_checkable
 
 from asphalt.analysis.call_graph.common_blocks import host_has_common, layout
-from asphalt.analysis.call_graph.definitions import Source, VariableDefinition, definitions
+from asphalt.analysis.call_graph.definitions import Source, VariableDefinition
 from asphalt.analysis.call_graph.missing_sources import unknown_module
 from asphalt.analysis.call_graph.program_end import only_ends
 from asphalt.analysis.call_graph.reaching import UnitReaching
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement, UnitFlow
 from asphalt.analysis.call_graph.sure_definitions import SureDefinitions
+from asphalt.analysis.call_graph.unit_definitions import UnitDefinitions
 from asphalt.analysis.directives.assumed_facts import Assumed
 from asphalt.analysis.names.generic_names import could_be
 from asphalt.analysis.names.references import (
@@ -59,7 +60,7 @@ class CallingContext:
     key: UnitKey
     scope: Scope
     flow: UnitFlow
-    defined: dict[str, list[VariableDefinition]]
+    defined: UnitDefinitions
 
     @property
     def dummies(self) -> tuple[str, ...]:
@@ -102,7 +103,7 @@ class CallSites:
         found = self._contexts.get(key)
         if found is None:
             flow = UnitFlow(scope.unit, partial(only_ends, scope=scope))
-            found = CallingContext(key, scope, flow, definitions(flow, scope))
+            found = CallingContext(key, scope, flow, UnitDefinitions(flow, scope))
             self._contexts[key] = found
         return found
 
@@ -156,7 +157,7 @@ class CallSites:
         if symbol.intent == "out" and _is_structure(symbol):
             return True  # it gets its initial values
         units = (inside, *self.all_contained(inside))
-        own = [one for unit in units for one in unit.defined.get(dummy, ())]
+        own = [one for unit in units for one in unit.defined.get(dummy)]
         if symbol.intent == "in":  # which compilers do not ask of calls without an interface
             seen = (one for one in own if one.source is not Source.UNKNOWN)
             return any(self.changes(one, depth - 1) for one in seen if depth > 1)
@@ -341,7 +342,7 @@ class CallSites:
             if isinstance(here, str):
                 return here
             if here:
-                given = context.defined.get(symbol.name, ())
+                given = context.defined.get(symbol.name)
                 found += [(context, d) for d in given if self.changes(d)]
         return tuple(found)
 
@@ -355,7 +356,7 @@ class CallSites:
             (unit, one)
             for unit in units
             if unit is context or name not in unit.scope.own
-            for one in unit.defined.get(name, ())
+            for one in unit.defined.get(name)
             if self.changes(one)
         )
 

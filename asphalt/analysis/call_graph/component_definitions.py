@@ -70,7 +70,7 @@ def component_definitions(
     """The definitions in a unit that may change a component of a variable."""
     return [
         one
-        for one in context.defined.get(root, ())
+        for one in context.defined.get(root)
         if overlap(one.path, path) and may_change(one, path, context.scope, depth)
     ]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from asphalt.analysis.call_graph.defined_operations import may_be_subroutine
-from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement, UnitFlow
+from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, predefined_type
 from asphalt.analysis.mpi.procedures import MpiProcedure, Timing, table
 from asphalt.analysis.mpi.standard.row import FREES_COMMUNICATOR
@@ -39,6 +39,7 @@ from asphalt.ir.expr import (
     walk,
 )
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.stmt import (
     IO,
     Allocation,
@@ -65,7 +66,7 @@ class Source(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class VariableDefinition:
     """A statement that may define a variable.
 
@@ -96,16 +97,8 @@ class VariableDefinition:
     scalar: TypeKey | None = None
 
 
-def definitions(flow: UnitFlow, scope: Scope) -> dict[str, list[VariableDefinition]]:
-    """All definitions in a unit's own body by the variable's name in the unit."""
-    found: dict[str, list[VariableDefinition]] = {}
-    for statement in flow.statements:
-        for definition in _of(statement, scope):
-            found.setdefault(definition.name, []).append(definition)
-    return found
-
-
-def _of(statement: ConditionedStatement, scope: Scope) -> Iterator[VariableDefinition]:
+def definitions_of(statement: ConditionedStatement, scope: Scope) -> Iterator[VariableDefinition]:
+    """The definitions by one statement.  All names in them are names in it."""
     what = statement.what
     if isinstance(statement.leaf.what, Guarded):
         yield from _calls_in((statement.leaf.what.condition,), statement, scope)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from asphalt.analysis.names.openmp_sentinels import hidden_statements, may_jump
 from asphalt.analysis.names.parallel_loops import threaded_leaves
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, OpaqueExpr, Section
+from asphalt.ir.records import record
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import (
     IO,
@@ -30,7 +31,7 @@ from asphalt.ir.stmt import (
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Condition:
     """The tested expressions; ``exprs`` empty: the condition is unknown."""
 
@@ -39,7 +40,7 @@ class Condition:
     span: Span | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConditionedStatement:
     """An executable statement.
 

@@ -52,7 +52,7 @@ class SureDefinitions:
         if any(_is_unclear(statement.what) for statement in statements):
             return False
         _, hidden = self._sites.reaching(inside).at(
-            [one for one in inside.defined.get(dummy, ()) if one.path == path[: len(one.path)]],
+            [one for one in inside.defined.get(dummy) if one.path == path[: len(one.path)]],
             len(statements),
             path,
         )

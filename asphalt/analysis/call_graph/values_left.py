@@ -168,7 +168,7 @@ def has_one_place(name: str, scope: Scope) -> bool:
 
 def _substituted(name: str, context: CallingContext, since: ConditionedStatement) -> Expr | None:
     """The value of a local variable that one assignment defines."""
-    symbol, found = context.scope.lookup(name), context.defined.get(name, [])
+    symbol, found = context.scope.lookup(name), context.defined.get(name)
     if symbol is None or symbol.initial is not None or symbol.attrs & {"save", "data"}:
         return None
     if len(found) != 1 or named_inside(name, context.scope):
@@ -224,7 +224,7 @@ def in_components(left: Left, root: str, callee: CallingContext) -> Left | None:
     """Values that a procedure leaves behind, with components of a dummy for the other dummies
     whose values it gives to them; None: it gives none of these to any."""
     given: dict[str, Expr] = {}
-    for one in callee.defined.get(root, ()):
+    for one in callee.defined.get(root):
         name = "%".join((root, *one.path))
         value = _value_at_return(callee, name, _DEPTH) if one.path else None
         match value:

@@ -153,6 +153,8 @@ def _check_lead(leaf: Leaf, tainted: Tainted) -> None:
 
 def _of_leaf(leaf: Leaf, tainted: Tainted, decided: bool) -> Iterator[Flow]:
     _check_lead(leaf, tainted)
+    if not decided and not _mentions(leaf, tainted):
+        return
     what: What = leaf.what
     while isinstance(what, Guarded):
         yield from _into_functions((what.condition,), leaf, tainted)

@@ -60,6 +60,9 @@ class Region:
     _written_out: dict[tuple[int, int], tuple[Expr, Leaf, Expr]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _parts: dict[int, tuple[Access, Elements | None]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def value(self, expr: Expr, loops: tuple[Do, ...]) -> Poly | None:
         """The value of an expression inside ``loops``: a polynomial over their variables and over
@@ -205,10 +208,12 @@ class Region:
         """The region of an access of a called procedure, as far as its indices denote elements."""
         if access.part is None:
             return None
-        region = access.part.touched(self.here(access.loops))
-        if region.is_all or not self._stays_in_bounds(access, region):
-            return None
-        return region
+        known = self._parts.get(id(access))
+        if known is None:
+            region = access.part.touched(self.here(access.loops))
+            inside = not region.is_all and self._stays_in_bounds(access, region)
+            known = self._parts[id(access)] = access, region if inside else None
+        return known[1]
 
     def _stays_in_bounds(self, access: Access, region: Elements) -> bool:
         """Whether every index is in its dimension (in the last one, not below its lower bound)."""

@@ -43,6 +43,7 @@ from asphalt.ir.stmt import (
     What,
 )
 from asphalt.ir.tree import Block, Leaf, Node, Unit, leaves
+from asphalt.support.identity_cache import IdentityCache
 
 _WORD = re.compile(r"[a-z]\w*")
 _NAME_AHEAD = re.compile(r"([A-Za-z]\w*)_['\"]")
@@ -113,6 +114,10 @@ def actions(what: What) -> Iterator[What]:
 def named_by(what: What) -> frozenset[str] | None:
     """All names in a statement (folded), with those that it declares; None: the IR does not hold
     all of them."""
+    return _NAMED(what)
+
+
+def _named_by(what: What) -> frozenset[str] | None:
     found: set[str] = set()
     for one in actions(what):
         for expr in expressions_of(one):
@@ -133,6 +138,9 @@ def named_by(what: What) -> frozenset[str] | None:
                 for entity in (*one.entities, *(e for _, group in one.groups for e in group)):
                     found |= {entity.name} | named_by_entity(entity)
     return frozenset(found)
+
+
+_NAMED = IdentityCache(_named_by, 16_384)  # texts of one program share most statements
 
 
 def named_around(decl: Decl) -> frozenset[str]:

@@ -74,17 +74,15 @@ class Elements:
         return self._combined(other, _Operation.INTERSECTION, self.exact and other.exact)
 
     def _combined(self, other: Elements, operation: _Operation, exact: bool) -> Elements:
-        text, used = _combination(self.text, other.text, operation)
         meaning = {**dict(self.parameters), **dict(other.parameters)}
-        parameters = tuple(sorted((name, meaning[name]) for name in used))
-        return Elements(self.rank, text, parameters, exact)
+        return self._of(_combination(self.text, other.text, operation), meaning, exact)
 
-    def _made(
-        self, made: isl.Set, meaning: Mapping[str, Monomial], exact: bool, rank: int | None = None
+    def _of(
+        self, found: tuple[str, tuple[str, ...]], meaning: Mapping[str, Monomial], exact: bool
     ) -> Elements:
-        text, used = text_of(made)
-        parameters = tuple(sorted((name, meaning[name]) for name in used))
-        return Elements(self.rank if rank is None else rank, text, parameters, exact)
+        """A set of the same rank, of its text and its parameters."""
+        text, used = found
+        return Elements(self.rank, text, tuple(sorted((n, meaning[n]) for n in used)), exact)
 
     def restricted(self, constraints: Iterable[str], affine: Affine) -> Elements:
         """The elements for which constraints over indices and parameters hold, too."""
@@ -93,18 +91,10 @@ class Elements:
     def project(self, monomials: Iterable[Monomial]) -> Elements:
         """The elements for any value of some parameters; raises UndecidedError."""
         gone = set(monomials)
-        names = [name for name, meaning in self.parameters if meaning in gone]
+        names = tuple(name for name, meaning in self.parameters if meaning in gone)
         if not names:
             return self
-        try:
-            made = isl.Set(self.text, fresh_context())
-            for name in names:
-                position = made.find_dim_by_name(isl.dim_type.param, name)
-                if position >= 0:
-                    made = made.project_out(isl.dim_type.param, position, 1)
-            return self._made(made, dict(self.parameters), self.exact)
-        except isl.Error as error:
-            raise UndecidedError(str(error)) from error
+        return self._of(_projected(self.text, names), dict(self.parameters), self.exact)
 
     def renamed(self, before: Monomial, after: Monomial) -> Elements:
         """The set with one parameter replaced by another, which must not occur in it yet."""
@@ -133,36 +123,19 @@ class Elements:
         A parameter without (affine) value may have any: None where ``exact`` forbids that.  Raises
         UndecidedError.
         """
-        try:
-            made = isl.Set(self.text, fresh_context())
-            equal: list[str] = []
-            names = parameter_names(made)
-            meaning = dict(self.parameters)
-            for number, name in enumerate(names):
-                made = made.set_dim_name(isl.dim_type.param, number, f"q{number}")
-                value = values.get(meaning[name])
-                text = None if value is None else affine.text(value)
-                if text is not None:
-                    equal.append(f"q{number} = {text}")
-                elif exact and made.involves_dims(isl.dim_type.param, number, 1):
-                    return None
-            inside = ", ".join(
-                [*(f"q{number}" for number in range(len(names))), *affine.parameters]
-            )
-            domain = ", ".join(f"d{number}" for number in range(self.rank))
-            body = " and ".join([*relation, *equal]) or "1 = 1"
-            mapped = isl.Map(
-                f"[{inside}] -> {{ [{domain}] -> [{_tuple(rank)}] : {body} }}", made.get_ctx()
-            )
-            found = mapped.intersect_domain(made).range()
-            known = all(values.get(meaning[name]) is not None for name in names)
-            for number in range(len(names)):
-                position = found.find_dim_by_name(isl.dim_type.param, f"q{number}")
-                if position >= 0:
-                    found = found.project_out(isl.dim_type.param, position, 1)
-            return self._made(found, affine.parameters, self.exact and known, rank)
-        except isl.Error as error:
-            raise UndecidedError(str(error)) from error
+        meaning, known = dict(self.parameters), True
+        equal: list[str] = []
+        for number, (name, involved) in enumerate(_parameters(self.text)):
+            value = values.get(meaning[name])
+            known = known and value is not None
+            text = None if value is None else affine.text(value)
+            if text is not None:
+                equal.append(f"q{number} = {text}")
+            elif exact and involved:
+                return None
+        body = " and ".join([*relation, *equal]) or "1 = 1"
+        found = _image(self.text, self.rank, rank, tuple(affine.parameters), body)
+        return replace(self, rank=rank)._of(found, affine.parameters, self.exact and known)
 
     def parts(self) -> tuple[Elements, ...]:
         """Sets without gaps whose union is this one; raises UndecidedError."""
@@ -192,21 +165,12 @@ class Elements:
     def box(self) -> tuple[tuple[Poly | None, Poly | None], ...]:
         """The least and the greatest index in each dimension, where they are one polynomial each
         (for sets that are not empty)."""
-        context = fresh_context()
         meaning = dict(self.parameters)
-        ends: list[tuple[Poly | None, Poly | None]] = []
-        try:
-            made = isl.Set(self.text, context)
-            for dimension in range(self.rank):
-                ends.append(
-                    (
-                        _single(made, dimension, meaning, upper=False),
-                        _single(made, dimension, meaning, upper=True),
-                    )
-                )
-        except isl.Error:
-            return ((None, None),) * self.rank
-        return tuple(ends)
+        ends = [
+            None if end is None else Poly.of({(meaning[n] if n else ()): c for n, c in end})
+            for end in _ends(self.text, self.rank)
+        ]
+        return tuple(zip(ends[::2], ends[1::2], strict=True))
 
     def within(
         self, limits: Sequence[tuple[int, int]], values: Mapping[Monomial, int]
@@ -284,9 +248,24 @@ def _tuple(rank: int) -> str:
     return ", ".join(f"e{number}" for number in range(rank))
 
 
-def _single(
-    made: isl.Set, dimension: int, meaning: Mapping[str, Monomial], *, upper: bool
-) -> Poly | None:
+_Factors = tuple[tuple[str, int], ...]
+"""The terms of an affine expression: parameters, or '' for the constant, with coefficients."""
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _ends(text: str, rank: int) -> tuple[_Factors | None, ...]:
+    """The least and the greatest index of each dimension, where they are affine."""
+    ends: list[_Factors | None] = []
+    try:
+        made = isl.Set(text, fresh_context())
+        for dimension in range(rank):
+            ends += (_single(made, dimension, upper=upper) for upper in (False, True))
+    except isl.Error:
+        return (None, None) * rank
+    return tuple(ends)
+
+
+def _single(made: isl.Set, dimension: int, *, upper: bool) -> _Factors | None:
     """The least or greatest index of a dimension, where it is one affine expression."""
     bounded = made.dim_has_upper_bound if upper else made.dim_has_lower_bound
     if not bounded(isl.dim_type.set, dimension):
@@ -298,8 +277,61 @@ def _single(
     _, affine = pieces[0]
     if affine.dim(isl.dim_type.div) or affine.get_denominator_val().to_python() != 1:
         return None
-    total = Poly.constant(int(affine.get_constant_val().to_python()))
+    found = [("", int(affine.get_constant_val().to_python()))]
     for number, name in enumerate(parameter_names(made)):
-        coefficient = int(affine.get_coefficient_val(isl.dim_type.param, number).to_python())
-        total = total + Poly.of({meaning[name]: coefficient})
-    return total
+        value = affine.get_coefficient_val(isl.dim_type.param, number).to_python()
+        found.append((name, int(value)))
+    return tuple(found)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _projected(text: str, names: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """Text and parameters of a set for any value of some parameters; raises UndecidedError."""
+    try:
+        made = isl.Set(text, fresh_context())
+        for name in names:
+            position = made.find_dim_by_name(isl.dim_type.param, name)
+            if position >= 0:
+                made = made.project_out(isl.dim_type.param, position, 1)
+        return text_of(made)
+    except isl.Error as error:
+        raise UndecidedError(str(error)) from error
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _parameters(text: str) -> tuple[tuple[str, bool], ...]:
+    """The parameters of a set, each with whether it matters; raises UndecidedError."""
+    try:
+        made = isl.Set(text, fresh_context())
+        return tuple(
+            (name, made.involves_dims(isl.dim_type.param, number, 1))
+            for number, name in enumerate(parameter_names(made))
+        )
+    except isl.Error as error:
+        raise UndecidedError(str(error)) from error
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _image(
+    text: str, rank: int, other: int, parameters: tuple[str, ...], body: str
+) -> tuple[str, tuple[str, ...]]:
+    """Text and parameters of the elements, with ``other`` indices, to which ``body`` relates those
+    of a set, whose own parameters are ``q0``, ``q1`` ... there; raises UndecidedError."""
+    try:
+        made = isl.Set(text, fresh_context())
+        own = [f"q{number}" for number, _ in enumerate(parameter_names(made))]
+        for number, name in enumerate(own):
+            made = made.set_dim_name(isl.dim_type.param, number, name)
+        inside = ", ".join([*own, *parameters])
+        domain = ", ".join(f"d{number}" for number in range(rank))
+        mapped = isl.Map(
+            f"[{inside}] -> {{ [{domain}] -> [{_tuple(other)}] : {body} }}", made.get_ctx()
+        )
+        found = mapped.intersect_domain(made).range()
+        for name in own:
+            position = found.find_dim_by_name(isl.dim_type.param, name)
+            if position >= 0:
+                found = found.project_out(isl.dim_type.param, position, 1)
+        return text_of(found)
+    except isl.Error as error:
+        raise UndecidedError(str(error)) from error

@@ -69,7 +69,7 @@ class UniformDirectives:
         around = (loop for loop in reading.loops if loop not in said.loops)
         last = max([at - 1, *(end for _, end in around)])
         between = range(said.position, last + 1)
-        given = context.defined.get(name, ())
+        given = context.defined.get(name)
         if any(d.lasting or d.statement.position in between for d in given):
             return False
         inside = any(

@@ -79,9 +79,7 @@ def _set_before(
     """The statement that sets all extents to zero, if nothing else defines them between it and a
     later statement of the same list."""
     before = [
-        d.statement
-        for d in context.defined.get(name, ())
-        if d.statement.position < statement.position
+        d.statement for d in context.defined.get(name) if d.statement.position < statement.position
     ]
     if len(before) < 2 or "*" in context.defined:
         return None, None

@@ -130,7 +130,7 @@ class Communicators:
             (unit, definition)
             for unit in units
             if unit is context or name not in unit.scope.own
-            for definition in unit.defined.get(name, ())
+            for definition in unit.defined.get(name)
             if self.sites.changes(definition)
         ]
         own_name = ("local", context.key, name, path)
@@ -327,7 +327,7 @@ class Communicators:
             return None
         if any(definition.dummy in unit.defined for unit in units[1:]):
             return None
-        given = inside.defined.get(definition.dummy, ())
+        given = inside.defined.get(definition.dummy)
         return tuple((inside, d) for d in given if self.sites.changes(d) and _concerns(d, path))
 
     def _dummy(
@@ -416,7 +416,7 @@ class _Number(NumberOfRanks):
             seen = symbol.name in inner.defined and symbol.name not in inner.scope.own
             if seen or "*" in inner.defined:
                 return None
-        given = context.defined.get(symbol.name, ())
+        given = context.defined.get(symbol.name)
         return tuple((context, d) for d in given if sites.changes(d))
 
 

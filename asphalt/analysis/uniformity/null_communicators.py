@@ -101,7 +101,7 @@ def _gives_valid(
             return False
         return all(
             _gives_valid(inside, one, rest, sites, depth - 1)
-            for one in inside.defined.get(definition.dummy, ())
+            for one in inside.defined.get(definition.dummy)
             if sites.changes(one) and overlap(one.path, rest)
         )
     if definition.source is Source.EXPRESSIONS and not _is_call(definition.statement):

@@ -25,7 +25,7 @@ class ReachingValues:
         """The definitions of a component in a unit's own statements."""
         key = context, name, path
         if key not in self._given:
-            given = context.defined.get(name, ())
+            given = context.defined.get(name)
             self._given[key] = [
                 d for d in given if self._sites.changes(d) and overlap(d.path, path)
             ]

@@ -139,7 +139,7 @@ class ShapeFlow(ValueGraph):
             seen = unit.scope.lookup(name)
             if seen is not None and seen.identity != symbol.identity:
                 continue
-            for definition in unit.defined.get(name, ()):
+            for definition in unit.defined.get(name):
                 if self._may_reallocate(definition, symbol):
                     where = definition.statement.leaf.span
                     facts.note(Level.UNKNOWN, f"{name} may get another shape at {where}")

@@ -279,7 +279,7 @@ class ValueFlow(FunctionFlow):
         inside = [
             (inner, definition)
             for inner in self.sites.all_contained(context)
-            for definition in inner.defined.get(name, ())
+            for definition in inner.defined.get(name)
             if _same(inner.scope.lookup(name), symbol)
             and self.sites.changes(definition)
             and overlap(definition.path, node.path)
