@@ -46,11 +46,15 @@ def doctor(format: str) -> int:
     console = PipeConsole(highlight=False, soft_wrap=True, emoji=False)
     here = f"asphalt {asphalt.__version__}, Python {platform.python_version()}, in {place}"
     console.print(here, markup=False)
-    table = Table("part", "found", "needed by", "how to get it")
+    table = Table("part", "found", "needed by")
+    for column in table.columns:
+        column.overflow = "fold"
     for part in found:
-        cells = (part.needed, "" if part.found else part.get.replace("[", "\\["))
-        table.add_row(part.name, part.found or "[yellow]missing[/yellow]", *cells)
+        table.add_row(part.name, part.found or "[yellow]missing[/yellow]", part.needed)
     console.print(table)
+    for part in found:  # outside of the table, which would cut what one copies
+        if not part.found:
+            console.print(f"{part.name}: {part.get}", markup=False)
     for name in others:
         note(
             f"the distribution {name} brings an import package 'asphalt', too: its files and those "

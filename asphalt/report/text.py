@@ -125,12 +125,14 @@ def problem_line(problem: ProblemReport) -> str:
 
 
 def site_details(site: SiteReport) -> list[Text]:
-    """A site with its evidence, assumptions, dropped steps, witness and passes, a line each."""
+    """A site with its evidence, assumptions, dropped steps, witness and passes, a line each; what
+    is said several times has one line with the number."""
     lines = site_lines([site])
-    lines += [_fact("evidence", sentence) for sentence in site.evidence]
+    lines += [_fact("evidence", sentence) for sentence in _each_once(site.evidence)]
     if site.verdict != "refused":
         lines += [_fact("assumed", _assumption(name, site)) for name in site.assumptions]
-    lines += [Text(f"  {dropped_text(dropped)}") for dropped in site.dropped]
+    dropped = _each_once(map(dropped_text, site.dropped))
+    lines += [Text(f"  {sentence}") for sentence in dropped]
     if site.dropped and site.ended:
         lines.append(_fact("ended", site.ended))
     if site.witness:
@@ -138,6 +140,12 @@ def site_details(site: SiteReport) -> list[Text]:
     if site.passes:
         lines.append(_fact("passes", ", ".join(site.passes)))
     return lines
+
+
+def _each_once(sentences: Iterable[str]) -> list[str]:
+    """Some sentences in their order, each once."""
+    counts = Counter(sentences)
+    return [text if number == 1 else f"{text} ({number} times)" for text, number in counts.items()]
 
 
 def code_summary(code: Code) -> list[Text]:

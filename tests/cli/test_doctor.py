@@ -25,10 +25,17 @@ def test_what_is_there_and_what_is_not(
     assert {name for name, part in found.items() if part["found"] is None} >= missing
     assert "asphalt-mpi[calibrate]" in found["scipy"]["get"]
     assert "libsimgrid-dev" in found["SimGrid's SMPI"]["get"]
-    assert main(["doctor"]) == 0
-    shown = capsys.readouterr().out
-    assert "missing" in shown
-    assert "1.2.3" in shown
+    for columns in ("200", "80", "60"):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert main(["doctor"]) == 0
+        shown = capsys.readouterr().out
+        assert "missing" in shown
+        assert "1.2.3" in shown
+        assert "…" not in shown
+        for part in found.values():
+            # what one copies stands in one line, however narrow the terminal is
+            line = f"{part['name']}: {part['get']}"
+            assert (line in shown.splitlines()) == (part["found"] is None)
 
 
 def test_another_distribution_of_that_name(

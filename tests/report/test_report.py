@@ -236,3 +236,12 @@ def _check_git_apply(folder: Path, before: bytes, after: bytes) -> None:
     done = subprocess.run(command, cwd=folder, input=diff, capture_output=True, check=False)
     assert done.returncode == 0, (done.stderr, diff)
     assert (target.read_bytes() if target.exists() else b"") == after
+
+
+def test_what_is_said_several_times_has_one_line() -> None:
+    said = replace(PROVED, evidence=("one moves", "another moves", "one moves", "one moves"))
+    lines = [line.plain.strip() for line in site_details(said)]
+    assert [line for line in lines if "moves" in line] == [
+        "evidence: one moves (3 times)",
+        "evidence: another moves",
+    ]
