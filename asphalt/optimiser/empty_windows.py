@@ -15,6 +15,7 @@ from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.exchange.site import StatementPosition, statements
 from asphalt.analysis.inlining.procedure import condition_of_return, is_return
 from asphalt.analysis.memory.accesses import Access
+from asphalt.analysis.memory.reallocation import moved_at
 from asphalt.analysis.memory.rma_windows import may_be_window_memory
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
@@ -327,7 +328,10 @@ def conflict(access: Access, own: Access, facts: UnitFacts) -> str:
     if access.is_open or own.is_open:
         shape = shape_of(access.object, facts.scope, facts.values, access.leaf)
         if shape is not None and not shape.stated:
-            return f"{where} {does} {name}, the bounds of which are not known"
+            moved = moved_at(access.object, facts.values)
+            told = f"{where} {does} {name}, the bounds of which are not known"
+            why = None if moved is None else f"the MOVE_ALLOC in {facts.at(moved)} may change them"
+            return told if why is None else f"{told}, for {why}"
     return f"{where} {does} {name}"
 
 

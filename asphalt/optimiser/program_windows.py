@@ -134,6 +134,8 @@ class OwnWindows:
         self, one: OwnStart, siblings: tuple[Node, ...], window: OverlapWindow
     ) -> OwnStart:
         behind = self._way_down(siblings, window.last)
+        if isinstance(behind, Stop):
+            behind = self._with_other_operation(behind, one.start, siblings[window.last])
         before = self._way(siblings, window.first, forwards=False)
         work = next((way for way in (behind, before) if isinstance(way, Do | Branch | Leaf)), None)
         if work is not None and Pass.MOTION in self.passes:
@@ -164,6 +166,27 @@ class OwnWindows:
             stops=tuple(stops),
             leaves_unit=behind is None and siblings is self.facts.unit.body,
         )
+
+    def _with_other_operation(self, stop: Stop, start: Leaf, wait: Node) -> Stop:
+        """What stops a wait, with the operation whose buffer that meets, if it is another one than
+        the operation asked about: one MPI_Waitall completes both."""
+        mine, theirs = self.order.accesses(wait), self.order.accesses(stop.node)
+        if stop.fixed or mine is None or theirs is None:
+            return stop
+        found = self.order.conflict(wait, stop.node, mine, theirs)
+        for leaf, call in self.messages.calls(wait) if found is not None else ():
+            met = [
+                match
+                for match in self.messages.completed_by(leaf) or ()
+                for buffer in self.messages.touched(match.leaf, match.call) or ()
+                if found is not None and buffer.meets(found[0])
+            ]
+            if met and all(match.leaf is not start for match in met):
+                other, name = met[0], call.procedure.spelled
+                which = f"{other.call.procedure.spelled} in {self.facts.at(other.leaf)}"
+                why = f"{stop.why}, of the {which}: one {name} completes both"
+                return replace(stop, why=why)
+        return stop
 
     def named(self, node: Node) -> str:
         """A statement or loop, for people: ``the loop of line 12``."""

@@ -495,3 +495,36 @@ def test_the_way_up_in_a_wrapper(body: str, told: str, tmp_path: Path) -> None:
     project = Project(tmp_path, settings=replace(SETTINGS, passes=TRANSFERS))
     (report,) = project.not_overlapped((), project.outcome().tries)
     assert f"no computation to overlap{told}" in report.message
+
+
+@pytest.mark.parametrize(
+    ("last", "why"),
+    [
+        ("call move_alloc(w, u)", ", for the MOVE_ALLOC in line 17 may change them"),
+        ("if (n == 3) deallocate (u)", ""),
+    ],
+)
+def test_bounds_that_move_alloc_may_change(last: str, why: str, tmp_path: Path) -> None:
+    text = """\
+subroutine step(u, w, m, left, comm)
+  use mpi
+  implicit none
+  integer, intent(in) :: m, left, comm
+  real(8), allocatable :: u(:,:), w(:,:)
+  real(8) :: c(m)
+  integer :: i, n, ierr
+  do n = 1, 3
+    do i = 1, m
+      c(i) = u(i,1)
+    end do
+    call MPI_Recv(u(1,0), m, MPI_REAL8, left, 1, comm, MPI_STATUS_IGNORE, ierr)
+    do i = 1, m
+      c(i) = c(i) + u(i,m)
+    end do
+    print *, c
+    {last}
+  end do
+end subroutine step
+"""
+    (told,) = _told(tmp_path, text.replace("{last}", last))
+    assert f"reads u, the bounds of which are not known{why};" in f"{told.message};"

@@ -57,7 +57,8 @@ def test_a_wait_for_what_the_iteration_before_has_started(tmp_path: Path) -> Non
     told = _told(tmp_path, "c = 1")
     why = "no computation to overlap: below, line 14 reads in"
     assert told["MPI_Irecv"].message == why
-    assert told["MPI_Isend"].message == f"{why}; above, line 12 is a transfer of rq, too"
+    both = f"{why}, of the MPI_Irecv in line 11: one MPI_Waitall completes both"
+    assert told["MPI_Isend"].message == f"{both}; above, line 12 is a transfer of rq, too"
 
 
 def test_a_line_that_may_be_for_openmp(tmp_path: Path) -> None:

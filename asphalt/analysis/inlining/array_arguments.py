@@ -18,7 +18,9 @@ from asphalt.analysis.inlining.sequence_arguments import (
 )
 from asphalt.analysis.inlining.uses import ArrayUses
 from asphalt.analysis.memory.ranks import is_scalar
+from asphalt.analysis.memory.reallocation import moved_at
 from asphalt.analysis.memory.shapes import Shape
+from asphalt.analysis.names.designators import designator_name
 from asphalt.analysis.names.scopes import Symbol
 from asphalt.analysis.names.visibility import hidden_component
 from asphalt.analysis.symbolic.polynomials import Poly
@@ -162,8 +164,17 @@ class ArrayArgument:
             message = (
                 f"dimension {number + 1} of the dummy {self.dummy} {has} the extent of that of"
             )
-            raise RefusedError(ARGUMENT, f"{message} the array {name}")
+            raise RefusedError(ARGUMENT, f"{message} the array {name}{self._why_unknown(has)}")
         return same and begins
+
+    def _why_unknown(self, has: str) -> str:
+        """What may change the extents of the array, where that is known."""
+        name = designator_name(self.actual)
+        if self.shape.stated or name is None or "known" not in has:
+            return ""
+        facts = self.context.facts
+        moved = moved_at(name, facts.values)
+        return "" if moved is None else f": the MOVE_ALLOC in {facts.at(moved)} may change it"
 
     def _extent(self, dim: Dim) -> Poly | None:
         """The extent of a dimension of the dummy; None: not known in the caller."""

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from asphalt.analysis.call_graph.operators import is_intrinsic_assignment
-from asphalt.analysis.memory.accesses import NameKind
+from asphalt.analysis.memory.accesses import EffectKind, NameKind
 from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.names.designators import designator_name, own_designator, symbol_named
@@ -29,6 +29,8 @@ from asphalt.ir.tree import Leaf
 if TYPE_CHECKING:
     from asphalt.analysis.memory.forward_substitution import Values
 
+MOVE = "move_alloc"
+"""What the effect of its calls names."""
 _INTRINSIC_TYPES = ("integer", "real", "double_precision", "complex", "double_complex", "logical")
 NO_SHAPE = (NameKind.VARIABLE, NameKind.CONSTANT, NameKind.INQUIRY, NameKind.PURE_FUNCTION)
 """What is no call of a procedure of the program."""
@@ -195,3 +197,15 @@ def _is_array(part: Component, scope: Scope) -> bool:
     """Whether a component with a list behind it is an array with subscripts."""
     symbol = symbol_named(designator_name(part) or "", scope)
     return symbol is not None and symbol.dims is not None
+
+
+def moved_at(name: str, values: Values) -> Leaf | None:
+    """The first statement that calls MOVE_ALLOC for the array with a designator, whose bounds may
+    be those of another array behind it (F2018 16.9.137)."""
+    for effect in values.footprint.effects:
+        if effect.kind is EffectKind.ALLOCATION and effect.detail == MOVE:
+            call = effect.leaf.action
+            args = map(argument_value, call.args) if isinstance(call, Call) else ()
+            if any(designator_name(arg) == name for arg in args):
+                return effect.leaf
+    return None

@@ -20,6 +20,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.accesses import Access, EffectKind
 from asphalt.analysis.memory.forward_substitution import is_integer, is_plain_integer
 from asphalt.analysis.memory.mpi_buffers import touched_buffers, transfer_buffers
+from asphalt.analysis.memory.reallocation import MOVE
 from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.mpi.library_effects import (
@@ -38,8 +39,6 @@ from asphalt.analysis.requests.operations import operations
 from asphalt.ir.expr import Expr, Ref, names_in
 from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Jump, Plain, What
 from asphalt.ir.tree import Do, Leaf, Node, leaves
-
-_MOVE = "move_alloc"
 
 
 class Way(Enum):
@@ -323,9 +322,7 @@ class Messages:
         found: list[tuple[int, tuple[Access, ...]]] = []
         for point in self.facts.reaching.graph.points:
             footprint = self.facts.reaching.accesses.footprint(point.number)
-            if any(
-                e.kind is EffectKind.ALLOCATION and e.detail == _MOVE for e in footprint.effects
-            ):
+            if any(e.kind is EffectKind.ALLOCATION and e.detail == MOVE for e in footprint.effects):
                 found.append((point.number, tuple(a for a in footprint.accesses if a.writes)))
         return tuple(found)
 

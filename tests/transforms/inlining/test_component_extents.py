@@ -168,3 +168,22 @@ def test_private_components_stay_in_their_module(
     refused = [one.message for one in tree.refusals(inline)]
     assert [" is private" in message for message in refused] == [True] * (not accessible)
     assert tree.applied(inline) == accessible
+
+
+@pytest.mark.parametrize(
+    ("between", "told"),
+    [
+        (
+            "call move_alloc(u, v)\n  call move_alloc(v, u)",
+            ": the MOVE_ALLOC in line 34 may change it",
+        ),
+        ("deallocate (u)\n  allocate (u(40,40))", ""),
+    ],
+)
+def test_what_may_change_an_extent_is_told(between: str, told: str, tmp_path: Path) -> None:
+    text = _TEXT.format(**{**_USUAL, "between": between})
+    text = text.replace("allocatable :: u(:,:)\n", "allocatable :: u(:,:), v(:,:)\n")
+    tree = Stepped.of(tmp_path, {"main.f90": text})
+    (refused,) = tree.refusals(inline)
+    has = "is not known to have the extent of that of the array u"
+    assert refused.message.endswith(f"dimension 1 of the dummy u {has}{told}")
