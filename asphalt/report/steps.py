@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from asphalt.diagnostics.model import (
     DroppedReport,
     GainReport,
-    PriceReport,
     ProcedureReport,
     StepReport,
 )
-from asphalt.gain.wording import change_text, gain_text
+from asphalt.gain.wording import changes_text, gain_text
 
 
 def procedure_lines(procedures: Iterable[ProcedureReport]) -> Iterator[str]:
@@ -44,7 +43,8 @@ def step_text(step: StepReport) -> str:
 def dropped_text(dropped: DroppedReport) -> str:
     """A step that was not kept, such as ``not kept: renaming: [...]: execution would take longer:
     +3.3 % on ib-ddr-2009 (12.3 us to 12.7 us)``."""
-    prices = ", ".join(map(_price, dropped.prices))
+    before = {price.network: price.before for price in dropped.prices}
+    prices = changes_text(before, {price.network: price.tried for price in dropped.prices})
     why = f"{dropped.why}{prices and ': ' + prices}"
     return f"not kept: {dropped.transformation}: {dropped.does}: {why}"
 
@@ -64,7 +64,3 @@ def _together(steps: Sequence[StepReport]) -> str:
     for gain in (gain for step in steps for gain in step.gained):
         seconds[gain.network] = seconds.get(gain.network, 0.0) + gain.seconds
     return ", ".join(_gain(GainReport(*one)) for one in seconds.items())
-
-
-def _price(price: PriceReport) -> str:
-    return change_text(price.network, price.before, price.tried)

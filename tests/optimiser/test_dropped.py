@@ -204,8 +204,8 @@ def test_text_for_people() -> None:
     prices = (PriceReport("fast", 10e-6, 10.3e-6), PriceReport("slow", 2e-6, 1e-6))
     told = DroppedReport("renaming", "x is renamed", "a.f90", 3, "no gain", prices)
     assert dropped_text(told) == (
-        "not kept: renaming: x is renamed: no gain: +3.0 % on fast (10 us to 10.3 us), "
-        "-50.0 % on slow (2 us to 1 us)"
+        "not kept: renaming: x is renamed: no gain: +3.0 % on fast (10 us to 10.3 us); "
+        "no network may lose, whatever others gain: -50.0 % on slow (2 us to 1 us)"
     )
 
 
