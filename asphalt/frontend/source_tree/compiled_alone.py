@@ -22,6 +22,8 @@ from asphalt.frontend.source_tree.scan import FOREIGN, SUFFIXES, words_in
 from asphalt.frontend.structure.nesting import build
 
 _MODULE = re.compile(rb"^[ \t]*module[ \t]+(?!procedure\b)(\w+)", re.I | re.M)
+_PROCEDURE = re.compile(rb"^(?!.*!)[^'\"\n]*?\b(?:subroutine|function)[ \t]+(\w+)", re.I | re.M)
+_END = re.compile(rb"^[ \t]*\d*[ \t]*end", re.I)
 _USE = re.compile(rb"^[ \t]*use\b(?:[^\n:!]*::)?[ \t]*(\w+)", re.I | re.M)
 # names that mean no procedure of their own: components, and those that types bind to procedures
 _COMPONENT = re.compile(rb"%[ \t]*\w+")
@@ -89,7 +91,7 @@ class CompiledAlone:
         for other, content in self.given.items():
             if other in own or used[other] & modules or self._is_below(other, own):
                 continue
-            if names & self._words_of(other, content):
+            if (names & self._words_of(other, content)) - self._procedures_of(other):
                 return other
         for other, content in self.lines.contents.items():
             if os.path.splitext(other)[1].lower() in FOREIGN and other not in self.given:
@@ -97,6 +99,19 @@ class CompiledAlone:
                 if any(re.search(rb"(?<!\w)" + name + rb"__?(?!\w)", lowered) for name in names):
                     return other
         return None
+
+    def _procedures_of(self, path: str) -> frozenset[bytes]:
+        """The procedures that a file has itself, with what it includes, or what includes it: what
+        it calls by their names are these."""
+        around = {path, *(one.including for one in self.lines.meaning(path))}
+        below = [self.lines.lines.get(other, ()) for other in around]
+        around.update(one.found for lines in below for one in lines if one.found is not None)
+        return frozenset(
+            found[1].lower()
+            for other in around
+            for found in _PROCEDURE.finditer(self.lines.contents.get(other, b""))
+            if not _END.match(found[0])
+        )
 
     def _is_below(self, path: str, own: set[str]) -> bool:
         """Whether a file is included by one of some."""

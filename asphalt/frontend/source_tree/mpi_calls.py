@@ -83,6 +83,8 @@ class MpiCalls:
         """The MPI calls in included files that are not analysed where they are included."""
         refused = self._reader.inclusions.refused
         for (path, line), one in refused.items():
+            if one.given not in self._reader.entries:  # a part of another program
+                continue
             content = self._reader.headers.content(one.path)
             for unit, call in self._calls_in_text(one.given, content):
                 if operation := self._operation(one.given, call.name):
