@@ -53,9 +53,9 @@ _NEEDED = _work("a") + "  print *, a(1), c(1)"
         ),
         (_RECEIVE + "  print *, t\n" + _work("c") + _NEEDED, 1, "the PRINT in line"),
         (
-            _RECEIVE + "  call MPI_Barrier(comm, ierr)\n" + _work("c") + _NEEDED,
+            _RECEIVE + "  call MPI_Comm_free(comm, ierr)\n" + _work("c") + _NEEDED,
             1,
-            "mpi_barrier in line",
+            "mpi_comm_free in line",
         ),
         (
             _RECEIVE + "  call MPI_File_read(ierr, c, n, MPI_REAL8, status, ierr)\n"
@@ -78,7 +78,7 @@ _NEEDED = _work("a") + "  print *, a(1), c(1)"
             "the PRINT in line",
         ),
     ],
-    ids=["timer", "output", "barrier", "file", "data", "sent-data", "before", "arm", "else"],
+    ids=["timer", "output", "communicator", "file", "data", "sent-data", "before", "arm", "else"],
 )  # fmt: skip
 def test_statements_in_between_are_reported(tmp_path: Path, body: str, line: int, why: str) -> None:
     (report,) = _told(tmp_path, _UNIT.format(body=body))

@@ -99,7 +99,7 @@ def test_a_pending_receive_may_not_even_be_read(tmp_path: Path) -> None:
     [
         "  print *, t\n",
         "  t = MPI_Wtime()\n",
-        "  call MPI_Barrier(comm, ierr)\n",
+        "  call MPI_Comm_free(comm, ierr)\n",
         "  if (flag) return\n",
         "  if (flag) stop 1\n",
         "  call unknown(t)\n",
@@ -114,6 +114,17 @@ def test_a_pending_receive_may_not_even_be_read(tmp_path: Path) -> None:
 def test_nothing_moves_past_what_others_can_see(tmp_path: Path, between: str) -> None:
     jump = "  if (flag) goto 10\n" if between.startswith("10") else ""
     assert _unit(tmp_path, jump + _RECEIVE + between + _work("c")).content is None
+
+
+def test_a_wait_moves_past_a_barrier(tmp_path: Path) -> None:
+    body = _RECEIVE + "  call MPI_Barrier(comm, ierr)\n" + _work("c") + "  a = a + c\n"
+    lines = [line.strip() for line in (_unit(tmp_path, body).content or b"").decode().splitlines()]
+    barrier = lines.index("call MPI_Barrier(comm, ierr)")
+    start, wait = (
+        next(n for n, line in enumerate(lines) if line.startswith(f"call asphalt_{name}("))
+        for name in ("irecv", "wait")
+    )
+    assert start < barrier < lines.index("do i = 1, n") < wait < lines.index("a = a + c")
 
 
 def test_a_status_that_is_read_stays_with_its_wait(tmp_path: Path) -> None:

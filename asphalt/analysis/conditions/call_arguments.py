@@ -14,14 +14,15 @@ from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.messages.certain_ranks import is_rank
 from asphalt.analysis.messages.messages import Messages
-from asphalt.analysis.mpi.call import MpiCall, mpi_constant
+from asphalt.analysis.mpi.call import MpiCall, mpi_constant, overfull
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.designators import designator_name, spelled_designator, symbol_named
 from asphalt.analysis.names.symbol import Symbol
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr
 from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.ir.expr import Component, Lit, Op, OpaqueExpr, Ref, walk
-from asphalt.ir.tree import Leaf
+from asphalt.ir.stmt import Call
+from asphalt.ir.tree import Leaf, leaves
 
 OVERLAPPING = Code(
     "ASP035",
@@ -48,8 +49,16 @@ NO_ERROR_CODE = Code(
     "that it was not given (MPI-4.0 section 19.1.4).",
     "Pass an integer variable as the last argument, or use the module `mpi_f08`.",
 )
+OVERFULL = Code(
+    "ASP038",
+    "a call with more arguments than the procedure has",
+    "Without an interface of the procedure, as with `mpif.h`, the compiler does not notice it: "
+    "what stands in the place of IERROR gets the error code, and the variable behind it stays as "
+    "it was.  A program may count on neither (MPI-4.0 section 19.1.4).",
+    "Pass the arguments of the MPI standard.  MPI_SEND, for one, has no status.",
+)
 
-CODES = (OVERLAPPING, TOO_LONG, NO_ERROR_CODE)
+CODES = (OVERLAPPING, TOO_LONG, NO_ERROR_CODE, OVERFULL)
 _BETWEEN_GROUPS = frozenset(
     f"mpi_{name}"
     for name in (
@@ -68,6 +77,10 @@ _BETWEEN_GROUPS = frozenset(
 
 def of_arguments(facts: UnitFacts, messages: Messages, sites: CallSites) -> Iterator[Refused]:
     """The errors in the arguments of the calls of a unit."""
+    for leaf in (leaf for node in facts.unit.body for leaf in leaves(node)):
+        more = None if leaf.call is None else _more_than_it_has(leaf, leaf.call, facts)
+        if more is not None and not (facts.executed.never(leaf) or is_dead(leaf, facts)):
+            yield more
     for leaf, call in messages.written_calls():
         found = (
             tuple(_of_call(leaf, call, facts, sites)) if leaf.span and not leaf.is_hidden else ()
@@ -88,6 +101,18 @@ def _of_call(leaf: Leaf, call: MpiCall, facts: UnitFacts, sites: CallSites) -> I
     why = _overlapping(leaf, call, facts)
     if why is not None:
         yield Refused(OVERLAPPING, why, leaf.span)
+
+
+def _more_than_it_has(leaf: Leaf, call: Call, facts: UnitFacts) -> Refused | None:
+    procedure = overfull(call, facts.scope)
+    if procedure is None or leaf.span is None or leaf.is_hidden:
+        return None
+    given, has = len(call.args), len(procedure.parameters)
+    message = f"it has {given} arguments, and {procedure.spelled} has {has}"
+    last, code = call.args[has - 1], procedure.parameters[-1:]
+    if code and code[0].kind == "ERROR_CODE" and isinstance(last, Ref | Component):
+        message += f": {spelled_designator(last)} gets the error code"
+    return Refused(OVERFULL, message, leaf.span)
 
 
 def _lacks_code(call: MpiCall) -> bool:

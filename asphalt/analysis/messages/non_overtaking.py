@@ -14,7 +14,11 @@ from functools import cached_property
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.memory.rma_windows import frees_sends
 from asphalt.analysis.messages.messages import Envelope, Messages, Stage, Way, stage_of
-from asphalt.analysis.messages.polling import has_synchronous_sends, polling
+from asphalt.analysis.messages.polling import (
+    buffered_send,
+    has_synchronous_sends,
+    polling,
+)
 from asphalt.analysis.messages.wildcards import takes_any_source, takes_any_tag
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.library_effects import (
@@ -148,7 +152,13 @@ class MessageOrder:
     def earlier_sends(self) -> str | None:
         """Why it may matter that operations which are not only receives start earlier than others
         are complete."""
-        return self.depends_on_time or self._polled
+        return self.depends_on_time or self._polled or self._buffered
+
+    @cached_property
+    def _buffered(self) -> str | None:
+        """Why a buffer of the program may have no room for a message yet (``buffered_send``)."""
+        sent = buffered_send(self.facts.scope.program)
+        return None if sent is None else f"{sent} needs room that a receive may have to make"
 
     @cached_property
     def _polled(self) -> str | None:

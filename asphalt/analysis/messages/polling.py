@@ -19,7 +19,9 @@ from asphalt.analysis.mpi.procedures import Direction, MpiProcedure, Timing, tab
 from asphalt.ir.program import Program
 
 _TOLD = frozenset({"LOGICAL", "INDEX", "ARRAY_LENGTH"})
-_CANCELLED = "mpi_test_cancelled"
+_CANCELS = frozenset({"mpi_cancel", "mpi_test_cancelled"})
+"""A send that has not started cannot take the message of a receive that is cancelled (3.8.4)."""
+_BUFFERED = frozenset({"mpi_bsend", "mpi_ibsend", "mpi_bsend_init"})
 
 
 def polls(procedure: MpiProcedure) -> bool:
@@ -27,7 +29,7 @@ def polls(procedure: MpiProcedure) -> bool:
     is there (MPI-4.0 sections 3.7.3 to 3.8, 4.2.2)."""
     told = any(p.direction is Direction.OUT and p.kind in _TOLD for p in procedure.parameters)
     looks = procedure.timing is Timing.COMPLETING or probes(procedure) or receives(procedure)
-    return (told and looks) or procedure.name == _CANCELLED
+    return (told and looks) or procedure.name in _CANCELS
 
 
 def polling(program: Program) -> str | None:
@@ -39,6 +41,16 @@ def polling(program: Program) -> str | None:
 def has_synchronous_sends(program: Program) -> bool:
     """Whether a send of the program is complete only when its receive has begun."""
     return _called(program, is_synchronous_mode) is not None
+
+
+def buffered_send(program: Program) -> str | None:
+    """The first procedure of MPI by which the program sends from a buffer that it has attached (as
+    the standard spells it); None: there is none.
+
+    Such a send is an error where the buffer has no room, and a message leaves it when it is
+    received (3.6.1): who is told of a receive before it is complete may send too early.
+    """
+    return _called(program, lambda procedure: procedure.name in _BUFFERED)
 
 
 def _called(program: Program, asked: Callable[[MpiProcedure], bool]) -> str | None:

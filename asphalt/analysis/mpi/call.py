@@ -122,6 +122,19 @@ def _mpi_call(call: Call, scope: Scope) -> MpiCall | None:
     return MpiCall(target.name, args, binding, args.get("ierror"), target, name.startswith("pmpi_"))
 
 
+def overfull(call: Call, scope: Scope) -> MpiProcedure | None:
+    """The MPI procedure to which a CALL statement passes more arguments than it has, one after the
+    other; None: it does not, or its interface is there, so that compilers refuse it."""
+    found = _resolved(call.procedure.name, scope) if isinstance(call.procedure, Ref) else None
+    if found is None or found[1] == "mpi_f08":
+        return None
+    target = procedure(found[0])
+    if target is None or target.function or len(call.args) <= len(target.parameters):
+        return None
+    named = any(isinstance(arg, Section | AltReturn | Keyword) for arg in call.args)
+    return None if named else target
+
+
 def mpi_call_in(leaf: Leaf, scope: Scope) -> MpiCall | None:
     """The MPI operation that a statement, or the action of a one-line IF, is (``mpi_call``)."""
     call = leaf.call

@@ -21,7 +21,8 @@ last of the waits that stand in one place, and in front of a start of prepared o
 Variables of modules and common blocks, targets and pointers need no fence: MPI's procedures may
 access these.  Nor is one written for assumed-shape dummies that need not be contiguous, for the
 compiler may pass a copy of these.  What the procedure itself started and awaited in the user's
-source is as it was.
+source is as it was; where it has inlined waits beside its own, all get fences, for all buffers of
+the unit that are under way.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ from asphalt.analysis.inlining.procedure import calls_of, communicates
 from asphalt.analysis.mpi.call import mpi_call, mpi_call_in
 from asphalt.analysis.mpi.procedures import MpiProcedure, Timing
 from asphalt.analysis.mpi.standard.row import ACCESSES_WINDOW
+from asphalt.analysis.names.references import bind
 from asphalt.analysis.names.symbol import Origin, Symbol
-from asphalt.analysis.names.visibility import words_at
 from asphalt.ir.expr import Arg, Component, Keyword, Ref
-from asphalt.ir.stmt import Call, Guarded
-from asphalt.ir.tree import Leaf, Node, Unit, leaves
+from asphalt.ir.stmt import Call, Guarded, UnitHead
+from asphalt.ir.tree import Leaf, Node, Unit
 from asphalt.transforms.rewriting.additions import added
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
 from asphalt.transforms.rewriting.make import Maker, fn, maker_at, respelled, var
@@ -57,7 +58,7 @@ def fenced(facts: UnitFacts, given: Unit) -> Unit:
 
     ``given``: the unit before all steps.
     """
-    names = tuple(sorted(_passed_to_inlined(facts, given) & _under_way(facts)))
+    names = tuple(sorted(_under_way(facts))) if _is_inlined(facts, given) else ()
     if not names:
         return facts.unit
 
@@ -74,21 +75,15 @@ def fenced(facts: UnitFacts, given: Unit) -> Unit:
     return added(unit, facts.located.form, facts.eol, (_SYNC,), ())
 
 
-def _passed_to_inlined(facts: UnitFacts, given: Unit) -> frozenset[str]:
-    """The variables that calls had as arguments, or their procedures by host association, which the
-    unit has no more."""
+def _is_inlined(facts: UnitFacts, given: Unit) -> bool:
+    """Whether the unit has no longer all calls of procedures that communicate."""
     before, now = (Counter(map(_called, calls_of(unit))) for unit in (given, facts.unit))
-    found: set[str] = set()
     for call in calls_of(given):
-        if before[_called(call)] <= now[_called(call)]:
-            continue
-        target = invoked(call, facts.scope)
-        if target is None or not communicates(target[0], facts.effects.scopes):
-            continue
-        found |= _roots(target[1].args)
-        if target[0].unit in facts.unit.contained:
-            found.update(*(words_at(leaf) for leaf in leaves(target[0].unit)))
-    return frozenset(found)
+        if before[_called(call)] > now[_called(call)]:
+            target = invoked(call, facts.scope)
+            if target is not None and communicates(target[0], facts.effects.scopes):
+                return True
+    return False
 
 
 def _roots(args: Iterable[Arg]) -> set[str]:
@@ -117,10 +112,34 @@ def _under_way(facts: UnitFacts) -> frozenset[str]:
             if mpi.binding != "runtime" and mpi.procedure.timing is not Timing.BLOCKING:
                 found |= _roots(one for parameter, one in mpi.bound() if parameter.kind == "BUFFER")
             continue
-        target = invoked(call, facts.scope)
-        if target is None or communicates(target[0], facts.effects.scopes):
-            found |= _roots(call.args)
+        found |= _passed_on(call, facts)
     return frozenset(name for name in found if _is_hidden(facts.scope.lookup(name)))
+
+
+def _passed_on(call: Call, facts: UnitFacts) -> set[str]:
+    """The variables of which a called procedure may start operations: scalars that it only reads
+    are ranks, tags and lengths."""
+    target = invoked(call, facts.scope)
+    if target is None:
+        return _roots(call.args)
+    callee, given = target
+    if not communicates(callee, facts.effects.scopes):
+        return set()
+    head = callee.unit.head
+    dummies = head.what.args if head is not None and isinstance(head.what, UnitHead) else ()
+    bound = bind(given.args, dummies)
+    if bound is None:
+        return _roots(given.args)
+    scope = facts.effects.scopes.of(callee)
+    read = {name for name in dummies if _is_read(scope.lookup(name))}
+    return _roots(actual for name, actual in bound.items() if name not in read)
+
+
+def _is_read(symbol: Symbol | None) -> bool:
+    """Whether a dummy is a scalar of an intrinsic type that is only read."""
+    if symbol is None or symbol.type is None or symbol.type.name is not None:
+        return False
+    return symbol.dims is None and symbol.intent == "in"
 
 
 def _is_hidden(symbol: Symbol | None) -> bool:
@@ -163,15 +182,20 @@ def _nameless(node: Node | None, facts: UnitFacts) -> MpiProcedure | None:
     return own if named else None
 
 
-def _fences(names: Collection[str], make: Maker, facts: UnitFacts) -> Iterator[Leaf]:
+def _fences(names: Collection[str], make: Maker, facts: UnitFacts) -> Iterator[Node]:
     for name in names:
         symbol = facts.scope.lookup(name)
         assert symbol is not None
         whole = respelled(var(name), facts.scope)
         call = Call(var(_SYNC), (whole,))
-        for attribute, function in (("allocatable", "allocated"), ("optional", "present")):
-            if attribute in symbol.attrs:
-                yield make.leaf(Guarded(fn(function, whole), call))
-                break
+        if "allocatable" not in symbol.attrs:
+            node = make.leaf(call)
+            if "optional" in symbol.attrs:
+                node = make.leaf(Guarded(fn("present", whole), call))
+            yield node
+            continue
+        guarded = Guarded(fn("allocated", whole), call)
+        if "optional" in symbol.attrs:
+            yield make.branch(fn("present", whole), (make.inner().leaf(guarded),))
         else:
-            yield make.leaf(call)
+            yield make.leaf(guarded)

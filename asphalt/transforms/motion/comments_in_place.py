@@ -24,8 +24,8 @@ def with_comments_in_place(
     """The statements of a list, still in their order, with such comments of those that move up in
     front of the next one that does not move.
 
-    Where the body of a procedure begins is told in front of an MPI call alone: another statement
-    may stand behind the body.
+    Where the body of a procedure begins is told in front of an MPI call alone, which does not begin
+    another one: a statement behind the body is none of it.
     """
     kept, order, moved, up = list(nodes), tuple(range(len(nodes))), set[int](), list[int]()
     for move in moves:
@@ -39,6 +39,7 @@ def with_comments_in_place(
             continue
         other = kept[following]
         calls = isinstance(other, Leaf) and mpi_call_in(other, scope) is not None
+        calls = calls and not any(map(_body, next(leaves(other)).lead))
         stays = tuple(e for e in first.lead if tells_of_its_place(e) and (calls or not _body(e)))
         if not stays:
             continue

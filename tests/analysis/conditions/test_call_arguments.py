@@ -344,10 +344,38 @@ def test_a_call_without_its_error_code(
     assert _found(tmp_path, call, header) == codes
 
 
+_MORE = f"call MPI_Send(a, 4, {_R}, 0, 1, {_W}, status, ierr)"
+
+
+@pytest.mark.parametrize(
+    ("call", "header", "codes"),
+    [
+        (_MORE, True, ["ASP038"]),
+        (_MORE, False, ["ASP038"]),
+        (f"call MPI_Bcast(a, 4, {_R}, 0, {_W}, status, ierr)", True, ["ASP038"]),
+        (_MORE.replace("status, ", ""), True, []),
+        (_MORE.replace("Send(", "Recv("), True, []),
+        (_MORE.replace("status, ", "ierror="), False, []),
+        (f"if (n > 9) then\n  {_MORE}\n  end if", True, []),  # never executed
+        ("call MPI_Own(a, 1, 2, 3, 4, 5, 6, 7, 8, 9)", True, []),
+    ],
+)
+def test_a_call_with_an_argument_too_many(
+    call: str, header: bool, codes: list[str], tmp_path: Path
+) -> None:
+    assert [code for code in _found(tmp_path, call, header) if code == "ASP038"] == codes
+
+
+def test_what_gets_the_error_code_is_told(tmp_path: Path) -> None:
+    (found,) = (one for one in project(tmp_path, _text(_MORE, True)).findings if one.code)
+    assert found.message == "it has 8 arguments, and MPI_Send has 7: status gets the error code"
+
+
 CASES = (
     Case("ASP035", "one-buffer", _text(_OVERLAPPING[0]), program(), verdict="finding"),
     Case("ASP036", "long-message", _text(_LONG[0]), program(), verdict="finding"),
     Case("ASP037", "no-error-code", _text(_NO_CODE, True), program(), verdict="finding"),
+    Case("ASP038", "more-arguments", _text(_MORE, True), program(), verdict="finding"),
 )
 
 

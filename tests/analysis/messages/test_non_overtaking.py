@@ -119,6 +119,7 @@ _ISSEND = "call MPI_Issend(b, 9, MPI_REAL8, 1, 5, comm, r, ierr)"
         ("call MPI_Test(r, flag, MPI_STATUS_IGNORE, ierr)", "", _SEND, "MPI_Test"),
         ("call MPI_Iprobe(0, 5, comm, flag, MPI_STATUS_IGNORE, ierr)", "", _SEND, "MPI_Iprobe"),
         ("call MPI_Waitany(1, [r], number, MPI_STATUS_IGNORE, ierr)", "", _SEND, "MPI_Waitany"),
+        ("call MPI_Cancel(r, ierr)", "", _SEND, "MPI_Cancel"),
         ("call MPI_Wait(r, MPI_STATUS_IGNORE, ierr)", "", _SEND, None),
         ("call MPI_Probe(0, 5, comm, MPI_STATUS_IGNORE, ierr)", "", _SEND, None),
         # a standard send may be complete before its receive is posted, a synchronous one is not
@@ -135,6 +136,14 @@ def test_a_program_that_polls_sees_what_starts_earlier(
     assert (reason is None) is (kept is None)
     assert kept is None or f"{kept} may tell that it is complete earlier" in str(reason)
     assert why_not(tmp_path, start(start_, "a", 1, 5), start(_SEND, "b", 2, 6), more) is None
+
+
+def test_a_buffer_for_sends_may_have_no_room_yet(tmp_path: Path) -> None:
+    more = _POLLING.format("", "call MPI_Bsend(b, 9, MPI_REAL8, 1, 5, comm, ierr)")
+    reason = why_not(tmp_path, _WAIT, start(_SEND, "a", 1, 5), more)
+    assert "MPI_Bsend needs room" in str(reason)
+    assert "cannot be reordered" in str(why_not(tmp_path, _WAIT, _BARRIER, more))
+    assert why_not(tmp_path, _WAIT, start(_RECEIVE, "a", 1, 5), more) is None
 
 
 _BARRIER = "call MPI_Barrier(comm, ierr)"

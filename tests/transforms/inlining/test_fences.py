@@ -94,6 +94,100 @@ def _text(outcome: Outcome) -> str:
     return change.after.decode()
 
 
+_TWICE = """\
+module work
+  use mpi
+  use halos
+  implicit none
+contains
+  subroutine step(me, np, s, k)
+    integer, intent(in) :: me, np
+    real(8), intent(out) :: s
+    real(8), {kind}intent(inout) :: k({shape})
+    real(8) :: g(0:n+1), f(n), x
+    integer :: r(2), r2(2), i, left, right
+    left = me - 1
+    if (me == 0) left = MPI_PROC_NULL
+    right = me + 1
+    if (right == np) right = MPI_PROC_NULL
+    do i = 0, n + 1
+      g(i) = me + i
+    end do
+    call start(g, left, right, r)
+    x = 0
+    if (left == MPI_PROC_NULL) x = g(0)
+    call finish(g, r)
+    do i = 1, n
+      f(i) = sqrt(abs(g(i-1) + 0.5d0))*me
+    end do
+    s = sum(f) + x + g(0)*1000
+{test}    call start(k, left, right, r2)
+    call finish(k, r2)
+    do i = 1, n
+      f(i) = sqrt(abs(k(i-1) + 0.5d0))*me
+    end do
+    s = s + sum(f)
+{end}  end subroutine step
+end module work
+"""
+_OUTER = """\
+module outers
+  use mpi
+  use work
+  implicit none
+contains
+  subroutine outer(me, np, t)
+    integer, intent(in) :: me, np
+    real(8), intent(out) :: t
+    real(8) :: k(0:n+1), w(n), b
+    integer :: i
+    k = me
+    call step(me, np, b, k)
+    do i = 1, n
+      w(i) = sqrt(me + i + 0.5d0)
+    end do
+    t = sum(w) + b
+  end subroutine outer
+end module outers
+program main
+  use mpi
+  use outers
+  implicit none
+  integer :: ierr, me, np
+  real(8) :: t
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  call outer(me, np, t)
+  print '(i0, 2z17)', me, t
+  call MPI_Finalize(ierr)
+end program main
+"""
+
+
+def test_variables_of_a_procedure_inlined_at_two_levels_have_fences(tmp_path: Path) -> None:
+    (tmp_path / "outers.f90").write_text(_OUTER)
+    work = _TWICE.format(kind="", shape="0:n+1", test="", end="")
+    (change,) = _applied(tmp_path, work).changes
+    assert change.path.name == "outers.f90"
+    text = change.after.decode()
+    assert "call step(" not in text
+    lines = [line.strip() for line in text.splitlines()]
+    waits = [n for n, line in enumerate(lines) if line.startswith("call MPI_Wait(r(1)")]
+    assert waits
+    for n in waits:
+        assert lines[n + 1 : n + 3] == ["call asphalt_sync(g)", "call asphalt_sync(k)"]
+
+
+def test_an_absent_argument_is_not_asked_whether_it_is_allocated(tmp_path: Path) -> None:
+    forms = {"kind": "allocatable, optional, ", "shape": ":"}
+    work = _TWICE.format(test="    if (present(k)) then\n", end="    end if\n", **forms)
+    lines = [line.strip() for line in _text(_applied(tmp_path, work)).splitlines()]
+    asked = [n for n, line in enumerate(lines) if line == "if (allocated(k)) call asphalt_sync(k)"]
+    assert asked
+    assert {lines[n - 1] for n in asked} == {"if (present(k)) then"}
+
+
 @pytest.mark.parametrize("level", ["-O0", "-O2", "-O3"])
 @pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH))
 def test_an_element_that_was_read_before_the_wait_is_read_again(

@@ -10,7 +10,7 @@ program lines
   call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
   mine = me
-  call MPI_Barrier(MPI_COMM_WORLD, ierr)
+  if (me == 0) print *, np, 'ranks'
   theirs = 0
   call MPI_Sendrecv(mine, n, MPI_REAL, modulo(me + 1, np), 1, &
                     theirs, n, MPI_REAL, modulo(me - 1, np), 1, &

@@ -11,7 +11,7 @@ program lines
   call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
   mine = me
   theirs = 0
-  call MPI_Barrier(MPI_COMM_WORLD, ierr)
+  if (me == 0) print *, np, 'ranks'
   call MPI_Sendrecv(mine, n, MPI_REAL, modulo(me + 1, np), 1, &
                     theirs, n, MPI_REAL, modulo(me - 1, np), 1, &
                     MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
