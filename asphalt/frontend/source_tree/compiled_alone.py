@@ -102,14 +102,17 @@ class CompiledAlone:
 
     def _procedures_of(self, path: str) -> frozenset[bytes]:
         """The procedures that a file has itself, with what it includes, or what includes it: what
-        it calls by their names are these."""
+        it calls by their names are these.  None, if it may declare external ones by their names."""
         around = {path, *(one.including for one in self.lines.meaning(path))}
         below = [self.lines.lines.get(other, ()) for other in around]
         around.update(one.found for lines in below for one in lines if one.found is not None)
+        texts = [self.lines.contents.get(other, b"").lower() for other in around]
+        if any(word in text for text in texts for word in (b"interface", b"external")):
+            return frozenset()
         return frozenset(
-            found[1].lower()
-            for other in around
-            for found in _PROCEDURE.finditer(self.lines.contents.get(other, b""))
+            found[1]
+            for text in texts
+            for found in _PROCEDURE.finditer(text)
             if not _END.match(found[0])
         )
 

@@ -139,6 +139,8 @@ def test_a_macro_in_text_that_an_include_line_names(tmp_path: Path) -> None:
         ({"user.f90": "program u\ncall step\nend program ! subroutine step\n"}, "user.f90 may"),
         ({"user.f90": "program u\ncall step\ncontains\nsubroutine other\nend subroutine\nend\n"},
          "user.f90 may"),
+        ({"user.f90": "program u\ninterface\nsubroutine step\nend subroutine\nend interface\n"
+          "call step\nend program\n"}, "user.f90 may call"),
         ({"user.c": "void u() { step_(); }\n"}, "user.c may call"),
         ({"step.f90": f"module n\ncontains\n{_WHOLE}end\n"}, "whole program unit"),
         ({"m.f90": _INTERNAL.replace("#inc", "#ifdef A\n#inc").replace("end", "#endif\nend")},
