@@ -19,10 +19,12 @@ from asphalt.analysis.messages.polling import (
     has_synchronous_sends,
     polling,
 )
+from asphalt.analysis.messages.shared_memory import may_share_memory
 from asphalt.analysis.messages.wildcards import takes_any_source, takes_any_tag
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.library_effects import (
     Store,
+    connects,
     is_barrier,
     is_ready_mode,
     library_row,
@@ -87,8 +89,7 @@ class MessageOrder:
 
     @cached_property
     def _shares_memory(self) -> bool:
-        """Whether a pointer may be to memory that MPI does not know, and another rank does."""
-        return bool(self.facts.scope.program.mentions("c_f_pointer"))
+        return may_share_memory(self.facts.scope.program)
 
     def overtaking(self, one: MpiCall, other: MpiCall) -> str | None:
         """Why the messages of two calls, which may have the same envelope, cannot be reordered."""
@@ -188,6 +189,8 @@ class MessageOrder:
             procedure = procedure or table().get(mention.operation)
             if procedure is None:
                 return f"{mention.operation} is unknown"
+            if connects(procedure):
+                return f"the program that {procedure.spelled} connects may depend on it"
             if _stores(procedure) & {Store.WINDOW, Store.FILE}:
                 return f"ranks share memory or files ({procedure.spelled})"
         return None

@@ -20,6 +20,7 @@ from asphalt.analysis.mpi.standard.row import (
     ACCESSES_WINDOW,
     ADDRESS_ONLY,
     CHANGES_OBJECT,
+    CONNECTS,
     ENDS_ACCESS,
     PROBES,
     READY_MODE,
@@ -169,6 +170,12 @@ def receives(procedure: MpiProcedure) -> bool:
 def probes(procedure: MpiProcedure) -> bool:
     """Whether a call looks at messages that it does not receive."""
     return PROBES in procedure.facts
+
+
+def connects(procedure: MpiProcedure) -> bool:
+    """Whether a call makes a communicator with processes of another program, which it may start
+    (11.8 to 11.10)."""
+    return CONNECTS in procedure.facts
 
 
 def _of_kind(procedure: MpiProcedure, *kinds: str) -> list[Parameter]:

@@ -156,8 +156,37 @@ subroutine other(p, n)
   call c_f_pointer(p, x, [n])
 end subroutine other
 """
+_CRAY_POINTER = """\
+subroutine other(i)
+  integer(8) :: segment
+  external segment
+  integer :: i
+  real(8) :: x(9)
+  pointer (p, x)
+  p = segment(i)
+end subroutine other
+"""
+_FROM_C = """\
+subroutine other(p)
+  use, intrinsic :: iso_c_binding
+  interface
+    subroutine map(x) bind(c)
+      import
+      real(c_double), pointer :: x(:)
+    end subroutine map
+  end interface
+  real(c_double), pointer :: p(:)
+  call map(p)
+end subroutine other
+"""
 _FILE = "subroutine other(f, e)\n  use mpi\n  call MPI_File_sync(f, e)\nend subroutine other\n"
 _ANY_SOURCE = _ANY.format("MPI_ANY_SOURCE", 0)
+_CONNECTS = """\
+subroutine other(c, e)
+  use mpi
+  call MPI_Comm_get_parent(c, e)
+end subroutine other
+"""
 
 
 @pytest.mark.parametrize(
@@ -178,6 +207,9 @@ _ANY_SOURCE = _ANY.format("MPI_ANY_SOURCE", 0)
         # ranks know more of each other than messages tell
         (_WAIT, _BARRIER, _ANY_SOURCE, False),
         (_BARRIER, "b = sqrt(b)", _MEMORY, False),
+        (_BARRIER, "b = sqrt(b)", _CRAY_POINTER, False),
+        (_BARRIER, "b = sqrt(b)", _FROM_C, False),
+        (_BARRIER, "b = sqrt(b)", _CONNECTS, False),
         (_BARRIER, "b = sqrt(b)", _FILE, False),
         (_BARRIER, start(_SEND, "a", 1, 5), _POLLING.format(
             "call MPI_Test(r, flag, MPI_STATUS_IGNORE, ierr)", ""), False),
@@ -193,3 +225,10 @@ def test_what_passes_a_barrier(
     asked = order.calls if _WAIT in (first, second) else order  # its buffers are not known here
     reason = asked.why_not(one, other)
     assert (reason is None) is passed
+
+
+def test_a_program_that_is_connected_may_take_messages_from_any_source(tmp_path: Path) -> None:
+    first, second = _WAIT, start(_SEND, "a", 1, 5)
+    assert why_not(tmp_path, first, second) is None
+    reason = str(why_not(tmp_path, first, second, _CONNECTS))
+    assert "the program that MPI_Comm_get_parent connects may depend on it" in reason
