@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
+from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.rma_windows import frees_sends
 from asphalt.analysis.messages.messages import Envelope, Messages, Stage, Way, stage_of
+from asphalt.analysis.messages.named_anywhere import first_named
 from asphalt.analysis.messages.polling import (
     buffered_send,
     has_synchronous_sends,
@@ -30,8 +32,9 @@ from asphalt.analysis.mpi.library_effects import (
     library_row,
     receives,
 )
-from asphalt.analysis.mpi.procedures import MpiProcedure, table
+from asphalt.analysis.mpi.procedures import MpiProcedure, procedure
 from asphalt.ir.expr import Expr
+from asphalt.ir.program import Program
 from asphalt.ir.tree import Node
 
 _WILDCARDS = frozenset({"mpi_any_source", "mpi_any_tag"})
@@ -85,11 +88,7 @@ class MessageOrder:
         """
         if not is_barrier(call.procedure):
             return False
-        return self.earlier_sends is None and not self._shares_memory
-
-    @cached_property
-    def _shares_memory(self) -> bool:
-        return may_share_memory(self.facts.scope.program)
+        return self.earlier_sends is None and not self.facts.effects.once(_shares_memory)
 
     def overtaking(self, one: MpiCall, other: MpiCall) -> str | None:
         """Why the messages of two calls, which may have the same envelope, cannot be reordered."""
@@ -129,18 +128,14 @@ class MessageOrder:
         value = self.facts.values.constants(expr).value
         return value is not None and value < 0
 
-    @cached_property
+    @property
     def _takes_any_tag(self) -> bool:
-        return takes_any_tag(self.facts.scope.program)
+        return self.facts.effects.once(_takes_any_tag)
 
-    @cached_property
+    @property
     def _ready(self) -> str | None:
         """Whether a send of the program needs its receive to be posted (MPI-4.0 section 3.4)."""
-        for mention in self.facts.scope.program.mpi_calls():
-            procedure = table().get(mention.operation)
-            if procedure is not None and is_ready_mode(procedure):
-                return f"{procedure.spelled} needs its receive to be posted"
-        return None
+        return self.facts.effects.once(_sends_ready)
 
     def why_not_earlier(self, start: MpiCall) -> str | None:
         """Why it may matter that a call starts its operation before others are complete that
@@ -149,23 +144,11 @@ class MessageOrder:
         posts = Store.INCOMING in stores and Store.OUTGOING not in stores
         return self.depends_on_time if posts else self.earlier_sends
 
-    @cached_property
+    @property
     def earlier_sends(self) -> str | None:
         """Why it may matter that operations which are not only receives start earlier than others
         are complete."""
-        return self.depends_on_time or self._polled or self._buffered
-
-    @cached_property
-    def _buffered(self) -> str | None:
-        """Why a buffer of the program may have no room for a message yet (``buffered_send``)."""
-        sent = buffered_send(self.facts.scope.program)
-        return None if sent is None else f"{sent} needs room that a receive may have to make"
-
-    @cached_property
-    def _polled(self) -> str | None:
-        """Why a program may see that an operation is complete earlier (``polling``)."""
-        polled = polling(self.facts.scope.program)
-        return None if polled is None else f"{polled} may tell that it is complete earlier"
+        return self.depends_on_time or self.facts.effects.once(_sees_sends)
 
     @cached_property
     def depends_on_time(self) -> str | None:
@@ -175,25 +158,65 @@ class MessageOrder:
         of each rank alone decide which message a receive gets.  Where the program may see how far
         operations are, ``earlier_sends`` says more.
         """
-        program = self.facts.scope.program
-        if self._polled is not None and has_synchronous_sends(program):
-            return self._polled
-        if takes_any_source(program):
-            return "the program has MPI_ANY_SOURCE, so that the order of starts on ranks may matter"
-        if self._ready is not None:
-            return self._ready
-        if frees_sends(self.facts.scope):
+        reason = self.facts.effects.once(_depends_on_time)
+        if reason is None and frees_sends(self.facts.scope):
             return "a message may show that a send whose request is freed is complete"
-        for mention in program.mpi_calls():
-            procedure = table().get(mention.operation.removeprefix("p"))
-            procedure = procedure or table().get(mention.operation)
-            if procedure is None:
-                return f"{mention.operation} is unknown"
-            if connects(procedure):
-                return f"the program that {procedure.spelled} connects may depend on it"
-            if _stores(procedure) & {Store.WINDOW, Store.FILE}:
-                return f"ranks share memory or files ({procedure.spelled})"
-        return None
+        return reason
+
+
+def _depends_on_time(effects: Effects) -> str | None:
+    program = effects.scopes.program
+    if has_synchronous_sends(program):
+        polled = _polled(program)
+        if polled is not None:
+            return polled
+    if takes_any_source(program):
+        return "the program has MPI_ANY_SOURCE, so that the order of starts on ranks may matter"
+    ready = effects.once(_sends_ready)
+    if ready is not None:
+        return ready
+    for mention in program.mpi_calls():
+        if procedure(mention.operation) is None:
+            return f"{mention.operation} is unknown"
+    connecting = first_named(program, connects)
+    if connecting is not None:
+        return f"the program that {connecting} connects may depend on it"
+    sharing = first_named(program, _shares)
+    return None if sharing is None else f"ranks share memory or files ({sharing})"
+
+
+def _sees_sends(effects: Effects) -> str | None:
+    """Why a program may see that an operation is complete earlier (``polling``), or a buffer of it
+    has no room for a message yet (``buffered_send``)."""
+    program = effects.scopes.program
+    polled = _polled(program)
+    if polled is not None:
+        return polled
+    sent = buffered_send(program)
+    return None if sent is None else f"{sent} needs room that a receive may have to make"
+
+
+def _polled(program: Program) -> str | None:
+    polled = polling(program)
+    return None if polled is None else f"{polled} may tell that it is complete earlier"
+
+
+def _sends_ready(effects: Effects) -> str | None:
+    sent = first_named(effects.scopes.program, is_ready_mode)
+    return None if sent is None else f"{sent} needs its receive to be posted"
+
+
+def _takes_any_tag(effects: Effects) -> bool:
+    return takes_any_tag(effects.scopes.program)
+
+
+def _shares_memory(effects: Effects) -> bool:
+    return may_share_memory(effects.scopes.program)
+
+
+def _shares(procedure: MpiProcedure) -> bool:
+    """Whether a procedure accesses memory or files that ranks share."""
+    return bool(_stores(procedure) & {Store.WINDOW, Store.FILE})
 
 
 def _stores(procedure: MpiProcedure) -> frozenset[Store]:

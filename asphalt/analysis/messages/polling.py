@@ -12,10 +12,9 @@ on the contrary.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from asphalt.analysis.messages.named_anywhere import first_named
 from asphalt.analysis.mpi.library_effects import is_synchronous_mode, probes, receives
-from asphalt.analysis.mpi.procedures import Direction, MpiProcedure, Timing, table
+from asphalt.analysis.mpi.procedures import Direction, MpiProcedure, Timing
 from asphalt.ir.program import Program
 
 _TOLD = frozenset({"LOGICAL", "INDEX", "ARRAY_LENGTH"})
@@ -35,12 +34,12 @@ def polls(procedure: MpiProcedure) -> bool:
 def polling(program: Program) -> str | None:
     """The first procedure of MPI by which the program polls (as the standard spells it); None:
     there is none."""
-    return _called(program, polls)
+    return first_named(program, polls)
 
 
 def has_synchronous_sends(program: Program) -> bool:
     """Whether a send of the program is complete only when its receive has begun."""
-    return _called(program, is_synchronous_mode) is not None
+    return first_named(program, is_synchronous_mode) is not None
 
 
 def buffered_send(program: Program) -> str | None:
@@ -50,13 +49,4 @@ def buffered_send(program: Program) -> str | None:
     Such a send is an error where the buffer has no room, and a message leaves it when it is
     received (3.6.1): who is told of a receive before it is complete may send too early.
     """
-    return _called(program, lambda procedure: procedure.name in _BUFFERED)
-
-
-def _called(program: Program, asked: Callable[[MpiProcedure], bool]) -> str | None:
-    for mention in program.mpi_calls():
-        name = mention.operation
-        procedure = table().get(name) or table().get(name.removeprefix("p"))
-        if procedure is not None and asked(procedure):
-            return procedure.spelled
-    return None
+    return first_named(program, lambda procedure: procedure.name in _BUFFERED)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from asphalt.analysis.messages.named_anywhere import is_named
 from asphalt.analysis.mpi.call import MpiCall, mpi_call_in, mpi_constant
 from asphalt.analysis.mpi.library_effects import Store, library_row, receives
 from asphalt.analysis.mpi.procedures import table
@@ -34,12 +35,12 @@ def is_wildcard(expr: Expr, scope: Scope) -> bool:
 
 def takes_any_source(program: Program) -> bool:
     """Whether a receive of the program may take a message from any source."""
-    return bool(program.mentions("mpi_any_source")) or _by_number(program, _SOURCE)
+    return is_named(program, "mpi_any_source") or _by_number(program, _SOURCE)
 
 
 def takes_any_tag(program: Program) -> bool:
     """Whether a receive of the program may take a message with any tag."""
-    return bool(program.mentions("mpi_any_tag")) or _by_number(program, _TAG)
+    return is_named(program, "mpi_any_tag") or _by_number(program, _TAG)
 
 
 def _by_number(program: Program, which: int) -> bool:

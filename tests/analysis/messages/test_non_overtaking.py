@@ -232,3 +232,40 @@ def test_a_program_that_is_connected_may_take_messages_from_any_source(tmp_path:
     assert why_not(tmp_path, first, second) is None
     reason = str(why_not(tmp_path, first, second, _CONNECTS))
     assert "the program that MPI_Comm_get_parent connects may depend on it" in reason
+
+
+_PASSED_ON = """\
+subroutine other(ask, r)
+  use mpi
+  external MPI_Test
+  integer :: r
+  call ask(MPI_Test, r)
+end subroutine other
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "c", "kept"),
+    [
+        (_PASSED_ON, "", "MPI_Test may tell"),
+        ("", "int ask(MPI_Request *r, int *f) { return PMPI_Test(r, f, MPI_STATUS_IGNORE); }\n",
+         "MPI_Test may tell"),
+        ("", "int a(void *b) { return MPI_Recv(b, 1, MPI_INT, MPI_ANY_SOURCE, 1, c, s); }\n",
+         "MPI_ANY_SOURCE"),
+        ("", "int a(MPI_File f) { return MPI_File_sync(f); }\n", "MPI_File_sync"),
+        ("", "int a(void *b) { return MPI_Rsend(b, 1, MPI_INT, 1, 1, c); }\n", "MPI_Rsend needs"),
+        ("", "int a(void *b) { return MPI_Recv(b, 1, MPI_INT, 0, 1, c, s); }\n", None),
+    ],
+)  # fmt: skip
+def test_other_languages_and_procedures_passed_on_count_too(
+    more: str, c: str, kept: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "other.c").write_text(c)
+    reason = why_not(tmp_path, _WAIT, start(_SEND, "a", 1, 5), more)
+    assert (reason is None) is (kept is None)
+    assert kept is None or kept in str(reason)
+
+
+def test_the_header_of_mpi_calls_nothing(tmp_path: Path) -> None:
+    (tmp_path / "mpi.h").write_text("int MPI_Test(MPI_Request *r, int *flag, MPI_Status *s);\n")
+    assert why_not(tmp_path, _WAIT, start(_SEND, "a", 1, 5)) is None
