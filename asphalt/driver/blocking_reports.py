@@ -19,21 +19,20 @@ from asphalt.driver.transfers import mark_report, nonblocking_operations, transf
 from asphalt.ir.program import Located
 from asphalt.optimiser import blocking
 from asphalt.optimiser.acceptance import Key, key_of
+from asphalt.optimiser.options import Options
 from asphalt.optimiser.outcome import Tried
 
 _NOTHING = Tried()
 _SEGMENTS = "tiles with segments of the message"
 
 
-def kept_blocking(
-    analyses: Analyses, accepted: frozenset[str] = frozenset()
-) -> tuple[SiteReport, ...]:
+def kept_blocking(analyses: Analyses, options: Options) -> tuple[SiteReport, ...]:
     """A report for each blocking transfer and collective operation of a tree that cannot be made
-    non-blocking, under the ``accepted`` assumptions."""
+    non-blocking."""
     found: list[SiteReport] = []
     for located in user_units(analyses.tree, nonblocking_operations()):
         with analyses.errors.caught(located):
-            for one in blocking.kept_blocking(analyses, located, accepted):
+            for one in blocking.kept_blocking(analyses, located, options):
                 found += _kept(located, *one)
     return tuple(sorted(found, key=lambda report: (report.file, report.line)))
 

@@ -226,7 +226,7 @@ class Program:
         own = self.settings
         passes = tuple(name for name in own.passes if name in TRANSFERS)
         found = self.findings if passes else ()
-        faulty = {(one.file, one.unit): one.line for one in found}
+        faulty = {(one.file, one.unit): (one.line, one.code or "") for one in found}
         return Options(passes, self._accepted, own.clone_limit, faulty, own.sizes)
 
     @property
@@ -238,7 +238,7 @@ class Program:
         """The blocking operations that ``nonblocking`` is asked for and cannot change."""
         if Pass.NONBLOCKING not in self.settings.passes:
             return ()
-        kept = kept_blocking(self._analyses, self._accepted)
+        kept = kept_blocking(self._analyses, self._options)
         others = nonblocking_operations() - all_to_all_operations()
         return (*kept, *included_operations(self._tree, others))
 

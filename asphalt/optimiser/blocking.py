@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE
+from asphalt.analysis.conditions.site import SKIP
 from asphalt.analysis.data_flow.error_codes import ErrorCodes
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.loop_exits import loops_in
@@ -42,15 +43,23 @@ NOT_MOVED = "could be overlapped, but does not move there with the statements ar
 
 
 def kept_blocking(
-    analyses: Analyses, located: Located, accepted: frozenset[str] = frozenset()
+    analyses: Analyses, located: Located, options: Options
 ) -> tuple[tuple[Refused, str], ...]:
     """The blocking transfers and collective operations of a unit that cannot be made non-blocking,
     each with the refusal and its MPI procedure.
 
     If only an assumption keeps an operation from that, the refusal names the assumption; if
-    something else would remain, it says what.
+    something else would remain, it says what.  An error in the calls of the unit comes first: no
+    proof holds before it is mended.
     """
+    accepted = options.accepted
     kept = _refused(analyses, located, accepted)
+    fault = options.fault_in(located)
+    if fault is not None:
+        return tuple(
+            (found if found.code is SKIP else _not_transformed(found.span, fault), spelled)
+            for found, spelled in kept.values()
+        )
     lifted = {word for found, _ in kept.values() for word in found.all_lifting}
     if lifted:
         still = _refused(analyses, located, accepted | lifted)
@@ -96,7 +105,8 @@ def not_overlapped(
     unchanged = unchanged or why_unchanged(analyses, *key_of(located), facts.scope)
     if unchanged is not None:
         return tuple(
-            (_not_transformed(found, unchanged), spelled, found.assumed) for found, spelled in idle
+            (_not_transformed(found.leaf.span, unchanged), spelled, found.assumed)
+            for found, spelled in idle
         )
     stay: list[Refused] = []
     if options.asks_for(Pass.PIPELINING):
@@ -117,7 +127,7 @@ def not_overlapped(
         if window.free is not None:
             doubt = why_doubted(analyses.tree, *key_of(located))
             if doubt is not None:
-                return _not_transformed(found, doubt)
+                return _not_transformed(found.leaf.span, doubt)
         span = found.leaf.span
         whole = more.get(span)
         if found.not_whole is not None or any(_may_use_blocks(s) for _, s in window.ways):
@@ -127,9 +137,8 @@ def not_overlapped(
     return tuple((refusal(found), spelled, found.assumed) for found, spelled in idle)
 
 
-def _not_transformed(found: nonblocking.Split, why: str) -> Refused:
-    message = f"its procedure is not transformed: {why}"
-    return Refused(NOTHING_BESIDE, message, found.leaf.span)
+def _not_transformed(span: Span | None, why: str) -> Refused:
+    return Refused(NOTHING_BESIDE, f"its procedure is not transformed: {why}", span)
 
 
 def reads_codes(analyses: Analyses, located: Located) -> bool:

@@ -24,14 +24,15 @@ class Options:
 
     ``passes``: those that may be applied.  ``accepted``: the assumptions that the user accepts.
     ``clone_limit``: MiB that the copies of message buffers may have on a rank; None: the usual
-    limit.  ``faulty``: the line of an error in the messages of a unit, by its file and name; such
-    units are neither changed nor inlined.  ``sizes``: of variables in runs, for the cost model.
+    limit.  ``faulty``: the line and the code of an error in the MPI calls of a unit, by its file
+    and name; such units are neither changed nor inlined.  ``sizes``: of variables in runs, for the
+    cost model.
     """
 
     passes: Collection[str] = TRANSFERS
     accepted: frozenset[str] = frozenset()
     clone_limit: int | None = None
-    faulty: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    faulty: Mapping[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
     sizes: tuple[Size, ...] = ()
 
     def asks_for(self, *passes: str) -> bool:
@@ -39,9 +40,9 @@ class Options:
         return set(passes) <= set(self.passes)
 
     def fault_in(self, located: Located) -> str | None:
-        """The error in the messages of a unit, as a clause; None: none is known."""
-        line = self.faulty.get((located.path, located.unit.name))
-        return None if line is None else f"line {line} has an error in its messages"
+        """The error in the MPI calls of a unit, as a clause; None: none is known."""
+        found = self.faulty.get((located.path, located.unit.name))
+        return None if found is None else f"line {found[0]} has an error ({found[1]})"
 
 
 @dataclass(frozen=True, slots=True)

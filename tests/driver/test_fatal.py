@@ -122,6 +122,51 @@ def test_the_reader_and_the_unseen_call_are_named(tmp_path: Path) -> None:
     assert any(mark.role == "use" and mark.line == 11 for mark in report.marks)
 
 
+def test_an_error_of_its_own_comes_before_the_reading_of_codes(tmp_path: Path) -> None:
+    """What gets the code of a call with an argument too many is not known, so that it reads `ierr`
+    perhaps.  Its owner has to mend the call; no assumption replaces that."""
+    more = "    call MPI_Send(w, 1, MPI_REAL8, left, 9, MPI_COMM_WORLD, file, ierr)\n"
+    body = _SENDRECV.replace(_CHECK, more)
+    work = _work(body).replace("  use mpi\n  implicit none", "  implicit none\n  include 'mpif.h'")
+    reports = _reports(tmp_path, {"work.f90": work, "main.f90": _MAIN})
+    (report,) = (one for one in reports if one.operation == "MPI_Sendrecv")
+    assert report.message == "its procedure is not transformed: line 11 has an error (ASP038)"
+    assert (report.verdict, report.assumptions) == ("refused", ())
+
+
+_UNKNOWN = """\
+program main
+  use constants
+  implicit none
+  include 'mpif.h'
+  integer :: n, code
+  real(8) :: a(40), b(40)
+  call MPI_Init(code)
+  n = 40
+  a = 1
+  call step(1, 1)
+  call MPI_Finalize(code)
+contains
+  subroutine step(left, right)
+    integer :: left, right
+    call MPI_Sendrecv(a, n, MPI_DOUBLE_PRECISION, right, 1, b, n, MPI_DOUBLE_PRECISION, left, 1, &
+                      MPI_COMM_WORLD, MPI_STATUS_IGNORE, code)
+  end subroutine step
+end program main
+"""
+
+
+def test_a_module_that_is_not_given_is_the_reason(tmp_path: Path) -> None:
+    """Where an MPI call may be of a module that is not among the files, this is what is told, not
+    the reading of its error code."""
+    (report,) = _reports(tmp_path / "away", {"main.f90": _UNKNOWN})
+    assert report.code == "ASP007"
+    assert "module constants is not among the given files" in report.message
+    given = "module constants\n  real(8) :: pi = 3\nend module constants\n"
+    (report,) = _reports(tmp_path / "given", {"main.f90": _UNKNOWN, "constants.f90": given})
+    assert (report.code, report.assumptions) == ("ASP026", ())
+
+
 def test_a_whole_program_needs_no_assumption(tmp_path: Path) -> None:
     files = {"work.f90": _work(_SENDRECV), "main.f90": _MAIN, "abort.f90": _ABORT}
     (report,) = _reports(tmp_path, files)

@@ -409,7 +409,7 @@ def test_nothing_of_a_procedure_with_an_error_is_changed(tmp_path: Path) -> None
     reports = _told(tmp_path, unit.format(body=_SEND + _RECEIVE + _work("c")))
     assert reports
     for report in reports:  # no rank sends what is received
-        assert f"line {_FIRST + 1} has an error in its messages" in report.message
+        assert f"line {_FIRST + 1} has an error (" in report.message
 
 
 def test_what_two_parsers_read_differently_is_not_changed(

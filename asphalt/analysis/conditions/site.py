@@ -9,13 +9,15 @@ from asphalt.analysis.exchange.missing_inputs import first_missing, undeclared_c
 from asphalt.analysis.exchange.per_rank import Uneven, uneven_blocks
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.exchange.site_directives import site_directives
+from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.mpi.procedures import Timing
-from asphalt.analysis.names.scopes import Origin
+from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.names.used_names import used_names
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Mark, Refused
 from asphalt.ir.conditionals import is_conditional
 from asphalt.ir.insertion import takes_declarations
-from asphalt.ir.source import OF_THE_PREPROCESSOR
+from asphalt.ir.program import Located
+from asphalt.ir.source import OF_THE_PREPROCESSOR, Span
 from asphalt.ir.stmt import Include, Opaque, Raw, Use
 from asphalt.ir.tree import Block, Leaf, leaves
 
@@ -114,19 +116,19 @@ _FAMILIES = ("alltoall", "alltoallv")
 _FUNCTIONS_USED = ("all", "int", "kind", "max", "merge", "mod", "storage_size")
 
 
-def _unknown_binding(exchange: Exchange) -> Refused:
-    """Where the name of the called procedure may come from."""
-    name, cause = exchange.call.procedure.spelled, None
-    why = f"{name} comes from a module or an include file that is not given"
-    missing = unknown_module(name.lower(), exchange.scope)
+def refused_binding(call: MpiCall, located: Located, scope: Scope, span: Span | None) -> Refused:
+    """The refusal of a call whose binding is not known."""
+    name = call.procedure.spelled
+    why, cause = f"{name} comes from a module or an include file that is not given", None
+    missing = unknown_module(name.lower(), scope)
     if missing is not None:
         why, cause = f"{name} may come from a module: {missing.why}", missing.cause
-    for unit in exchange.located.chain:
+    for unit in located.chain:
         if unit.kind == "submodule":
             why = f"asphalt does not look into the parent of the submodule {unit.name}, from which "
             why += f"{name} may come; write `use mpi` or `use mpi_f08` in the submodule"
             cause = None
-    return Refused(BINDING, why, exchange.span, cause=cause)
+    return Refused(BINDING, why, span, cause=cause)
 
 
 def check(exchange: Exchange) -> Answer:
@@ -147,7 +149,7 @@ def check(exchange: Exchange) -> Answer:
         )
         return Refused(OPERATION, message, exchange.span)
     if call.binding == "unknown":
-        return _unknown_binding(exchange)
+        return refused_binding(call, exchange.located, exchange.scope, exchange.span)
     undeclared = undeclared_constant(call, exchange.scope) if exchange.wrapper is None else None
     if undeclared is not None:
         return Refused(BINDING, undeclared.why, exchange.span, marks=marked(undeclared.mark))

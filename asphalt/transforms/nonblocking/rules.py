@@ -17,7 +17,7 @@ from asphalt.analysis.conditions.point_to_point import (
     STATUS_READ,
     STAYS,
 )
-from asphalt.analysis.conditions.site import BINDING, NOT_GIVEN, SKIP, marked
+from asphalt.analysis.conditions.site import BINDING, NOT_GIVEN, SKIP, marked, refused_binding
 from asphalt.analysis.control_flow.paths import path_witness
 from asphalt.analysis.data_flow.accepted_assumptions import is_accepted_at
 from asphalt.analysis.data_flow.default_integers import is_default_integer
@@ -118,6 +118,8 @@ class Rules:
         if call.error is not None and is_read(call.error, leaf, facts):
             codes = facts.once(ErrorCodes)
             why = codes.why_not(call)
+            if why is not None and call.binding == "unknown":
+                return refused_binding(call, facts.located, facts.scope, leaf.span)
             if why is not None:
                 return self._code_is_read(leaf, call, why)
             evidence.append("errors are fatal, so that its error code is MPI_SUCCESS")

@@ -69,7 +69,9 @@ def refusals(tmp_path: Path, text: str, *accepted: str) -> list[Refused]:
     path = tmp_path / "main.f90"
     path.write_text(text)
     tree = load_tree([tmp_path], Settings(cache=False, jobs=1))
-    found = kept_blocking(Analyses(tree), tree.units_of(str(path))[0], frozenset(accepted))
+    found = kept_blocking(
+        Analyses(tree), tree.units_of(str(path))[0], Options(accepted=frozenset(accepted))
+    )
     return [refused for refused, _ in found]
 
 

@@ -12,6 +12,7 @@ from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.blocking import kept_blocking
 from asphalt.optimiser.optimise import Optimised, optimise
+from asphalt.optimiser.options import Options
 from support.mpi_run import RUNTIME, SMPI, Mpi, build, installed, run
 
 _PROGRAM = """\
@@ -97,7 +98,10 @@ def optimised(folder: Path, text: str) -> tuple[Optimised, set[tuple[str, str]]]
     path.write_text(text)
     tree = load_tree([folder], Settings(cache=False, jobs=1))
     main = next(one for one in tree.units_of(str(path)) if one.unit.kind == "program")
-    kept = {(spelled, found.code.id) for found, spelled in kept_blocking(Analyses(tree), main)}
+    kept = {
+        (spelled, found.code.id)
+        for found, spelled in kept_blocking(Analyses(tree), main, Options())
+    }
     return optimise(tree, main), kept
 
 
