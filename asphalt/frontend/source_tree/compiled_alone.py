@@ -20,6 +20,7 @@ from asphalt.frontend.lexical.split import split
 from asphalt.frontend.source_tree.include_lines import IncludeLine, IncludeLines
 from asphalt.frontend.source_tree.scan import FOREIGN, SUFFIXES, words_in
 from asphalt.frontend.structure.nesting import build
+from asphalt.ir.tree import Unit, leaves
 
 _MODULE = re.compile(rb"^[ \t]*module[ \t]+(?!procedure\b)(\w+)", re.I | re.M)
 _PROCEDURE = re.compile(rb"^(?!.*!)[^'\"\n]*?\b(?:subroutine|function)[ \t]+(\w+)", re.I | re.M)
@@ -91,7 +92,8 @@ class CompiledAlone:
         for other, content in self.given.items():
             if other in own or used[other] & modules or self._is_below(other, own):
                 continue
-            if (names & self._words_of(other, content)) - self._procedures_of(other):
+            called = names & self._words_of(other, content)
+            if called - self._procedures_of(other) or self._called_elsewhere(other, called):
                 return other
         for other, content in self.lines.contents.items():
             if os.path.splitext(other)[1].lower() in FOREIGN and other not in self.given:
@@ -102,7 +104,8 @@ class CompiledAlone:
 
     def _procedures_of(self, path: str) -> frozenset[bytes]:
         """The procedures that a file has itself, with what it includes, or what includes it: what
-        it calls by their names are these.  None, if it may declare external ones by their names."""
+        it calls by their names may be these.  None, if it may declare external ones by these
+        names."""
         around = {path, *(one.including for one in self.lines.meaning(path))}
         below = [self.lines.lines.get(other, ()) for other in around]
         around.update(one.found for lines in below for one in lines if one.found is not None)
@@ -116,13 +119,44 @@ class CompiledAlone:
             if not _END.match(found[0])
         )
 
+    def _called_elsewhere(self, path: str, names: set[bytes]) -> bool:
+        """Whether a file has procedures with some names, and names them where these are not known:
+        a unit that contains a procedure, and what it contains, know it."""
+        source = self._source(path)
+        found = {one[1] for one in _PROCEDURE.finditer(source.text.lower().encode("latin-1"))}
+        if not names & found:
+            return False
+        try:
+            units = build(source, *split(source)).units
+        except InputError:
+            return True
+        known = {unit.name.encode("latin-1") for unit in units}
+        return any(_names_unknown(unit, names & found, known) for unit in units)
+
     def _is_below(self, path: str, own: set[str]) -> bool:
         """Whether a file is included by one of some."""
         return any(one.including in own for one in self.lines.meaning(path))
 
     def _words_of(self, path: str, content: bytes) -> frozenset[bytes]:
         if path not in self._words:
-            code = _COMPONENT.sub(b"%", re.sub(rb"![^\n]*", b"", content.lower()))
-            code = _BINDINGS.sub(lambda found: _BINDING_NAME.sub(b"", found[0]), code)
-            self._words[path] = frozenset(word.encode("latin-1") for word in words_in(code))
+            self._words[path] = _names_of_procedures(re.sub(rb"![^\n]*", b"", content.lower()))
         return self._words[path]
+
+
+def _names_of_procedures(code: bytes) -> frozenset[bytes]:
+    """The words in a text that may be names of procedures."""
+    code = _COMPONENT.sub(b"%", code)
+    code = _BINDINGS.sub(lambda found: _BINDING_NAME.sub(b"", found[0]), code)
+    return frozenset(word.encode("latin-1") for word in words_in(code))
+
+
+def _names_unknown(unit: Unit, names: set[bytes], known: set[bytes]) -> bool:
+    """Whether a unit names, or one that it contains, what is neither ``known`` nor contained."""
+    known = known | {one.name.encode("latin-1") for one in unit.contained}
+    own = (leaf for node in (*unit.spec, *unit.body) for leaf in leaves(node))
+    for leaf in own:
+        text = (leaf.body or "").lower().encode("latin-1", "replace")
+        words = _names_of_procedures(text) | {name.encode("latin-1") for name in leaf.cut}
+        if (words & names) - known:
+            return True
+    return any(_names_unknown(one, names, known) for one in unit.contained)

@@ -141,6 +141,14 @@ def test_a_macro_in_text_that_an_include_line_names(tmp_path: Path) -> None:
          "user.f90 may"),
         ({"user.f90": "program u\ninterface\nsubroutine step\nend subroutine\nend interface\n"
           "call step\nend program\n"}, "user.f90 may call"),
+        ({"user.f90": "module u\ncontains\nsubroutine go\ncall step\ncontains\nsubroutine step\n"
+          "end subroutine\nend subroutine\nsubroutine other\ncall step\nend subroutine\nend\n"},
+         "user.f90 may call"),
+        ({"user.f90": "module u\ncontains\nsubroutine step\nend subroutine\nend module\n"
+          "subroutine other\ncall step\nend subroutine\n"}, "user.f90 may call"),
+        ({"user.f90": "module u\ncontains\nsubroutine step\nend subroutine\nsubroutine other\n"
+          "call in\ncontains\nsubroutine in\ncall step ! step\nend subroutine\n"
+          "end subroutine\nend module\n"}, None),
         ({"user.c": "void u() { step_(); }\n"}, "user.c may call"),
         ({"step.f90": f"module n\ncontains\n{_WHOLE}end\n"}, "whole program unit"),
         ({"m.f90": _INTERNAL.replace("#inc", "#ifdef A\n#inc").replace("end", "#endif\nend")},
