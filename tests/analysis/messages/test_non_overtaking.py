@@ -266,6 +266,21 @@ def test_other_languages_and_procedures_passed_on_count_too(
     assert kept is None or kept in str(reason)
 
 
+@pytest.mark.parametrize(
+    ("c", "passed"),
+    [
+        ("void start() { unit_(mmap(0, n, 3, MAP_SHARED, f, 0), b, &r, &q, &c, &d); }\n", False),
+        ("void start() { unit_(malloc(n), b, &r, &q, &c, &d); }\n", True),
+    ],
+)
+def test_a_segment_that_c_maps_may_be_an_argument(c: str, passed: bool, tmp_path: Path) -> None:
+    (tmp_path / "start.c").write_text(c)
+    text = _UNIT.format(first=_BARRIER, second="a = sqrt(a)", more="")
+    (facts, *_) = Stepped.of(tmp_path, {"a.f90": text}).facts()
+    one, other = facts.unit.body
+    assert (Independence.of(facts).why_not(one, other) is None) is passed
+
+
 def test_the_header_of_mpi_calls_nothing(tmp_path: Path) -> None:
     (tmp_path / "mpi.h").write_text("int MPI_Test(MPI_Request *r, int *flag, MPI_Status *s);\n")
     assert why_not(tmp_path, _WAIT, start(_SEND, "a", 1, 5)) is None
