@@ -65,6 +65,7 @@ class Clock:
         self._depth = 0
         self._exploring = False
         self._talking = self.transfers.talking
+        self._called = self.transfers.called
         self._parting: set[AtomicCondition] = set()
 
     def run(self) -> float:
@@ -102,13 +103,13 @@ class Clock:
 
     def _list(self, nodes: tuple[Node, ...]) -> None:
         for node in nodes:
-            goes_on = self._is_true(node)
+            goes_on = self._is_true(node) if self._goes_on else None
             if goes_on is False:
                 continue
             if goes_on and isinstance(node, Branch):
                 self._list(node.arms[0].body)
                 continue
-            if isinstance(node, Branch) and self._parts_ranks(node):
+            if self._parting and isinstance(node, Branch) and self._parts_ranks(node):
                 self._branch(node)
                 continue
             if not self._talks(node):
@@ -130,12 +131,12 @@ class Clock:
 
     def _parts_ranks(self, branch: Branch) -> bool:
         """Whether messages depend on one of its conditions."""
-        own = self.conditions.within(branch) if self._parting else frozenset()
+        own = self.conditions.within(branch)
         return bool(own) and own <= self._parting
 
     def _is_true(self, node: Node) -> bool | None:
         """Whether the condition of a statement holds in this iteration, if that is known."""
-        condition = if_condition(node) if self._goes_on else None
+        condition = if_condition(node)
         return None if condition is None else self._goes_on.get(condition)
 
     def _talks(self, node: Node) -> bool:
@@ -160,9 +161,13 @@ class Clock:
         return self.transfers.of(leaf, self.facts)
 
     def _callee(self, leaf: Leaf) -> UnitFacts | None:
-        call = leaf.call
-        found = None if call is None else self.work.procedures(call, self.facts.scope)
-        return None if found is None else self.facts_of(found[0])
+        known = self._called.get(id(leaf))
+        if known is None:
+            call = leaf.call
+            found = None if call is None else self.work.procedures(call, self.facts.scope)
+            callee = None if found is None else self.facts_of(found[0])
+            known = self._called[id(leaf)] = leaf, callee
+        return known[1]
 
     @contextmanager
     def _inside(self, callee: UnitFacts) -> Iterator[None]:

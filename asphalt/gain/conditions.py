@@ -18,13 +18,21 @@ _OPPOSITES = {"/=": "==", ">=": "<", ">": "<="}
 _SHARED = (Origin.MODULE, Origin.HOST, Origin.PARAMETER)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class AtomicCondition:
     """A condition without negations, ANDs and ORs.  ``owner``: the identity of the unit whose
     variables it uses; None: it means the same in all units."""
 
     what: Arg
     owner: int | None
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.what, self.owner)))
+
+    def __hash__(self) -> int:
+        """Worked out once: roles look conditions up again and again."""
+        return self._hash
 
 
 Decided = Mapping[AtomicCondition, bool]
@@ -46,6 +54,7 @@ class Conditions:
     _found: dict[int, tuple[Branch, tuple[Arg | None, ...], frozenset[AtomicCondition]]] = field(
         default_factory=dict
     )
+    _atoms: dict[int, tuple[Arg, AtomicCondition, bool]] = field(default_factory=dict)
 
     def arm_of(self, branch: Branch, decided: Decided) -> int | Open | None:
         """The arm taken by ranks for which some conditions are decided; None: they take none."""
@@ -59,7 +68,7 @@ class Conditions:
 
     def truth(self, condition: Arg, decided: Decided) -> bool | Open:
         """Whether a condition holds if some are decided."""
-        match condition:
+        match condition if isinstance(condition, Op) else None:
             case Op(op="()", operands=(inner,)):
                 return self.truth(inner, decided)
             case Op(op=".not.", operands=(inner,)):
@@ -121,10 +130,14 @@ class Conditions:
     def _plain(self, condition: Arg) -> tuple[AtomicCondition, bool]:
         """A condition or its negation, whichever stands for both; and whether it is the condition
         itself."""
-        what, held = folded(condition), True
-        if isinstance(what, Op) and what.op in _OPPOSITES and len(what.operands) == 2:
-            what, held = Op(_OPPOSITES[what.op], what.operands), False
-        return AtomicCondition(what, None if self._is_shared(what) else id(self.facts.unit)), held
+        found = self._atoms.get(id(condition))
+        if found is None:  # the condition is kept, so that no other one gets its identity
+            what, held = folded(condition), True
+            if isinstance(what, Op) and what.op in _OPPOSITES and len(what.operands) == 2:
+                what, held = Op(_OPPOSITES[what.op], what.operands), False
+            owner = None if self._is_shared(what) else id(self.facts.unit)
+            found = self._atoms[id(condition)] = condition, AtomicCondition(what, owner), held
+        return found[1:]
 
     def _is_shared(self, what: Arg) -> bool:
         symbols = (self.facts.scope.lookup(name) for name in names_in(what))

@@ -5,8 +5,9 @@ Ranks have the same role as long as all conditions on them hold for all or for n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from asphalt.gain.blocks import BlocksInFlight
 from asphalt.gain.conditions import AtomicCondition
@@ -25,7 +26,7 @@ class MessageInFlight:
     request: str | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class RankRole:
     """The state of a role at ``now``, in seconds.
 
@@ -51,13 +52,19 @@ class RankRole:
 
     def copy(self) -> RankRole:
         """A copy that goes on by itself."""
-        return replace(
-            self,
-            queues=dict(self.queues),
-            sent=dict(self.sent),
-            there=dict(self.there),
-            taken=dict(self.taken),
-            blocks=dict(self.blocks),
+        return RankRole(
+            self.name,
+            self.decided,
+            self.now,
+            self.link,
+            self.pending,
+            self.queues.copy(),
+            self.sent.copy(),
+            self.there.copy(),
+            self.taken.copy(),
+            self.blocks.copy(),
+            self.turns,
+            self.whole,
         )
 
     def parted(self, why: object) -> RankRole:
@@ -103,14 +110,20 @@ def join(began: RankRole, ends: Sequence[RankRole]) -> None:
         found.queues[name] = _still(began.queues.get(name, ()), lists)
     for tag in _keys(end.sent for end in ordered):
         before = began.sent.get(tag, ())
+        last = slowest.sent.get(tag)
+        if last is before and all(end.sent.get(tag) is last for end in ends):
+            continue  # nothing has left in any arm
         new = [end.sent.get(tag, ())[len(before) :] for end in ordered]
         most = max(len(times) for times in new)
         later = (max(times[n] for times in new if n < len(times)) for n in range(most))
         found.sent[tag] = (*before, *later)
-    for tag in _keys(end.there for end in ordered):
-        found.there[tag] = max(end.there[tag] for end in ordered if tag in end.there)
-    for tag in _keys(end.taken for end in ordered):
-        found.taken[tag] = max(end.taken.get(tag, 0) for end in ordered)
+    for end in ordered[1:]:
+        for tag, time in end.there.items():
+            if time > found.there.get(tag, -math.inf):
+                found.there[tag] = time
+        for tag, number in end.taken.items():
+            if number > found.taken.get(tag, -1):
+                found.taken[tag] = number
     for name in _keys(end.blocks for end in ordered):
         changed = (end.blocks[name] for end in ordered if name in end.blocks)
         old = began.blocks.get(name)
@@ -121,7 +134,10 @@ def join(began: RankRole, ends: Sequence[RankRole]) -> None:
 
 
 def _keys(maps: Iterable[Mapping[str, object]]) -> list[str]:
-    return list(dict.fromkeys(key for one in maps for key in one))
+    found: dict[str, object] = {}
+    for one in maps:
+        found.update(one)
+    return list(found)
 
 
 def _still(
@@ -129,6 +145,8 @@ def _still(
 ) -> tuple[MessageInFlight, ...]:
     """The messages that were in progress before some arms and are so behind all of them, and those
     that any arm has started."""
+    if all(messages is before for messages in after):
+        return before
     in_all = frozenset(before).intersection(*after)
     known = frozenset(before)
     kept = [one for one in before if one in in_all]

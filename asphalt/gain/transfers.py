@@ -62,12 +62,14 @@ class Transfers:
     what is known for any sizes: what each completion completes is not worked out again.
     ``copied``: a blocking send that counts as if it left from a copy of its buffer.
     ``sizes``: the values of variables.  ``talking``: whether messages start or end in statements,
-    by the identity of these."""
+    by the identity of these; ``called``: the procedures that they call, None: none that is known.
+    """
 
     matched: Messages | None = None
     copied: Leaf | None = None
     sizes: Sizes = field(default_factory=Sizes)
     talking: dict[int, tuple[Node, bool]] = field(default_factory=dict)
+    called: dict[int, tuple[Leaf, UnitFacts | None]] = field(default_factory=dict)
     _transfers: dict[int, tuple[Leaf, PricedTransfer | None]] = field(default_factory=dict)
     _blocks: dict[int, tuple[Leaf, BlockCall | None]] = field(default_factory=dict)
 
