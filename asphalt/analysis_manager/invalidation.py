@@ -9,11 +9,11 @@ the same units as before.  There are more of these paths than uses: any word of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from asphalt.frontend.source_tree.mentions import Position
-from asphalt.frontend.source_tree.outline import Outline
+from asphalt.frontend.source_tree.outline import Outline, UnitOutline
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.source import OF_THE_PREPROCESSOR, TriviaKind
 from asphalt.ir.tree import Unit, leaves
@@ -225,11 +225,13 @@ def _changed_in(before: Tree, after: Tree, path: str) -> set[Position] | None:
 
 def _directives(content: bytes) -> list[bytes]:
     """The lines of the preprocessor, on which the meaning of all others may depend."""
-    return [line for line in content.split(b"\n") if line.lstrip().startswith(b"#")]
+    lines = content.split(b"\n") if b"#" in content else ()
+    return [line for line in lines if line.lstrip().startswith(b"#")]
 
 
 def _interfaces(text: bytes) -> list[bytes]:
-    return [line for line in text.split(b"\n") if _INTERFACE.search(line)]
+    lines = text.split(b"\n") if _INTERFACE.search(text) else ()
+    return [line for line in lines if _INTERFACE.search(line)]
 
 
 def _frame(outline: Outline) -> object:
@@ -243,15 +245,23 @@ def _texts(content: bytes, outline: Outline) -> tuple[list[bytes], list[bytes]]:
     """The text of each unit, without that of the units in it, and the lines that stand in none, but
     for blank ones."""
     lines = content.split(b"\n")
-    own: list[list[bytes]] = [[] for _ in outline.units]
-    owner: list[list[int]] = [[] for _ in lines]
-    for number, unit in enumerate(outline.units):  # those inside come after their host
-        for line in range(unit.first - 1, min(unit.last, len(lines))):
-            owner[line] = [n for n in owner[line] if n != unit.host] + [number]
-    for text, numbers in zip(lines, owner, strict=True):
-        for number in numbers:
-            own[number].append(text)
-    rest = [
-        text for text, numbers in zip(lines, owner, strict=True) if text.strip() and not numbers
+    inside: dict[int | None, list[UnitOutline]] = {}
+    for unit in outline.units:
+        inside.setdefault(unit.host, []).append(unit)
+    own = [
+        b"\n".join(_between(lines, unit.first - 1, unit.last, inside.get(number, ())))
+        for number, unit in enumerate(outline.units)
     ]
-    return [b"\n".join(texts) for texts in own], rest
+    rest = _between(lines, 0, len(lines), inside.get(None, ()))
+    return own, [line for line in rest if line.strip()]
+
+
+def _between(
+    lines: Sequence[bytes], first: int, last: int, units: Iterable[UnitOutline]
+) -> list[bytes]:
+    """The lines of a stretch in which none of some units stands; these are in their order."""
+    found: list[bytes] = []
+    for unit in units:
+        found += lines[first : max(first, unit.first - 1)]
+        first = max(first, unit.last)
+    return found + list(lines[first:last])

@@ -6,10 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import ArmHead, Include, Plain, What
-from asphalt.ir.tree import File, Leaf, NamedToken, leaves
+from asphalt.ir.tree import File, Leaf, NamedToken, Node, leaves, once
 from asphalt.unparse.macro_names import with_macros
 from asphalt.unparse.reprint import text_of
 from asphalt.unparse.statement_text import statement_text
@@ -65,20 +66,42 @@ def style_of(file: File) -> Style:
 
     The names of MPI do not count: files of either letter case write them alike.
     """
+    words, names = _Cases(), _Cases()
+    nodes: tuple[Node, ...] = (*file.units, *file.stray)
+    for node in nodes:
+        own = once(node, _cases)
+        words, names = words.with_more(own[0]), names.with_more(own[1])
+    form, width, eol = file.form, file.width, file.eol
+    return Style(form, width, words.upper, eol, names.upper, file.macros)
+
+
+class _Cases(NamedTuple):
+    """How many words there are, and how many of them are in upper case."""
+
+    number: int = 0
+    in_upper: int = 0
+
+    @property
+    def upper(self) -> bool:
+        """Whether most are in upper case."""
+        return 2 * self.in_upper > self.number
+
+    def with_more(self, other: _Cases) -> _Cases:
+        """These and others."""
+        return _Cases(self.number + other.number, self.in_upper + other.in_upper)
+
+
+def _cases(node: Node) -> tuple[_Cases, _Cases]:
+    """The keywords of a unit or statement, and its names."""
     upper: list[bool] = []
     upper_names: list[bool] = []
-    for leaf in leaves(file):
+    for leaf in leaves(node):
         for word in _WORD.findall(_NO_CODE.sub(" ", leaf.body or "")):
             if word.lower() in _KEYWORDS:
                 upper.append(word.isupper())
             elif not word.lower().startswith("mpi_"):
                 upper_names.append(word.isupper())
-    form, width, eol = file.form, file.width, file.eol
-    return Style(form, width, _most(upper), eol, _most(upper_names), file.macros)
-
-
-def _most(found: list[bool]) -> bool:
-    return 2 * sum(found) > len(found)
+    return _Cases(len(upper), sum(upper)), _Cases(len(upper_names), sum(upper_names))
 
 
 def printer(style: Style) -> Callable[[Leaf, int], str]:

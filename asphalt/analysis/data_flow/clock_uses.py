@@ -44,7 +44,7 @@ from asphalt.ir.stmt import (
     StatementFunction,
     What,
 )
-from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
+from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves, once
 
 _BUFFERS = frozenset({"buffer", "sendbuf", "recvbuf"})
 _OUTPUT = ("print", "write", "flush")
@@ -76,6 +76,11 @@ class Tainted:
     def any_in(self, *exprs: Arg | None) -> bool:
         """Whether an expression names one of them."""
         return any(expr is not None and names_in(expr) & self.names for expr in exprs)
+
+    def may_concern(self, node: Node) -> bool:
+        """Whether a statement or construct may name one of them."""
+        named = once(node, _names_below)
+        return named is None or not named.isdisjoint(self.names)
 
 
 def flows_of(tainted: Tainted) -> Iterator[Flow]:
@@ -112,6 +117,8 @@ def _declares(leaf: Leaf, tainted: Tainted) -> None:
 def _of_nodes(nodes: Iterable[Node], tainted: Tainted, decided: bool) -> Iterator[Flow]:
     """``decided``: whether a reading decides about these statements."""
     for node in nodes:
+        if not decided and not tainted.may_concern(node):
+            continue
         match node:
             case Leaf():
                 yield from _of_leaf(node, tainted, decided)
@@ -133,6 +140,18 @@ def _of_nodes(nodes: Iterable[Node], tainted: Tainted, decided: bool) -> Iterato
             case Block() | Unit():
                 if any(_mentions(leaf, tainted) for leaf in leaves(node)) or decided:
                     raise ObservedReadingError(f"line {next(leaves(node)).line} is not followed")
+
+
+def _names_below(node: Node) -> frozenset[str] | None:
+    """All names in the statements of a construct, and in lines for OpenMP before them; None: some
+    are not known."""
+    if isinstance(node, Leaf):
+        named = named_by(node.what)
+        hidden = [one.names for one in hidden_statements(node)] if named is not None else []
+        return named.union(*hidden) if named is not None and hidden else named
+    found = [once(leaf, _names_below) for leaf in leaves(node)]
+    known = [names for names in found if names is not None]
+    return frozenset[str]().union(*known) if len(known) == len(found) else None
 
 
 def _bounds(head: Leaf) -> tuple[Arg, ...]:

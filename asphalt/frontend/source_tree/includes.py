@@ -12,6 +12,7 @@ from pathlib import Path
 from asphalt.config.errors import InputError
 from asphalt.frontend.lexical.source_text import SourceText, read_source
 from asphalt.frontend.source_tree.cache import pack
+from asphalt.frontend.source_tree.scan import expands_to_mpi, words_in
 from asphalt.frontend.statements.interpret import interpret_unit
 from asphalt.frontend.structure.parse import parse_file
 from asphalt.ir.source import Form
@@ -48,6 +49,7 @@ class Headers:
     found: set[str] = field(default_factory=set)
     """The files that a file of the tree includes, with absolute paths."""
     _contents: dict[str, bytes] = field(default_factory=dict)
+    _words: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def digest(self, path: str, content: bytes) -> bytes:
         """A digest of every file that ``content`` can include, found or not."""
@@ -68,6 +70,36 @@ class Headers:
     def content(self, path: str) -> bytes:
         """The bytes of an included file; empty where it cannot be read."""
         return self._read(path)
+
+    def bring_mpi(self, path: str, content: bytes, defines: Sequence[str], *, cpp: bool) -> bool:
+        """Whether what a file includes, or a macro of the configuration, makes an MPI name."""
+        if cpp and self.hold(path, content, [b"mpi_"]):
+            return True
+        lowered = content.lower()
+        if expands_to_mpi(defines, lowered):
+            return True
+        if _INCLUDE not in lowered:
+            return False
+        names = (name for name in included_names(content) if not is_mpi_header(name))
+        found = (find_include(path, name, self.include_dirs) for name in names)
+        return any(b"mpi_" in self._read(one).lower() for one in found if one is not None)
+
+    def words(self, path: str, name: str) -> frozenset[str]:
+        """The folded words of a file that ``path`` includes, and of those that this one includes;
+        none of the header of an MPI library."""
+        return frozenset().union(*self._words_below(path, name, set()))
+
+    def _words_below(self, path: str, name: str, seen: set[str]) -> Iterator[frozenset[str]]:
+        found = find_include(path, name, self.include_dirs)
+        if found is None or is_mpi_header(name) or found in seen:
+            return
+        seen.add(found)
+        content = self._read(found)
+        if found not in self._words:
+            self._words[found] = frozenset(words_in(content.lower()))
+        yield self._words[found]
+        for inner in included_names(content):
+            yield from self._words_below(found, inner, seen)
 
     def _below(
         self, path: str, content: bytes, seen: set[str]

@@ -28,7 +28,7 @@ from asphalt.frontend.lexical.raw_text import (
 from asphalt.frontend.lexical.source_text import SourceText, has_old_line_ends
 from asphalt.frontend.lexical.split import split
 from asphalt.frontend.source_tree.cache import pack
-from asphalt.frontend.source_tree.file_text import FileText
+from asphalt.frontend.source_tree.file_text import Edit, FileText
 from asphalt.frontend.source_tree.file_text import Request as Request
 from asphalt.frontend.source_tree.index import live_text
 from asphalt.frontend.source_tree.problems import InputProblem, problem_of
@@ -89,6 +89,9 @@ class Outline:
         return (*inside, *self.loose_includes, *self.unread_includes)
 
 
+Occurrences = tuple[NameOccurrence, ...]
+
+
 def outlines(requests: Sequence[Request]) -> bytes:
     """The packed outlines of several files."""
     return pack(tuple(outline(request) for request in requests))
@@ -145,6 +148,61 @@ def outline_of(text: FileText) -> Outline:
     inside = {include for unit in units for include in unit.includes}
     between = tuple(include for include in included_by(live) if include not in inside)
     return replace(partial, units=units, loose_calls=loose, loose_includes=between)
+
+
+def outline_again(before: Outline, edit: Edit, text: FileText) -> Outline | None:
+    """The outline of an edited file; None: it has to be read as a whole.
+
+    ``before``: the outline before the edit.
+    """
+    if before.cpp or before.broken or before.loose_calls:
+        return None
+    if b"bind" in text.request.content.lower():
+        return None  # binding labels concern all literals of the file
+    new = outline_of(edit.text)
+    if new.broken or new.loose_calls or before.mpi_renames or new.mpi_renames:
+        return None
+    first, last = edit.numbers(before.units)
+    moved = edit.line - 1
+
+    def places(old: Occurrences, now: Occurrences) -> Occurrences:
+        """Those before the edit, in its place, behind it, and behind all statements."""
+        return (
+            *(one for one in old if 0 < one.line < edit.line),
+            *_moved(now, moved),
+            *_moved((one for one in old if one.line >= edit.end), edit.shift),
+            *(one for one in old if one.line == 0),
+        )
+
+    more = len(new.units) - (last - first)
+    return replace(
+        before,
+        units=(
+            *before.units[:first],
+            *(_moved_unit(unit, moved, first) for unit in new.units),
+            *(_moved_unit(unit, edit.shift, more) for unit in before.units[last:]),
+        ),
+        openmp_calls=places(before.openmp_calls, new.openmp_calls),
+        loose_includes=places(before.loose_includes, new.loose_includes),
+        unread_includes=places(before.unread_includes, new.unread_includes),
+        problems=tuple(_notes(text.source, None)),
+    )
+
+
+def _moved_unit(unit: UnitOutline, lines: int, units: int) -> UnitOutline:
+    """A unit so many lines further down, behind so many units more."""
+    return replace(
+        unit,
+        host=None if unit.host is None else unit.host + units,
+        first=unit.first + lines,
+        last=unit.last + lines,
+        calls=_moved(unit.calls, lines),
+        includes=_moved(unit.includes, lines),
+    )
+
+
+def _moved(places: Iterable[NameOccurrence], lines: int) -> Occurrences:
+    return tuple(NameOccurrence(one.name, one.line + lines) for one in places)
 
 
 def _meant(source: SourceText, live: tuple[Leaf, ...]) -> tuple[Leaf, ...]:

@@ -16,10 +16,12 @@ from asphalt.frontend.lexical.raw_text import (
     names_in_code,
     own_leaves,
 )
-from asphalt.frontend.source_tree.cache import pack
-from asphalt.frontend.source_tree.file_text import FileText, Request
+from asphalt.frontend.source_tree.cache import pack, unpack
+from asphalt.frontend.source_tree.file_text import FileText, Request, edit_of
 from asphalt.frontend.source_tree.index import index_file
+from asphalt.frontend.source_tree.outline import Outline, outline_again
 from asphalt.frontend.statements.interpret import interpret_unit
+from asphalt.ir.moved_lines import moved_unit
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Opaque, Plain
 from asphalt.ir.tree import File, Leaf, Unit, leaves
@@ -34,9 +36,46 @@ class UnitParts:
     ``loose`` those in statements of no unit: one a line, with a line break at both ends.
     """
 
-    units: tuple[bytes | Unit, ...]
+    units: tuple[KeptUnit, ...]
     words: tuple[str, ...]
     loose: str
+
+
+@dataclass(frozen=True, slots=True)
+class MovedUnit:
+    """A unit that stands ``lines`` lines further down than it did."""
+
+    unit: bytes | Unit
+    lines: int
+
+    @classmethod
+    def of(cls, kept: KeptUnit, lines: int) -> KeptUnit:
+        """A unit that stands so many lines further down than a kept one."""
+        before = kept.lines if isinstance(kept, MovedUnit) else 0
+        unit = kept.unit if isinstance(kept, MovedUnit) else kept
+        return unit if before + lines == 0 else cls(unit, before + lines)
+
+
+KeptUnit = bytes | Unit | MovedUnit
+
+
+def kept_unit(kept: KeptUnit) -> Unit:
+    """A unit of ``UnitParts``."""
+    moved = kept.lines if isinstance(kept, MovedUnit) else 0
+    unit = kept.unit if isinstance(kept, MovedUnit) else kept
+    found = unpack(unit) if isinstance(unit, bytes) else unit
+    assert isinstance(found, Unit)
+    return moved_unit(found, moved)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """A file that has been read: its content, and what that means."""
+
+    content: bytes
+    outline: Outline
+    file: File
+    parts: UnitParts
 
 
 def interpreted(request: Request) -> tuple[bytes, bytes]:
@@ -57,6 +96,41 @@ def read_in_place(text: FileText) -> tuple[File, UnitParts]:
     file = text.file
     units = tuple(interpret_unit(unit, deep=True) for unit in file.units)
     return replace(file, units=units), _parts(file, units, _as_it_is)
+
+
+def read_again(before: ReadFile, text: FileText) -> ReadFile | None:
+    """An edited file, of which only the units are read that the edit has changed; None: it has to
+    be read as a whole."""
+    edit = edit_of(before.file, before.content, text)
+    if edit is None:
+        return None
+    raw = edit.text.file
+    outline = outline_again(before.outline, edit, text)
+    if outline is None:
+        return None
+    units = tuple(interpret_unit(unit, deep=True) for unit in raw.units)
+    own = _parts(raw, units, _as_it_is)
+    file = replace(
+        before.file,
+        eol=text.source.eol,
+        units=(
+            *before.file.units[: edit.first],
+            *(moved_unit(unit, edit.line - 1) for unit in units),
+            *(moved_unit(unit, edit.shift) for unit in before.file.units[edit.last :]),
+        ),
+    )
+    first, last = edit.numbers(before.outline.units)
+    kept, words = before.parts.units, before.parts.words
+    found = UnitParts(
+        (
+            *kept[:first],
+            *(MovedUnit.of(unit, edit.line - 1) for unit in own.units),
+            *(MovedUnit.of(unit, edit.shift) for unit in kept[last:]),
+        ),
+        (*words[:first], *own.words, *words[last:]),
+        before.parts.loose,
+    )
+    return ReadFile(text.request.content, outline, file, found)
 
 
 def parts(request: Request) -> tuple[bytes]:
@@ -93,7 +167,7 @@ def _parts(
 ) -> UnitParts:
     """The parts of a file, from its uninterpreted tree and its interpreted units; ``form``: in
     which form each unit is kept."""
-    kept: list[bytes | Unit] = []
+    kept: list[KeptUnit] = []
     words: list[str] = []
 
     def below(raw: Unit, unit: Unit) -> tuple[Unit, frozenset[str]]:

@@ -6,6 +6,7 @@ The steps after the bytes run in worker processes, and their results are cached.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -27,23 +28,25 @@ from asphalt.frontend.source_tree.includes import (
     IncludeRequest,
     declared,
     find_include,
-    included_names,
     is_mpi_header,
 )
 from asphalt.frontend.source_tree.inclusions import Inclusions, inclusions
 from asphalt.frontend.source_tree.index import FileIndex
 from asphalt.frontend.source_tree.outline import Outline, Request, outline_of, outlines
 from asphalt.frontend.source_tree.parts import (
+    ReadFile,
     UnitParts,
     indexed,
     interpreted,
+    kept_unit,
     parts,
+    read_again,
     read_in_place,
     unread_file,
     unread_parts,
 )
 from asphalt.frontend.source_tree.problems import InputProblem
-from asphalt.frontend.source_tree.scan import expands_to_mpi, has_mpi_name, searched, words_in
+from asphalt.frontend.source_tree.scan import has_mpi_name, searched
 from asphalt.frontend.source_tree.workers import Failed, attempted, shared_workers
 from asphalt.ir.source import Form
 from asphalt.ir.tree import File, Node, Unit
@@ -80,6 +83,7 @@ class Reader:
         self.outlines: dict[str, Outline] = {}
         self._made: dict[str, dict[str, object]] = {_FILE: {}, _PARTS: {}}
         self._texts: dict[str, FileText] = {}  # of edited files, until they are read
+        self._before: dict[str, Reader] = {}  # of these, what has read them before the edit
         self._searched: dict[str, str] = {}
         self._units: dict[tuple[str, int], Unit] = {}
         self._numbers: dict[int, int] = {}  # of the values of _units, by identity
@@ -87,10 +91,8 @@ class Reader:
         self.included: set[tuple[str, str]] = set()  # INCLUDE lines that were asked for
         self.inclusions: Inclusions = origin.inclusions if origin else Inclusions()
         self._declared: dict[tuple[str, Form], tuple[tuple[Node, ...], ...]] = {}
-        self._included_words: dict[str, frozenset[str]] = {}
         if origin is not None:  # what stands in files that nobody edits
             self._declared = origin._declared
-            self._included_words = origin._included_words
             return
         given = dict(self._read_from_disk(sources))
         self.inclusions = inclusions(roots, given, settings)
@@ -112,6 +114,8 @@ class Reader:
                 other._readers[path] = self._readers[path]
             else:
                 other._note(path, content)
+                if self.has_file(path) and path in other.entries:
+                    other._before[path] = self
         return other
 
     def outline(self, path: str) -> Outline:
@@ -144,9 +148,7 @@ class Reader:
         if (path, number) not in units:
             assert parts is not None
             kept = parts.units[number]
-            found = unpack(kept) if isinstance(kept, bytes) else kept
-            assert isinstance(found, Unit)
-            units[path, number] = found
+            units[path, number] = found = kept_unit(kept)
             self._readers[path]._numbers[id(found)] = number
         return units[path, number]
 
@@ -224,7 +226,7 @@ class Reader:
     def _read_outlines(self, paths: Sequence[str]) -> None:
         if self._is_edited:
             for path in paths:
-                if path not in self.outlines:
+                if path not in self.outlines and not self._read_anew(path):
                     made = attempted(outline_of, self._text(path))
                     made = self._broken(path, made) if isinstance(made, Failed) else made
                     self.outlines[path] = made
@@ -318,6 +320,27 @@ class Reader:
             for name, value in zip((_FILE, _PARTS), result, strict=True):
                 self._made[name].setdefault(path, value)
 
+    def _read_anew(self, path: str) -> bool:
+        """Whether an edited file is read where it has been edited, and otherwise is as it was."""
+        before = self._before.pop(path, None)
+        known = None if before is None else before._known(path)
+        if known is None:
+            return False
+        found = attempted(partial(read_again, known), self._text(path))
+        if not isinstance(found, ReadFile):
+            return False
+        self.outlines[path] = found.outline
+        self._made[_FILE][path], self._made[_PARTS][path] = found.file, found.parts
+        del self._texts[path]
+        return True
+
+    def _known(self, path: str) -> ReadFile | None:
+        """What has been read of a file; None: it is no tree."""
+        file, parts = self._made[_FILE].get(path), self.parts(path)
+        if not isinstance(file, File) or parts is None:
+            return None
+        return ReadFile(self.contents[path], self.outline(path), file, parts)
+
     def _note_unread(self, path: str, result: Failed) -> None:
         self.failed = True
         message = f"its statements could not be understood: {result.reason}"
@@ -365,19 +388,7 @@ class Reader:
     def included_words(self, path: str, name: str) -> frozenset[str]:
         """The folded words of a file that ``path`` includes, and of those that this one includes;
         none of the header of an MPI library."""
-        return frozenset().union(*self._words_below(path, name, set()))
-
-    def _words_below(self, path: str, name: str, seen: set[str]) -> Iterator[frozenset[str]]:
-        found = find_include(path, name, self.settings.include_dirs)
-        if found is None or is_mpi_header(name) or found in seen:
-            return
-        seen.add(found)
-        content = self.included_bytes(path, name)
-        if found not in self._included_words:
-            self._included_words[found] = frozenset(words_in(content.lower()))
-        yield self._included_words[found]
-        for inner in included_names(content):
-            yield from self._words_below(found, inner, seen)
+        return self.headers.words(path, name)
 
     def _read_from_disk(self, paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
         """The files as they stand on the disk; a problem is noted of each other one."""
@@ -404,10 +415,11 @@ class Reader:
             self.problems.append(InputProblem(name, None, OLD_LINE_ENDS))
         self.contents[name] = content
         form = self._form(name, text)
-        cpp = is_preprocessed(name, text, self.settings.defines, self.settings.cpp)
-        headers = self.headers.digest(name, content) if cpp else b""
-        key = entry_key(name, content, form, self.settings, headers)
-        has_mpi = has_mpi_name(content, form) or self._brings_mpi(name, content, cpp)
+        defines, headers = self.settings.defines, self.headers
+        cpp = is_preprocessed(name, text, defines, self.settings.cpp)
+        digest = headers.digest(name, content) if cpp else b""
+        key = entry_key(name, content, form, self.settings, digest)
+        has_mpi = has_mpi_name(content, form) or headers.bring_mpi(name, content, defines, cpp=cpp)
         lines = content.count(b"\n") + (not content.endswith(b"\n") and content != b"")
         self.entries[name] = FileEntry(name, form, len(content), lines, has_mpi, cpp, key)
 
@@ -418,18 +430,6 @@ class Reader:
         if (form := form_by_content(name, text)) is not form_of(name):
             self.problems.append(InputProblem(name, None, OTHER_FORM, note=True))
         return form
-
-    def _brings_mpi(self, path: str, content: bytes, cpp: bool) -> bool:
-        """Whether what the file includes, or a macro of the configuration, makes an MPI name."""
-        if cpp and self.headers.hold(path, content, [b"mpi_"]):
-            return True
-        lowered = content.lower()
-        if expands_to_mpi(self.settings.defines, lowered):
-            return True
-        if b"include" not in lowered:
-            return False
-        names = [name for name in included_names(content) if not is_mpi_header(name)]
-        return any(b"mpi_" in self.included_bytes(path, name).lower() for name in names)
 
     def _text(self, path: str) -> FileText:
         return self._texts.setdefault(path, FileText(self._request(path)))
