@@ -16,6 +16,8 @@ from asphalt.ir.tree import Leaf, Node, leaves
 
 Numbers = tuple[int, ...]
 Pair = frozenset[Numbers]
+Outline = tuple[object, ...]
+"""Calls of MPI and jumps by their numbers, with those of what stands around them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +49,17 @@ class KnownPairs:
 
     ``independent``: those that are proved to access no element in conflict.  ``meetings``: where
     others may.  ``sizes``: the named constants that have to be positive for that not to be so;
-    None: there are none.  ``parts``: whether parts of them may access one element.
+    None: there are none.  ``parts``: whether parts of them may access one element.  ``matches``:
+    of each operation that is started, and the calls that complete it, None: itself.  ``own``:
+    whether all operations that a call may complete are started in the unit.
     """
 
     independent: set[Pair] = field(default_factory=set)
     meetings: dict[Question, Meeting] = field(default_factory=dict)
     sizes: dict[Question, frozenset[str] | None] = field(default_factory=dict)
     parts: dict[Question, bool] = field(default_factory=dict)
+    matches: dict[Outline, tuple[tuple[int, Numbers | None], ...]] = field(default_factory=dict)
+    own: dict[tuple[Outline, int], bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

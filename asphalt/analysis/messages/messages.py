@@ -22,6 +22,7 @@ from asphalt.analysis.memory.forward_substitution import is_integer, is_plain_in
 from asphalt.analysis.memory.mpi_buffers import touched_buffers, transfer_buffers
 from asphalt.analysis.memory.reallocation import MOVE
 from asphalt.analysis.memory.regions import loop_variable
+from asphalt.analysis.messages.same_matches import SameMatches
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.mpi.library_effects import (
     Quantity,
@@ -195,8 +196,15 @@ class Messages:
     @cached_property
     def matches(self) -> tuple[Match, ...]:
         """The matching of starts and completions."""
-        facts = self.facts
-        return matching(facts.scope, facts.values, facts.reaching, own=self._requests)
+        facts, found = self.facts, self._same.found()
+        if found is None:
+            found = matching(facts.scope, facts.values, facts.reaching, own=self._requests)
+            self._same.note(found)
+        return found
+
+    @cached_property
+    def _same(self) -> SameMatches:
+        return SameMatches(self.facts, self.call)
 
     @cached_property
     def _starts(self) -> dict[int, list[Matched]]:
@@ -261,7 +269,7 @@ class Messages:
 
     def completed_by(self, leaf: Leaf) -> tuple[Matched, ...] | None:
         """The operations that a completion may complete; None: unknown."""
-        if not self._requests.is_own(leaf):
+        if not self._same.is_own(leaf, self._requests.is_own):
             return None
         if self._unknown & {None, self._requests.operations[id(leaf)].root}:
             return None

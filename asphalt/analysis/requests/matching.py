@@ -407,7 +407,7 @@ class _Matcher:
         )
         if name is not None and partners:
             return Matched(leaf, call, partners, name)
-        return Unknown(leaf, call, "its matching call is unknown")
+        return completed_on_return(leaf, call)
 
     def _is_other_side(self, call: MpiCall, leaf: Leaf) -> bool:
         action = self.graph.action(leaf)
@@ -427,6 +427,11 @@ class _Matcher:
         group = {id(other) for other in self.groups[name]}
         found = tuple(other for other in partners if id(other) in group)
         return Matched(leaf, call, found, name) if found else None
+
+
+def completed_on_return(leaf: Leaf, call: MpiCall) -> Unknown:
+    """The answer for a blocking transfer: no directive names its matching call."""
+    return Unknown(leaf, call, "its matching call is unknown")
 
 
 def is_blocking_transfer(procedure: MpiProcedure) -> bool:

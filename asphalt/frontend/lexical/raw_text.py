@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from asphalt.ir.sentinel_lines import joined_lines
 from asphalt.ir.source import Form, Trivia, TriviaKind
@@ -43,9 +44,14 @@ _GLUED = re.compile(
 )
 
 
-def names_in_code(code: str, form: Form) -> Iterator[str]:
+@lru_cache(maxsize=8192)
+def names_in_code(code: str, form: Form) -> tuple[str, ...]:
     """The names in a logical line, folded; in fixed form also those that blanks cut or that adjoin
     a keyword (an over-approximation)."""
+    return tuple(_found_names(code, form))
+
+
+def _found_names(code: str, form: Form) -> Iterator[str]:
     text = _STRING.sub("''", code).lower()
     found = _NAME.findall(text)
     yield from found
@@ -113,13 +119,15 @@ def calls_in(of: Iterable[Leaf], form: Form) -> Iterator[NameOccurrence]:
             yield NameOccurrence(name, leaf.line)
 
 
-def called_names(code: str, form: Form) -> Iterator[str]:
+@lru_cache(maxsize=8192)
+def called_names(code: str, form: Form) -> tuple[str, ...]:
     """The procedures that a logical line calls by CALL, folded."""
     text = _STRING.sub("''", code).lower()
-    if "c" in text:
-        blanks = form is Form.FIXED
-        pattern = _CALL_FIXED if blanks else _CALL_FREE
-        yield from pattern.findall(_BLANKS.sub("", text) if blanks else text)
+    if "c" not in text:
+        return ()
+    blanks = form is Form.FIXED
+    pattern = _CALL_FIXED if blanks else _CALL_FREE
+    return tuple(pattern.findall(_BLANKS.sub("", text) if blanks else text))
 
 
 _LABEL = re.compile(r"\bbind\s*\(\s*c\s*,\s*name\s*=([^)]*)", re.I)

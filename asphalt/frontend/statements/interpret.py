@@ -28,7 +28,7 @@ from asphalt.ir.stmt import (
     Use,
     What,
 )
-from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit
+from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit, with_meaning
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ def _interpreted(
     if names is not None:
         what = with_names(what, code, names)
     if code == raw.code:
-        return replace(leaf, what=what)
+        return with_meaning(leaf, what)
     return replace(leaf, what=what, cut=leaf.cut | names_cut(code, leaf.body or ""))
 
 

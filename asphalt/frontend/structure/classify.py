@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from functools import lru_cache
 
 from asphalt.frontend.structure.nesting_patterns import FIXED, FREE, Patterns
 from asphalt.ir.records import record
@@ -71,6 +72,7 @@ def after_parenthesis(code: str, pos: int) -> int:
     return -1
 
 
+@lru_cache(maxsize=8192)
 def classify(code: str, form: Form, opening: bool) -> NestingStatement | None:
     """Classify a logical line by its role in the nesting; None for a statement without one.
 
