@@ -10,6 +10,7 @@ from asphalt.optimiser.dropped import not_kept, with_dropped
 from asphalt.optimiser.outcome import Dropped
 from asphalt.optimiser.phases import MOST_STEPS
 from asphalt.optimiser.unit_state import UnitState, Workshop
+from asphalt.transforms.inlining.versions import Versions, deciding
 from asphalt.transforms.motion.windows import work_in_windows
 from asphalt.transforms.rewriting.step import Transformation, Trial
 
@@ -46,6 +47,13 @@ def _best(
     steps: Sequence[Trial],
 ) -> UnitState:
     """The state with the best of these steps, if one is kept."""
+    few = _deciding(steps)
+    tried = [_tried(shop, state, facts, dividing, filling, step) for step in few]
+    if few and not any(filled for _, filled in tried):
+        for step in steps:
+            shop.note_tried(step)
+        name, tree = dividing.name, state.tree
+        return with_dropped(state, *(not_kept(shop, tree, name, step) for step in steps))
     best: UnitState | None = None
     for step in steps:
         more, lost = _filled(shop, state, facts, dividing, filling, step)
@@ -53,6 +61,14 @@ def _best(
         if best is None or (more is not None and _is_less(shop, more, best)):
             best = more
     return best or state
+
+
+def _deciding(steps: Sequence[Trial]) -> list[Trial]:
+    """A few of these steps that decide whether any of them gives a window more work; []: each of
+    them has to be tried."""
+    ways = [step for step in steps if isinstance(step, Versions)]
+    few = deciding(ways) if len(ways) == len(steps) else []
+    return [*few] if len(few) < len(steps) else []
 
 
 def _is_less(shop: Workshop, one: UnitState, other: UnitState) -> bool:
@@ -69,14 +85,26 @@ def _filled(
 ) -> tuple[UnitState | None, tuple[Dropped, ...]]:
     """The state with one step and filled windows, if one of these gets more work by it; or what is
     not kept, with the reason."""
-    before = work_in_windows(facts)
-    more = shop.closure(shop.applied(state, facts, dividing, step), filling)
-    after = work_in_windows(shop.facts(more.tree))
-    filled = any(count > before.get(request, 0) for request, count in after.items())
+    more, filled = _tried(shop, state, facts, dividing, filling, step)
     prices = (shop.price(state.tree), shop.price(more.tree)) if filled else None
     if prices is not None and _is_as_good(step, *prices):
         return more, ()
     return None, (not_kept(shop, state.tree, dividing.name, step, prices),)
+
+
+def _tried(
+    shop: Workshop,
+    state: UnitState,
+    facts: UnitFacts,
+    dividing: Transformation,
+    filling: Sequence[Transformation],
+    step: Trial,
+) -> tuple[UnitState, bool]:
+    """The state with one step and filled windows, and whether one of these gets more work by it."""
+    before = work_in_windows(facts)
+    more = shop.closure(shop.applied(state, facts, dividing, step), filling)
+    after = work_in_windows(shop.facts(more.tree))
+    return more, any(count > before.get(request, 0) for request, count in after.items())
 
 
 def _is_as_good(step: Trial, before: Price, after: Price) -> bool:

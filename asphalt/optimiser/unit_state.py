@@ -340,9 +340,8 @@ class Workshop:
                 self._brought |= {new.lower() for new, _ in (*needed.variables, *needed.constants)}
                 file = with_public_names(file, needed.shown)
         beside = dict(self.known.beside(state.tree))
+        self.note_tried(step)
         if isinstance(step, versions.Versions):
-            if step.short:
-                self.read_at_call.add(step.callee.unit.name)
             home = step.callee.path
             if home == self.path:
                 file = versions.with_versions(file, step)
@@ -362,6 +361,11 @@ class Workshop:
             more = _of_readings(facts)
             reported = tuple(replace(one, assumed=(*one.assumed, *more)) for one in reported)
         return self._noted(state, facts, transformation.name, reported)
+
+    def note_tried(self, step: Step) -> None:
+        """Record what is known of a step as soon as it has been tried."""
+        if isinstance(step, versions.Versions) and step.short:
+            self.read_at_call.add(step.callee.unit.name)
 
     def started(
         self, state: UnitState, facts: UnitFacts, steps: Sequence[nonblocking.Split]

@@ -75,7 +75,7 @@ class Versions(Trial):
     """A call, at ``position`` of the list that ``path`` leads to, to be replaced by two: of the
     procedures ``called`` in this order.  ``made``: those that ``callee`` does not have beside it
     yet; ``names``: how the caller can name them.  ``short``: the statements that they divide are
-    better read at the call, where they can be inlined."""
+    better read at the call, where they can be inlined.  ``ends``: which iterations are edges."""
 
     path: tuple[int, ...]
     position: int
@@ -84,11 +84,40 @@ class Versions(Trial):
     made: tuple[Unit, ...]
     names: NewNames
     short: bool
+    ends: Ends
 
     @property
     def about(self) -> tuple[object, ...]:
         """The call."""
         return self.path, self.position
+
+
+def deciding(ways: Sequence[Versions]) -> list[Versions]:
+    """Those of the ways to divide one call that decide about all of them.
+
+    What cannot pass the smallest interior passes no larger one, and so for the edges, which have
+    what the interior has not.  So if code motion finds nothing where the interior, or the edges,
+    are as small as in none of the others, it finds nothing in any of them.
+    """
+
+    def is_extreme(way: Versions) -> bool:
+        others = [other.ends for other in ways if other.ends != way.ends]
+        smaller = any(_is_inside(other, way.ends) for other in others)
+        return not smaller or not any(_is_inside(way.ends, other) for other in others)
+
+    return [way for way in ways if is_extreme(way)]
+
+
+def _is_inside(one: Ends, other: Ends) -> bool:
+    """Whether the interior with some edges is a part of that with others."""
+    return all(
+        position in other
+        and all(
+            mine.first >= theirs.first and mine.last >= theirs.last
+            for mine, theirs in zip(own, other[position], strict=True)
+        )
+        for position, own in one.items()
+    )
 
 
 def behind_waits(facts: UnitFacts) -> tuple[Found, ...]:
@@ -280,6 +309,7 @@ class _Call:
             made,
             names,
             self._is_short(ends) and self._is_inlined,
+            ends,
             assumed=tuple(dict.fromkeys(a for _, nest in divided if nest for a in nest.assumed)),
         )
 
