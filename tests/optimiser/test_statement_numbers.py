@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from asphalt.analysis.data_flow.same_statements import SameStatements
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.commutation import Independence
+from asphalt.analysis.messages import messages
 from asphalt.analysis.messages.messages import Messages
-from asphalt.ir.tree import Node, leaves
+from asphalt.analysis.requests.matching import Matched, matching
+from asphalt.ir.tree import Branch, Node, leaves
 from asphalt.optimiser.phases import TRANSFORMATIONS
 from asphalt.optimiser.statement_numbers import StatementNumbers
 from asphalt.transforms.loops import rotation, unrolling
@@ -152,3 +155,101 @@ def test_meetings_are_asked_again_where_less_is_defined_between(tmp_path: Path) 
     zero, one, between, other = texts.body()
     texts.put(zero, one, other, between)
     assert texts.why_not(1, 2) is None
+
+
+_TRANSFER = """\
+include 'mpif.h'
+integer :: request, ierr
+call MPI_Irecv(a, n, MPI_DOUBLE_PRECISION, k, 1, MPI_COMM_WORLD, request, ierr)
+do i = 1, n
+  b(i) = i
+end do
+call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
+c(1) = a(1)"""
+
+
+def _matched(texts: _Texts) -> list[list[int]]:
+    """The positions in the unit of each start and of what completes it."""
+    places = {id(leaf): n for n, node in enumerate(texts.body()) for leaf in leaves(node)}
+    return [
+        [places[id(match.leaf)], *(places[id(one)] for one in match.partners)]
+        for match in Messages(texts.facts()).matches
+        if isinstance(match, Matched)
+    ]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """One entry for each search for matches."""
+    searches: list[object] = []
+
+    def search(*args: Any, **more: Any) -> Any:
+        searches.append(args[0])
+        return matching(*args, **more)
+
+    monkeypatch.setattr(messages, "matching", search)
+    return searches
+
+
+def test_matches_are_known_where_work_has_moved(tmp_path: Path, asked: list[object]) -> None:
+    texts = _Texts(tmp_path, _TRANSFER)
+    start, loop, wait, use = texts.body()
+    assert _matched(texts) == [[0, 2]]
+    texts.put(loop, start, wait, use)
+    assert _matched(texts) == [[1, 2]]
+    assert len(asked) == 1
+
+
+def test_matches_are_searched_for_where_a_call_is_missing(
+    tmp_path: Path, asked: list[object]
+) -> None:
+    texts = _Texts(tmp_path, _TRANSFER)
+    start, loop, _, use = texts.body()
+    assert _matched(texts) == [[0, 2]]
+    texts.put(start, loop, use)
+    assert _matched(texts) == []
+    assert len(asked) == 2
+
+
+def test_matches_are_searched_for_where_a_branch_is_new(
+    tmp_path: Path, asked: list[object]
+) -> None:
+    texts = _Texts(tmp_path, f"{_TRANSFER}\nif (k > 3) then\n  b(1) = 0\nend if")
+    start, loop, wait, use, branch = texts.body()
+    assert _matched(texts) == [[0, 2]]
+    assert isinstance(branch, Branch)
+    texts.put(start, loop, replace(branch, arms=(replace(branch.arms[0], body=(wait,)),)), use)
+    assert _matched(texts) == []
+    assert len(asked) == 2
+
+
+def test_matches_are_searched_for_where_a_way_out_is_new(
+    tmp_path: Path, asked: list[object]
+) -> None:
+    texts = _Texts(tmp_path, f"{_TRANSFER}\nif (k > 3) return\nb(2) = 2")
+    start, loop, wait, use, way_out, last = texts.body()
+    assert _matched(texts) == [[0, 2]]
+    texts.put(start, loop, way_out, wait, use, last)
+    assert _matched(texts) == []
+    assert len(asked) == 2
+
+
+def test_matches_are_searched_for_behind_a_step_that_is_not_in_place(
+    tmp_path: Path, asked: list[object]
+) -> None:
+    texts = _Texts(tmp_path, _TRANSFER)
+    start, loop, wait, use = texts.body()
+    assert _matched(texts) == [[0, 2]]
+    texts.put(loop, start, wait, use, noted=False)
+    assert _matched(texts) == [[1, 2]]
+    assert len(asked) == 2
+
+
+def test_what_is_not_proved_is_searched_for_again(tmp_path: Path, asked: list[object]) -> None:
+    lost = _TRANSFER.replace("call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)\n", "")
+    texts = _Texts(tmp_path, lost)
+    start, loop, use = texts.body()
+    assert _matched(texts) == []
+    texts.put(loop, start, use)
+    assert _matched(texts) == []
+    assert len(asked) == 2

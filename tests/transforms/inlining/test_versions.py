@@ -13,6 +13,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
+from asphalt.ir.tree import File
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.transforms.inlining import versions
 from asphalt.transforms.rewriting.step import Found, Step
@@ -584,3 +585,52 @@ def test_a_short_procedure_is_read_at_its_call(tmp_path: Path) -> None:
         kinds = [one.short for one in steps if isinstance(one, versions.Versions)]
         assert kinds == [short] * 3
         assert "call evolve_asphalt_inner(v, u, n, m)" in found.lines
+
+
+def _sent_from_edges() -> _Program:
+    """Two loops are divided, each with its first and last iteration as edges, or two of them."""
+    sent = _MESSAGES.replace("(u(", "(v(")
+    return _Program(messages="", call=f"call evolve(v, u, n, m)\n{sent}")
+
+
+def test_the_ways_that_decide_about_all(tmp_path: Path) -> None:
+    """No interior is inside of the last one, and no edges are inside of those of one loop."""
+    texts = _sent_from_edges().texts
+    tree = Stepped.of(tmp_path, {"a.f90": texts[0], "b.f90": texts[1]})
+    facts = next(one for one in tree.facts() if one.unit.kind == "program")
+    ways = [f for f in versions.before_starts(facts) if isinstance(f, versions.Versions)]
+    counts = [[(own.first, own.last) for own in way.ends[1]] for way in ways]
+    none, one, two = (0, 0), (1, 1), (2, 2)
+    assert counts == [[one, none], [two, none], [none, one], [none, two], [one, one], [two, two]]
+    assert versions.deciding(ways) == [ways[0], ways[2], ways[5]]
+    assert versions.deciding(ways[:2]) == ways[:2]
+    assert versions.deciding([ways[1], ways[2]]) == [ways[1], ways[2]]
+    assert versions.deciding(ways[4:5]) == ways[4:5]
+
+
+@pytest.mark.parametrize(
+    ("sent", "number"), [("v(1, 0), n*(m + 2)", 3), ("v(1, 40), n", 3), ("v(1, 1), n", 6)]
+)
+def test_ways_that_the_others_decide_about_are_not_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: str, number: int
+) -> None:
+    """Where all is sent, or a row in the midst, three texts show that no part of the procedure
+    moves.  Where the first row is sent, the interior moves, and each way is tried.  (None gains
+    here: nobody receives.)"""
+    lines = [line for line in _MESSAGES.splitlines() if "Isend(u(1, 1), n" in line]
+    send = lines[0].replace("u(1, 1), n", sent)
+    wait = "    call MPI_Wait(requests(4), MPI_STATUS_IGNORE, ierr)"
+    program = _Program(messages="", call=f"call evolve(v, u, n, m)\n{send}\n{wait}")
+    main = program.texts[1].replace("u(:, 1:m) = v(:, 1:m)", "u(:, :) = v(:, :)")
+    made: set[tuple[str, ...]] = set()
+    with_versions = versions.with_versions
+
+    def noted(file: File, step: versions.Versions) -> File:
+        made.add(step.text)
+        return with_versions(file, step)
+
+    monkeypatch.setattr(versions, "with_versions", noted)
+    found = _Found(tmp_path, program.texts[0], main)
+    assert len(made) == number
+    told = {one.does for one in found.found.dropped if "becomes two" in one.does}
+    assert len(told) == 3
