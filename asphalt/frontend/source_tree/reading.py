@@ -310,6 +310,7 @@ class Reader:
         for path in dict.fromkeys(path for path in paths if path not in self._made[kind]):
             if self.outline(path).broken:
                 self._made[kind][path] = None
+            if path in self._made[kind]:  # also where its outline has been read again
                 continue
             result = attempted(read_in_place, self._text(path))
             del self._texts[path]
@@ -323,8 +324,7 @@ class Reader:
     def _read_anew(self, path: str) -> bool:
         """Whether an edited file is read where it has been edited, and otherwise is as it was."""
         before = self._before.pop(path, None)
-        known = None if before is None else before._known(path)
-        if known is None:
+        if before is None or (known := before._known(path)) is None:
             return False
         found = attempted(partial(read_again, known), self._text(path))
         if not isinstance(found, ReadFile):

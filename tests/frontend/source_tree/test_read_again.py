@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from asphalt.config.settings import Settings
+from asphalt.frontend.source_tree import reading
 from asphalt.frontend.source_tree.file_text import FileText, Request
 from asphalt.frontend.source_tree.outline import outline_of
 from asphalt.frontend.source_tree.parts import ReadFile, kept_unit, read_again, read_in_place
@@ -202,3 +203,18 @@ def test_an_edited_tree_reads_what_a_new_one_would(tmp_path: Path) -> None:
             assert found.file(str(path)) == new.file(str(path))
             assert found.words(str(path)) == new.words(str(path))
             assert found.loose_words(str(path)) == new.loose_words(str(path))
+
+
+def test_a_tree_reads_an_edited_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.f90"
+    path.write_text(FREE)
+    tree = load_tree([path], Settings(cache=False, jobs=1))
+    tree.file(str(path))
+
+    def whole(text: FileText) -> None:
+        pytest.fail(f"{text.request.path} is read as a whole")
+
+    monkeypatch.setattr(reading, "read_in_place", whole)
+    edited = tree.edited({str(path): FREE.replace("a = 0", "a = 1").encode()})
+    assert edited.file(str(path)).units[1:] == tree.file(str(path)).units[1:]
+    assert edited.words(str(path)) == tree.words(str(path))
