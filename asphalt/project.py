@@ -27,6 +27,7 @@ from asphalt.driver.several_programs import ProgramFiles, programs_of, told
 from asphalt.driver.sites import Site
 from asphalt.frontend.source_tree.program_tree import ProgramTree
 from asphalt.frontend.source_tree.tree import load_tree
+from asphalt.gain.model import networks_named
 
 _T = TypeVar("_T")
 
@@ -42,6 +43,7 @@ class Project(Program):
         self.roots = tuple(Path(path) for path in paths)
         settings = settings or Settings()
         super().__init__(load_tree(self.roots, settings), settings)
+        networks_named(settings.networks)  # refuses others
         refuse_unknown(settings.sizes, self.tree, self._analyses.scopes)
 
     @cached_property

@@ -38,6 +38,7 @@ class CommonOptions:
     clone_limit: int | None = None
     backend: tuple[str, ...] | None = None
     sizes: tuple[Size, ...] = ()
+    networks: tuple[str, ...] = ()
 
     def settings(self, path: Path) -> Settings:
         """The settings file at or above ``path``, overridden by the command line."""
@@ -56,6 +57,7 @@ class CommonOptions:
             clone_limit=found.clone_limit if self.clone_limit is None else self.clone_limit,
             backend=found.backend if self.backend is None else self.backend,
             sizes=(*found.sizes, *self.sizes),
+            networks=self.networks or found.networks,
         )
 
 
@@ -78,6 +80,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
         clone_limit: int | None,
         backend: str | None,
         sizes: tuple[str, ...],
+        networks: tuple[str, ...],
         **kwargs: Any,
     ) -> Any:
         common = CommonOptions(
@@ -94,6 +97,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
             clone_limit=clone_limit,
             backend=None if backend is None else _listed(backend),
             sizes=tuple(map(size_of, sizes)),
+            networks=networks,
         )
         return command(*args, common=common, **kwargs)
 
@@ -183,6 +187,14 @@ _OPTIONS = (
         multiple=True,
         help="The value of an integer variable in your runs, to estimate what steps gain: NAME, "
         "PROCEDURE:NAME or MODULE:NAME. No proof rests on it.",
+    ),
+    click.option(
+        "--network",
+        "networks",
+        metavar="NAME",
+        multiple=True,
+        help="Judge the steps for transfers on this network, one of 'asphalt simulate "
+        "--list-platforms' (else on a fast and a slow one: a step must lose on neither).",
     ),
 )
 

@@ -35,7 +35,8 @@ class Settings:
     apply.  ``clone_limit``: MiB that copies of message buffers may take on a rank; None: the
     default.  ``backend``: what may carry the pieces of an exchange in tiles, first what does unless
     the header says otherwise.  ``sizes``: of variables in runs, for the cost model alone; the last
-    one of a variable counts.
+    one of a variable counts.  ``networks``: those on which the cost model judges steps, by name;
+    (): a fast and a slow one.
     """
 
     defines: tuple[str, ...] = ()
@@ -53,6 +54,7 @@ class Settings:
     clone_limit: int | None = None
     backend: tuple[str, ...] = (ISEND,)
     sizes: tuple[Size, ...] = ()
+    networks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for define in self.defines:
@@ -147,6 +149,7 @@ def _settings_from(path: Path, table: Mapping[str, object]) -> Settings:
             clone_limit=_integer("clone_limit", values.get("clone_limit")),
             backend=_strings("backend", values.get("backend", [ISEND])),
             sizes=sizes_of(values.get("sizes", {})),
+            networks=_strings("networks", values.get("networks", [])),
         )
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None

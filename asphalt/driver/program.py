@@ -227,7 +227,7 @@ class Program:
         passes = tuple(name for name in own.passes if name in TRANSFERS)
         found = self.findings if passes else ()
         faulty = {(one.file, one.unit): (one.line, one.code or "") for one in found}
-        return Options(passes, self._accepted, own.clone_limit, faulty, own.sizes)
+        return Options(passes, self._accepted, own.clone_limit, faulty, own.sizes, own.networks)
 
     @property
     def _request(self) -> OverlapRequest:

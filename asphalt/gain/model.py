@@ -16,6 +16,7 @@ from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis_manager.analyses import Analyses
+from asphalt.config.errors import UsageError
 from asphalt.config.sizes import Size
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.clock import Clock
@@ -27,10 +28,24 @@ from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Node
 from asphalt.machine.machine import Machine, load_machine
-from asphalt.machine.platforms import ETHERNET_1, INFINIBAND_DDR_2009, Network
+from asphalt.machine.platforms import ETHERNET_1, INFINIBAND_DDR_2009, NETWORKS, Network
 from asphalt.transforms.charging.program import Costs
 
 USUAL = (INFINIBAND_DDR_2009, ETHERNET_1)
+
+
+def networks_named(names: Sequence[str]) -> tuple[Network, ...]:
+    """The networks with these names; (): the usual two.
+
+    Raises UsageError for a name of none.
+    """
+    known = {network.name: network for network in NETWORKS}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"network {name}: there is none; write one of {', '.join(known)}")
+    return tuple(dict.fromkeys(known[name] for name in names)) or USUAL
+
+
 PRECISION = 1e-3
 """Of a time: what differs by less is taken as the same."""
 _LITTLE = 1e-2

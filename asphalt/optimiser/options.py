@@ -26,7 +26,7 @@ class Options:
     ``clone_limit``: MiB that the copies of message buffers may have on a rank; None: the usual
     limit.  ``faulty``: the line and the code of an error in the MPI calls of a unit, by its file
     and name; such units are neither changed nor inlined.  ``sizes``: of variables in runs, for the
-    cost model.
+    cost model.  ``networks``: those of the cost model; (): the usual ones.
     """
 
     passes: Collection[str] = TRANSFERS
@@ -34,6 +34,7 @@ class Options:
     clone_limit: int | None = None
     faulty: Mapping[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
     sizes: tuple[Size, ...] = ()
+    networks: tuple[str, ...] = ()
 
     def asks_for(self, *passes: str) -> bool:
         """Whether all of these passes may be applied."""

@@ -17,7 +17,7 @@ from asphalt.analysis.names.designators import symbol_named
 from asphalt.config.limits import HEADER, USUAL_DEPTH
 from asphalt.config.passes import Pass
 from asphalt.frontend.source_tree.tree import Tree
-from asphalt.gain.model import Model, Price
+from asphalt.gain.model import Model, Price, networks_named
 from asphalt.gain.segments import SegmentedMessage, saved, usual_tile
 from asphalt.ir.expr import Expr
 from asphalt.ir.tree import Leaf, Node
@@ -46,7 +46,7 @@ class Segmenting:
     def __init__(self, shop: Workshop, overlap: Overlap) -> None:
         self.shop = shop
         self.overlap = overlap
-        estimates = Model(sizes=shop.options.sizes)
+        estimates = Model(networks_named(shop.options.networks), sizes=shop.options.sizes)
         self.model = shop.model if isinstance(shop.model, Model) else estimates
 
     def of(self, found: Optimised, prepared: UnitState) -> Optimised:

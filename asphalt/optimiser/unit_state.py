@@ -24,7 +24,7 @@ from asphalt.diagnostics.site_names import site_name
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.amounts import Amount
 from asphalt.gain.known_amounts import Known, text_around
-from asphalt.gain.model import Judge, Model, Price
+from asphalt.gain.model import Judge, Model, Price, networks_named
 from asphalt.ir.program import Located
 from asphalt.ir.tree import File, Unit, leaves
 from asphalt.optimiser.acceptance import Key, accepted_now, key_of
@@ -101,7 +101,9 @@ class Workshop:
         self.context = context
         self.given = context.given
         self.analyses = (context.analyses or Analyses(tree)).under(options.accepted)
-        self.model: Judge = context.model or Model(analyses=self.analyses, sizes=options.sizes)
+        networks = networks_named(options.networks)
+        estimates = Model(networks, analyses=self.analyses, sizes=options.sizes)
+        self.model: Judge = context.model or estimates
         self.known = EditedTrees(tree, path)
         self.origins = Origins(tree, path)
         self.numbers = StatementNumbers(path)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from asphalt.analysis.memory.accesses import Subscript
+from asphalt.analysis.memory.constant_bounds import means_the_same
 from asphalt.analysis.memory.never_written import WritesArgument, never_written
-from asphalt.analysis.memory.shapes import is_variable, means_the_same
+from asphalt.analysis.memory.shapes import is_variable
 from asphalt.analysis.names.scopes import Scope, Symbol, constant
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Ref, Section, names_in, walk

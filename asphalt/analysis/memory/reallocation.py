@@ -19,6 +19,7 @@ from asphalt.analysis.names.designators import designator_name, own_designator, 
 from asphalt.analysis.names.expression_ranks import ELEMENTAL
 from asphalt.analysis.names.generic_names import all_specifics
 from asphalt.analysis.names.intrinsics import is_intrinsic
+from asphalt.analysis.names.references import bind
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Arg, Component, Expr, Op, Ref, argument_value, names_in, walk
@@ -197,6 +198,21 @@ def _is_array(part: Component, scope: Scope) -> bool:
     """Whether a component with a list behind it is an array with subscripts."""
     symbol = symbol_named(designator_name(part) or "", scope)
     return symbol is not None and symbol.dims is not None
+
+
+def moved_arrays(leaf: Leaf, scope: Scope) -> tuple[str, str] | None:
+    """The names of two arrays, of which a statement gives the allocation of the first, with its
+    bounds, to the second (F2018 16.9.137); None: it is no such call, or may fail."""
+    call = leaf.action
+    if not isinstance(call, Call) or not isinstance(call.procedure, Ref):
+        return None
+    symbol = scope.lookup(call.procedure.name)
+    if call.procedure.name != MOVE or symbol is None or symbol.origin is not Origin.INTRINSIC:
+        return None
+    bound = bind(call.args, ("from", "to"))
+    given = () if bound is None else (bound.get("from"), bound.get("to"))
+    names = [one.name for one in given if isinstance(one, Ref) and one.args is None]
+    return (names[0], names[1]) if len(names) == 2 and names[0] != names[1] else None
 
 
 def moved_at(name: str, values: Values) -> Leaf | None:

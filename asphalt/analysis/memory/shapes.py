@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.memory.called_shapes import Allocated, Change, dims_of, shape_change
+from asphalt.analysis.memory.constant_bounds import constant_dims, is_constant
 from asphalt.analysis.memory.module_arrays import (
     ModuleAllocation,
     allocations,
@@ -19,9 +21,9 @@ from asphalt.analysis.memory.reallocation import (
     arrays_of_value,
     is_never_before,
     may_reallocate,
+    moved_arrays,
 )
 from asphalt.analysis.memory.storage import storage_of
-from asphalt.analysis.names.constants import is_size
 from asphalt.analysis.names.designators import (
     designator,
     designator_name,
@@ -30,7 +32,6 @@ from asphalt.analysis.names.designators import (
 )
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol, constant
-from asphalt.analysis.names.symbol import NameLookup
 from asphalt.analysis.symbolic.polynomials import Poly, product
 from asphalt.ir.expr import (
     AltReturn,
@@ -42,8 +43,6 @@ from asphalt.ir.expr import (
     Op,
     Ref,
     Section,
-    names_in,
-    walk,
 )
 from asphalt.ir.stmt import Allocation, Call, Dim
 from asphalt.ir.tree import Leaf
@@ -173,8 +172,8 @@ def _stated_dims(
     if any(dim.kind == "assumed_shape" for dim in symbol.dims):
         return None
     bounds = [b for dim in symbol.dims for b in (dim.lower, dim.upper) if b is not None]
-    if all(_is_constant(bound, symbol.home) for bound in bounds):
-        return _constant_dims(symbol.dims, symbol.home, scope)
+    if all(is_constant(bound, symbol.home) for bound in bounds):
+        return constant_dims(symbol.dims, symbol.home, scope)
     if symbol.home is not scope or symbol.origin not in (Origin.DUMMY, Origin.LOCAL):
         return None
     # evaluated on entry: the same later only if nothing changes them
@@ -189,52 +188,6 @@ def is_variable(name: str, scope: Scope) -> bool:
     intrinsic."""
     symbol = scope.lookup(name)
     return symbol is None or symbol.origin not in (Origin.INTRINSIC, Origin.PARAMETER)
-
-
-def _constant_dims(
-    dims: tuple[Dim, ...], home: NameLookup | None, scope: Scope
-) -> tuple[Dim, ...] | None:
-    """Dimensions with constant bounds of ``home``, in terms of ``scope``; None: it has none."""
-    bounds = [b for dim in dims for b in (dim.lower, dim.upper) if b is not None]
-    if home is scope or all(means_the_same(b, home, scope) for b in bounds):
-        return dims
-    return _evaluated(dims, home)
-
-
-def _is_constant(bound: Expr, home: NameLookup | None) -> bool:
-    if not isinstance(home, Scope):
-        return False
-    parts = [part for part in walk(bound) if isinstance(part, Ref)]
-    return constant(bound, home) is not None or all(is_size(part, home) for part in parts)
-
-
-def means_the_same(expr: Expr, home: NameLookup | None, scope: Scope) -> bool:
-    """Whether the named constants of an expression of ``home`` have the same names in ``scope``.
-
-    Asked where values of sizes do not matter; otherwise they are evaluated.
-    """
-    if home is None or not scope.any_sizes:
-        return False
-    pairs = [(home.lookup(name), scope.lookup(name)) for name in names_in(expr)]
-    return all(
-        there is not None
-        and here is not None
-        and (there.name, there.owner, there.origin) == (here.name, here.owner, Origin.PARAMETER)
-        for there, here in pairs
-    )
-
-
-def _evaluated(dims: tuple[Dim, ...], home: NameLookup | None) -> tuple[Dim, ...] | None:
-    """Dimensions with numbers for constant bounds; None: some are unknown."""
-    assert isinstance(home, Scope)
-    bounds = [b for dim in dims for b in (dim.lower, dim.upper) if b is not None]
-    if any(constant(bound, home) is None for bound in bounds):
-        return None
-
-    def literal(bound: Expr | None) -> Expr | None:
-        return None if bound is None else Lit("integer", str(constant(bound, home)))
-
-    return tuple(Dim(dim.kind, literal(dim.lower), literal(dim.upper)) for dim in dims)
 
 
 def _allocated_dims(
@@ -266,6 +219,8 @@ def _allocated_dims(
     found = {id(w.leaf): w.leaf for w in writes}.values()
     changes = {id(leaf): _change(name, leaf, scope) for leaf in found}
     made = [leaf for leaf in found if isinstance(changes[id(leaf)], Allocated | Allocation)]
+    if not made and name not in kept:
+        return _only_moved(name, tuple(found), scope, values, kept)
     if len(made) != 1 or not values.executed_before(made[0], at):
         return None
     (allocation,) = made
@@ -291,6 +246,10 @@ def _allocated_dims(
             continue
         if not may_reallocate(name, leaf, scope):
             continue
+        if moved_arrays(leaf, scope) is not None:
+            if not _moves_bounds(leaf, dims, scope, values, kept | {name}):
+                return None
+            continue
         if is_never_before(allocation, leaf, values) and not _may_fail(change):
             continue
         ordered = values.executed_before(allocation, leaf) and all(
@@ -303,7 +262,9 @@ def _allocated_dims(
 
 def _change(name: str, leaf: Leaf, scope: Scope) -> Change | Allocated | Allocation:
     """What a statement that writes an array, or something it is part of, does to its shape."""
-    what, action = leaf.what, leaf.action
+    what, action, moved = leaf.what, leaf.action, moved_arrays(leaf, scope)
+    if moved is not None and moved[0] == name:
+        return Change.REMOVES
     if isinstance(what, Allocation):
         return what if what.kind == "allocate" else Change.REMOVES
     if not isinstance(action, Call):
@@ -339,6 +300,48 @@ def _gives_extents(
         if theirs is None or tuple(_extent(dim, values, leaf) for dim in theirs) != own:
             return False
     return None not in own
+
+
+def _only_moved(
+    name: str, found: Sequence[Leaf], scope: Scope, values: Values, kept: frozenset[str]
+) -> tuple[Dim, ...] | None:
+    """The bounds of an array that gets its allocation from others alone, by MOVE_ALLOC, if these
+    have the same bounds; ``found``: what may write it."""
+    moves: list[tuple[Leaf, str]] = []
+    for leaf in found:
+        moved = moved_arrays(leaf, scope)
+        if moved is not None and moved[1] == name:
+            moves.append((leaf, moved[0]))
+        elif moved is None and may_reallocate(name, leaf, scope):
+            return None
+    if not moves:
+        return None
+    leaf, other = moves[0]
+    symbol = symbol_named(other, scope)
+    assert symbol is not None
+    dims = _stated_dims(other, symbol, scope, values, leaf, kept | {name})
+    if dims is None:
+        return None
+    more = (_moves_bounds(one, dims, scope, values, kept | {name}) for one, _ in moves[1:])
+    return dims if all(more) else None
+
+
+def _moves_bounds(
+    leaf: Leaf, dims: tuple[Dim, ...], scope: Scope, values: Values, kept: frozenset[str]
+) -> bool:
+    """Whether the array that MOVE_ALLOC takes from has the bounds of ``dims``, as ``kept`` have
+    (``_gives_extents``)."""
+    moved = moved_arrays(leaf, scope)
+    symbol = None if moved is None else symbol_named(moved[0], scope)
+    if moved is None or symbol is None:
+        return False
+    theirs = _stated_dims(moved[0], symbol, scope, values, leaf, kept)
+    return theirs is not None and _bounds(theirs, values, leaf) == _bounds(dims, values, leaf)
+
+
+def _bounds(dims: tuple[Dim, ...], values: Values, at: Leaf) -> list[tuple[Poly, Poly | None]]:
+    """The lower bounds and extents."""
+    return [(values.polynomial(dim.lower or _ONE, at), _extent(dim, values, at)) for dim in dims]
 
 
 def _dims_of_allocation(
@@ -377,8 +380,8 @@ def _bounds_of(one: ModuleAllocation, scope: Scope, values: Values) -> tuple[Dim
     bounds = [b for dim in dims for b in (dim.lower, dim.upper) if b is not None]
     if not dims or len(dims) != len(one.bounds):
         return None
-    if all(_is_constant(b, one.scope) for b in bounds):
-        return _constant_dims(dims, one.scope, scope)
+    if all(is_constant(b, one.scope) for b in bounds):
+        return constant_dims(dims, one.scope, scope)
     if not all(is_settled(b, one, scope, values.changed_unseen) for b in bounds):
         return None
     return tuple(

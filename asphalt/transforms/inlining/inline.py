@@ -17,7 +17,7 @@ Only procedures that communicate are candidates (conditions: ``asphalt/analysis/
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import ClassVar
@@ -42,6 +42,7 @@ from asphalt.ir.program import Located
 from asphalt.ir.source import OF_THE_PREPROCESSOR, Trivia, TriviaKind
 from asphalt.ir.stmt import (
     Allocation,
+    Assign,
     Call,
     Decl,
     Dim,
@@ -179,8 +180,10 @@ def inlined(facts: UnitFacts, plan: Inlining) -> Inline | Refused:
     """The step for a call that can be replaced, or why some of its text cannot."""
     name = plan.callee.unit.name
     try:
-        nodes = tuple(map_leaves(node, _Rewritten(facts, plan).leaf) for node in plan.body)
-        _Declarations(facts, plan).statements()
+        declared = _Declarations(facts, plan)
+        rewritten = _Rewritten(facts, plan, declared.allocated())
+        nodes = tuple(map_leaves(node, rewritten.leaf) for node in plan.body)
+        declared.statements()
     except NotMappedError as kept:
         message = f"{name} is not inlined: {kept} would have to be written anew"
         return Refused(TEXT, message, plan.call.span)
@@ -216,13 +219,21 @@ def _comments(plan: Inlining, make: Maker) -> tuple[Trivia, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Rewritten:
-    """Statements of the procedure with the caller's names."""
+    """Statements of the procedure with the caller's names.
+
+    An automatic array that is ``allocated`` has its shape for the call: an assignment to all of it
+    becomes one to its elements, which never allocates it anew (F2018 10.2.1.3).
+    """
 
     facts: UnitFacts
     plan: Inlining
+    allocated: Mapping[str, int]
 
     def leaf(self, leaf: Leaf) -> Leaf:
         what = mapped_what(leaf.what, self.plan.change, lambda n: self.plan.labels.get(n, n))
+        if isinstance(what, Guarded) and what.kind == "if":
+            what = replace(what, action=self._with_elements(what.action))
+        what = self._with_elements(what)
         if what != leaf.what or leaf.macros:  # which another file may not have
             inside = comments_inside(leaf, self.facts.free, self.facts.eol)
             leaf = replace(leaf, what=what, body=None, lead=(*leaf.lead, *inside), macros=())
@@ -231,6 +242,15 @@ class _Rewritten:
             head = leaf.head.replace(str(leaf.label), str(label), 1)
             leaf = replace(leaf, label=label, head=head)
         return self._with_ends(leaf)
+
+    def _with_elements(self, what: What) -> What:
+        """An assignment to a whole array that is allocated for the call, by its elements."""
+        if not isinstance(what, Assign) or not isinstance(what.target, Ref) or what.pointer:
+            return what
+        rank = self.allocated.get(what.target.name)
+        if rank is None or what.target.args is not None:
+            return what
+        return replace(what, target=replace(what.target, args=(Section(None, None, None),) * rank))
 
     def _with_ends(self, leaf: Leaf) -> Leaf:
         """The leaf with the line endings of the caller's file."""
@@ -317,6 +337,11 @@ class _Declarations:
             unit = insert_behind(unit, last_use(unit), uses)
         declarations = tuple(self.make.leaf(what) for what in self.statements())
         return insert_behind(unit, last_declaration(unit), declarations) if declarations else unit
+
+    def allocated(self) -> dict[str, int]:
+        """The ranks of the arrays that are allocated for the call."""
+        own = ((new, one) for new, one in self.plan.needed.variables if self._is_allocated(one))
+        return {new.lower(): len(symbol.dims or ()) for new, symbol in own}
 
     def allocations(self) -> Iterator[What]:
         """Arrays whose extents the unit does not know on entry are allocated for the call."""

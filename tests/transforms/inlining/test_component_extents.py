@@ -174,8 +174,8 @@ def test_private_components_stay_in_their_module(
     ("between", "told"),
     [
         (
-            "call move_alloc(u, v)\n  call move_alloc(v, u)",
-            ": the MOVE_ALLOC in line 34 may change it",
+            "allocate (v(7, 7))\n  call move_alloc(v, u)",
+            ": the MOVE_ALLOC in line 35 may change it",
         ),
         ("deallocate (u)\n  allocate (u(40,40))", ""),
     ],
