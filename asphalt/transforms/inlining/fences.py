@@ -21,8 +21,9 @@ last of the waits that stand in one place, and in front of a start of prepared o
 Variables of modules and common blocks, targets and pointers need no fence: MPI's procedures may
 access these.  Nor is one written for assumed-shape dummies that need not be contiguous, for the
 compiler may pass a copy of these.  What the procedure itself started and awaited in the user's
-source is as it was; where it has inlined waits beside its own, all get fences, for all buffers of
-the unit that are under way.
+source is as it was; where it has inlined waits beside its own, all get fences: for the buffers of
+what they may complete, if that is known and the unit itself starts all that it awaits, else for all
+buffers of the unit that are under way.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from dataclasses import replace
 from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.inlining.procedure import calls_of, communicates
+from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.call import mpi_call, mpi_call_in
 from asphalt.analysis.mpi.procedures import MpiProcedure, Timing
 from asphalt.analysis.mpi.standard.row import ACCESSES_WINDOW
@@ -119,9 +121,11 @@ def _under_way(facts: UnitFacts) -> frozenset[str]:
 def _passed_on(call: Call, facts: UnitFacts) -> set[str]:
     """The variables of which a called procedure may start operations: scalars that it only reads
     are ranks, tags and lengths."""
-    target = invoked(call, facts.scope)
+    target, procedure = invoked(call, facts.scope), call.procedure
     if target is None:
-        return _roots(call.args)
+        symbol = facts.scope.lookup(procedure.name) if isinstance(procedure, Ref) else None
+        is_intrinsic = symbol is not None and symbol.origin is Origin.INTRINSIC
+        return set() if is_intrinsic else _roots(call.args)
     callee, given = target
     if not communicates(callee, facts.effects.scopes):
         return set()
@@ -158,6 +162,7 @@ def _with_fences(
     siblings: tuple[Node, ...], names: Collection[str], facts: UnitFacts
 ) -> Iterator[Node]:
     """The statements of a list, with fences."""
+    awaited: set[str] = set()
     for number, node in enumerate(siblings):
         procedure = _nameless(node, facts)
         following = siblings[number + 1] if number + 1 < len(siblings) else None
@@ -165,8 +170,35 @@ def _with_fences(
         if procedure is not None and procedure.timing is Timing.STARTING:
             yield from _fences(names, make, facts)
         yield node
-        if procedure is not None and _nameless(following, facts) is None:
-            yield from _fences(names, make, facts)
+        if procedure is not None:
+            awaited.update(_awaited(node, procedure, names, facts))
+            if _nameless(following, facts) is None:
+                yield from _fences([name for name in names if name in awaited], make, facts)
+                awaited = set()
+
+
+def _awaited(
+    node: Node, procedure: MpiProcedure, names: Collection[str], facts: UnitFacts
+) -> Collection[str]:
+    """The buffers among ``names`` to which the operations that a statement may complete have
+    access; all of them where these operations are not known."""
+    if not isinstance(node, Leaf) or ACCESSES_WINDOW in procedure.facts:
+        return names
+    if procedure.timing is not Timing.COMPLETING or any(_passed_on_by(facts)):
+        return names
+    messages = facts.once(Messages)
+    completed = messages.completed_by(node)
+    if not completed or messages.pending(node) is None:
+        return names
+    given = (pair for one in completed for pair in one.call.bound())
+    return _roots(actual for parameter, actual in given if parameter.kind == "BUFFER")
+
+
+def _passed_on_by(facts: UnitFacts) -> Iterator[str]:
+    """The variables of which called procedures of the program may start operations."""
+    for call in calls_of(facts.unit):
+        if mpi_call(call, facts.scope) is None:
+            yield from _passed_on(call, facts)
 
 
 def _nameless(node: Node | None, facts: UnitFacts) -> MpiProcedure | None:

@@ -1,5 +1,5 @@
-"""Arrays that hand their allocations on with MOVE_ALLOC, as time levels do, keep their shapes if all
-of them have the same bounds."""
+"""Arrays that hand their allocations on with MOVE_ALLOC, as time levels do, keep their shapes if
+all of them have the same bounds."""
 
 from __future__ import annotations
 

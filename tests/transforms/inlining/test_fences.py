@@ -173,10 +173,23 @@ def test_variables_of_a_procedure_inlined_at_two_levels_have_fences(tmp_path: Pa
     text = change.after.decode()
     assert "call step(" not in text
     lines = [line.strip() for line in text.splitlines()]
-    waits = [n for n, line in enumerate(lines) if line.startswith("call MPI_Wait(r(1)")]
-    assert waits
-    for n in waits:
-        assert lines[n + 1 : n + 3] == ["call asphalt_sync(g)", "call asphalt_sync(k)"]
+    for request, buffer in (("r", "g"), ("r2", "k")):
+        waits = [
+            n for n, line in enumerate(lines) if line.startswith(f"call MPI_Wait({request}(1)")
+        ]
+        assert waits
+        assert {lines[n + 1] for n in waits} == {f"call asphalt_sync({buffer})"}
+
+
+def test_where_others_may_have_started_something_all_buffers_have_fences(tmp_path: Path) -> None:
+    """What a procedure that is not seen has started may be complete behind any wait: `h`, too."""
+    own = f"{_LOCAL}    real(8) :: h(4)\n"
+    for call, expected in (("", {"g"}), ("    call elsewhere(h)\n", {"g", "h"})):
+        folder = tmp_path / str(len(expected))
+        folder.mkdir()
+        text = _text(_applied(folder, _work(own=own, allocation=call)))
+        called = {line.strip() for line in text.splitlines() if "call asphalt_sync(" in line}
+        assert called == {f"call asphalt_sync({name})" for name in expected}
 
 
 def test_an_absent_argument_is_not_asked_whether_it_is_allocated(tmp_path: Path) -> None:
