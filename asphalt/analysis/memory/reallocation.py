@@ -209,8 +209,8 @@ def moved_arrays(leaf: Leaf, scope: Scope) -> tuple[str, str] | None:
     symbol = scope.lookup(call.procedure.name)
     if call.procedure.name != MOVE or symbol is None or symbol.origin is not Origin.INTRINSIC:
         return None
-    bound = bind(call.args, ("from", "to"))
-    given = () if bound is None else (bound.get("from"), bound.get("to"))
+    bound = bind(call.args, ("from", "to")) or {}
+    given = (bound["from"], bound["to"]) if set(bound) == {"from", "to"} else ()
     names = [one.name for one in given if isinstance(one, Ref) and one.args is None]
     return (names[0], names[1]) if len(names) == 2 and names[0] != names[1] else None
 

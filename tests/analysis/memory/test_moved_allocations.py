@@ -85,6 +85,7 @@ def test_an_array_that_gets_all_its_allocations_from_others() -> None:
         (_ALIKE, f"{_ROTATION}\nspare = reshape([1.0], [1, 1])"),
         (_ALIKE, "call move_alloc(now, old)\nnow = 2*old"),  # from 1 on
         (_ALIKE, "call move_alloc(new, now, k)"),  # it may fail
+        (_ALIKE, "call move_alloc(from=new, to=now, stat=k)"),
         (_ALIKE, "call move_alloc(s%a, now)"),
         (_ALIKE, f"{_SWAP}\ncall elsewhere(new)"),
         (_ALIKE, f"{_SWAP}\ndeallocate (now)\nnow = reshape([1.0], [1, 1])"),
