@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from asphalt.analysis.memory.accesses import Subscript
-from asphalt.analysis.memory.constant_bounds import means_the_same
+from asphalt.analysis.memory.module_arrays import means_the_same
 from asphalt.analysis.memory.never_written import WritesArgument, never_written
 from asphalt.analysis.memory.shapes import is_variable
 from asphalt.analysis.names.scopes import Scope, Symbol, constant

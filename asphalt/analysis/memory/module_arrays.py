@@ -27,10 +27,12 @@ from asphalt.analysis.memory.called_shapes import (
 from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.memory.reallocation import NO_SHAPE, may_allocate
 from asphalt.analysis.memory.storage import name_kind
+from asphalt.analysis.names.constants import is_size
 from asphalt.analysis.names.designators import designator_name, symbol_named
 from asphalt.analysis.names.openmp_sentinels import conditional_statements
 from asphalt.analysis.names.references import actions, expressions_of, use_renames
 from asphalt.analysis.names.scopes import Origin, Scope, Scopes, Symbol, constant
+from asphalt.analysis.names.symbol import NameLookup
 from asphalt.ir.expr import (
     Arg,
     Component,
@@ -40,10 +42,11 @@ from asphalt.ir.expr import (
     Ref,
     Section,
     argument_value,
+    names_in,
     walk,
 )
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import Allocation, Assign, Call, Opaque, Raw, What
+from asphalt.ir.stmt import Allocation, Assign, Call, Dim, Opaque, Raw, What
 from asphalt.ir.tree import Leaf, leaves
 
 _NUMBERS = ("integer", "real", "double_precision", "complex")
@@ -400,3 +403,48 @@ def _shapes(what: What, name: str, scope: Scope) -> bool:
 def _is_named(arg: Arg, name: str) -> bool:
     value = argument_value(arg)
     return isinstance(value, Ref) and value.name == name and value.args is None
+
+
+def constant_dims(
+    dims: tuple[Dim, ...], home: NameLookup | None, scope: Scope
+) -> tuple[Dim, ...] | None:
+    """Dimensions with constant bounds of ``home``, in terms of ``scope``; None: it has none."""
+    bounds = [b for dim in dims for b in (dim.lower, dim.upper) if b is not None]
+    if home is scope or all(means_the_same(b, home, scope) for b in bounds):
+        return dims
+    return _evaluated(dims, home)
+
+
+def is_constant(bound: Expr, home: NameLookup | None) -> bool:
+    """Whether a bound has the same value in all executions, or in all with the same sizes."""
+    if not isinstance(home, Scope):
+        return False
+    parts = [part for part in walk(bound) if isinstance(part, Ref)]
+    return constant(bound, home) is not None or all(is_size(part, home) for part in parts)
+
+
+def means_the_same(expr: Expr, home: NameLookup | None, scope: Scope) -> bool:
+    """Whether the named constants of an expression of ``home`` have the same names in ``scope``.
+    Asked where values of sizes do not matter; otherwise they are evaluated."""
+    if home is None or not scope.any_sizes:
+        return False
+    pairs = [(home.lookup(name), scope.lookup(name)) for name in names_in(expr)]
+    return all(
+        there is not None
+        and here is not None
+        and (there.name, there.owner, there.origin) == (here.name, here.owner, Origin.PARAMETER)
+        for there, here in pairs
+    )
+
+
+def _evaluated(dims: tuple[Dim, ...], home: NameLookup | None) -> tuple[Dim, ...] | None:
+    """Dimensions with numbers for constant bounds; None: some are unknown."""
+    assert isinstance(home, Scope)
+    bounds = [b for dim in dims for b in (dim.lower, dim.upper) if b is not None]
+    if any(constant(bound, home) is None for bound in bounds):
+        return None
+
+    def literal(bound: Expr | None) -> Expr | None:
+        return None if bound is None else Lit("integer", str(constant(bound, home)))
+
+    return tuple(Dim(dim.kind, literal(dim.lower), literal(dim.upper)) for dim in dims)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.memory.called_shapes import Allocated, Change, dims_of, shape_change
-from asphalt.analysis.memory.constant_bounds import constant_dims, is_constant
 from asphalt.analysis.memory.module_arrays import (
     ModuleAllocation,
     allocations,
     component_allocations,
+    constant_dims,
+    is_constant,
     is_settled,
     shaped_here_alone,
     with_numbers,

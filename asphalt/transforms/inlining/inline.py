@@ -219,11 +219,9 @@ def _comments(plan: Inlining, make: Maker) -> tuple[Trivia, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Rewritten:
-    """Statements of the procedure with the caller's names.
-
-    An automatic array that is ``allocated`` has its shape for the call: an assignment to all of it
-    becomes one to its elements, which never allocates it anew (F2018 10.2.1.3).
-    """
+    """Statements of the procedure with the caller's names.  An assignment to all of an automatic
+    array that is ``allocated`` becomes one to its elements, which never allocates it anew (F2018
+    10.2.1.3)."""
 
     facts: UnitFacts
     plan: Inlining
@@ -231,8 +229,6 @@ class _Rewritten:
 
     def leaf(self, leaf: Leaf) -> Leaf:
         what = mapped_what(leaf.what, self.plan.change, lambda n: self.plan.labels.get(n, n))
-        if isinstance(what, Guarded) and what.kind == "if":
-            what = replace(what, action=self._with_elements(what.action))
         what = self._with_elements(what)
         if what != leaf.what or leaf.macros:  # which another file may not have
             inside = comments_inside(leaf, self.facts.free, self.facts.eol)
@@ -245,12 +241,13 @@ class _Rewritten:
 
     def _with_elements(self, what: What) -> What:
         """An assignment to a whole array that is allocated for the call, by its elements."""
-        if not isinstance(what, Assign) or not isinstance(what.target, Ref) or what.pointer:
-            return what
-        rank = self.allocated.get(what.target.name)
-        if rank is None or what.target.args is not None:
-            return what
-        return replace(what, target=replace(what.target, args=(Section(None, None, None),) * rank))
+        match what:
+            case Guarded(action=action, kind="if"):
+                return replace(what, action=self._with_elements(action))
+            case Assign(target=Ref(name=name, args=None) as target) if name in self.allocated:
+                all_ = (Section(None, None, None),) * self.allocated[name]
+                return replace(what, target=replace(target, args=all_))
+        return what
 
     def _with_ends(self, leaf: Leaf) -> Leaf:
         """The leaf with the line endings of the caller's file."""
