@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from asphalt.ir.source import Span
-from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit, once
+from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit, once, remade
 
 _KEPT = 4  # of the places to which a unit has moved
 
@@ -64,18 +64,5 @@ def _leaf(leaf: Leaf, lines: int) -> Leaf:
     span = leaf.span
     if span is None:
         return leaf
-    return Leaf(
-        leaf.what,
-        Span(span.file, span.first + lines, span.first_col, span.last + lines, span.last_col),
-        leaf.lead,
-        leaf.head,
-        leaf.body,
-        leaf.trail,
-        leaf.label,
-        leaf.name,
-        leaf.joined,
-        leaf.shift,
-        leaf.frozen,
-        leaf.cut,
-        leaf.macros,
-    )
+    first, last = span.first + lines, span.last + lines
+    return remade(leaf, leaf.what, Span(span.file, first, span.first_col, last, span.last_col))

@@ -284,9 +284,15 @@ def units_in(node: File | Unit) -> Iterator[Unit]:
 
 def with_meaning(leaf: Leaf, what: What) -> Leaf:
     """The leaf with what its text means."""
-    return Leaf(  # of which a run makes more than of anything else: ``replace`` is slow
+    return remade(leaf, what, leaf.span)
+
+
+def remade(leaf: Leaf, what: What, span: Span | None) -> Leaf:
+    """The leaf with another meaning and place.  A run makes more leaves than of anything else, and
+    ``replace`` is slow."""
+    return Leaf(
         what,
-        leaf.span,
+        span,
         leaf.lead,
         leaf.head,
         leaf.body,
