@@ -190,8 +190,13 @@ def _awaited(
     completed = messages.completed_by(node)
     if not completed or messages.pending(node) is None:
         return names
-    given = (pair for one in completed for pair in one.call.bound())
-    return _roots(actual for parameter, actual in given if parameter.kind == "BUFFER")
+    found: set[str] = set()
+    for one in completed:
+        own = _roots(given for parameter, given in one.call.bound() if parameter.kind == "BUFFER")
+        if not own:
+            return names  # it starts a prepared operation, whose buffers it does not name
+        found |= own
+    return found
 
 
 def _passed_on_by(facts: UnitFacts) -> Iterator[str]:

@@ -7,8 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.settings import Settings
+from asphalt.frontend.source_tree.tree import load_tree
+from asphalt.ir.expr import Ref
+from asphalt.ir.tree import leaves
 from asphalt.project import Outcome, Project
+from asphalt.transforms.inlining.fences import fenced
 from support.mpi_run import MPICH, OPENMPI, Mpi, build, installed, run, runtime_texts
 
 _HALOS = """\
@@ -179,6 +185,48 @@ def test_variables_of_a_procedure_inlined_at_two_levels_have_fences(tmp_path: Pa
         ]
         assert waits
         assert {lines[n + 1] for n in waits} == {f"call asphalt_sync({buffer})"}
+
+
+_PREPARED = """\
+program main
+  use mpi
+  use halos
+  implicit none
+  real(8) :: g(0:n+1), h(4)
+  integer :: r(2), q, ierr, t
+  call MPI_Init(ierr)
+  g = 0
+  call MPI_Recv_init(g(0), 1, MPI_REAL8, 0, 1, MPI_COMM_SELF, r(1), ierr)
+  call MPI_Send_init(g(n), 1, MPI_REAL8, 0, 1, MPI_COMM_SELF, r(2), ierr)
+  do t = 1, 3
+    call MPI_Irecv(h, 4, MPI_REAL8, MPI_PROC_NULL, 2, MPI_COMM_SELF, q, ierr)
+    {exchange}
+    print *, g(0)
+    call MPI_Wait(q, MPI_STATUS_IGNORE, ierr)
+  end do
+  call MPI_Finalize(ierr)
+end program main
+"""
+
+
+def test_prepared_operations_have_fences_though_their_starts_name_no_buffer(tmp_path: Path) -> None:
+    units = []
+    body = "call MPI_Startall(2, r, ierr)\n    call MPI_Waitall(2, r, MPI_STATUSES_IGNORE, ierr)"
+    for name, exchange in (("given", "call finish(g, r)"), ("made", body)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "halos.f90").write_text(_HALOS)
+        (folder / "main.f90").write_text(_PREPARED.format(exchange=exchange))
+        tree = load_tree([folder], Settings(jobs=1, cache=False))
+        (located,) = tree.units_of(str(folder / "main.f90"))
+        units.append(UnitFacts(located, Analyses(tree).of()[0]))
+    given, facts = units
+    calls = [leaf.call for node in fenced(facts, given.unit).body for leaf in leaves(node)]
+    named = [call.procedure.name for call in calls if call and isinstance(call.procedure, Ref)]
+    start, wait, last = map(named.index, ("mpi_startall", "mpi_waitall", "mpi_wait"))
+    assert named[start - 2 : start] == ["asphalt_sync"] * 2
+    assert named[wait + 1 : wait + 3] == ["asphalt_sync"] * 2
+    assert named[last + 1 : last + 3] == ["asphalt_sync", "mpi_finalize"]
 
 
 def test_where_others_may_have_started_something_all_buffers_have_fences(tmp_path: Path) -> None:
