@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from asphalt.analysis.conditions.point_to_point import STAYS
+from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE, STAYS
 from asphalt.analysis.conditions.site import TEXT
 from asphalt.analysis.data_flow.unit import line_of
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
@@ -19,13 +19,14 @@ from asphalt.config.assumptions import PURE, of_kind
 from asphalt.config.limits import USUAL_DEPTH
 from asphalt.config.passes import Pass
 from asphalt.diagnostics.change import Change
-from asphalt.diagnostics.model import DroppedReport, ProblemReport, ProcedureReport, SiteReport
+from asphalt.diagnostics.model import ProblemReport, ProcedureReport, SiteReport
+from asphalt.driver.callers import at_calls, tried_at_calls
 from asphalt.driver.configurations import without_conditionals
 from asphalt.driver.final_forms import in_final_form
 from asphalt.driver.given_lines import accepted_now, as_given, given_place
 from asphalt.driver.known_outcomes import KnownOutcomes, text_since
 from asphalt.driver.left_behind import left_behind
-from asphalt.driver.overlap_reports import overlap_reports, procedure_report
+from asphalt.driver.overlap_reports import dropped_report, overlap_reports, procedure_report
 from asphalt.driver.program_starts import own_report
 from asphalt.driver.sites import Site
 from asphalt.driver.transfers import nonblocking_operations
@@ -98,17 +99,13 @@ class Outcome:
                 site.file,
                 site.unit,
             ) and one.first <= site.line <= one.last:
-                more = self._calls_kept(site.unit)
+                tries = tuple(self.tries.values())
+                more = map(dropped_report, tried_at_calls(site, tries))
+                if site.code == NOTHING_BESIDE.id and site.verdict == "refused":
+                    told = at_calls(site, tries, range(one.first, one.last + 1))
+                    site = replace(site, message="; ".join((site.message, *told)))
                 return replace(site, dropped=(*one.dropped, *more), ended=one.ended)
         return site
-
-    def _calls_kept(self, unit: str) -> Iterator[DroppedReport]:
-        """What was tried with the calls of a procedure and not kept."""
-        for one in (p for p in self.procedures if p.unit != unit):
-            for dropped in one.dropped:
-                names = dropped.transformation.split(", ")
-                if Pass.INLINE in names and unit and f"{unit} (" in dropped.does:
-                    yield dropped
 
 
 DEFAULT_TILE = 0
@@ -285,7 +282,7 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
             if not request.kept.files.isdisjoint(found.beside):
                 continue
             procedures.append(procedure_report(found, _lines(tree, path, chain)))
-            tries[path, chain] = Tried(found.dropped, found.whole, found.doubt)
+            tries[path, chain] = Tried(found.dropped, found.whole, found.doubt, found.at_calls)
             for one in found.staying:
                 place = one.place
                 own.setdefault((place.path, place.line, one.operation), own_report(one, tree))

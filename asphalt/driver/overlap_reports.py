@@ -40,7 +40,7 @@ def overlap_reports(
 
     passes = tuple(dict.fromkeys(step.transformation for step in found.steps))
     steps = tuple(map(_step_report, found.steps))
-    dropped = tuple(map(_dropped_report, found.dropped))
+    dropped = tuple(map(dropped_report, found.dropped))
     of_nests = {*assumed_of_all, *(name for step in found.steps for name in step.assumed)}
     measured = _measured(found.steps)
     for transfer in found.transfers:
@@ -96,7 +96,8 @@ def _step_report(step: Done) -> StepReport:
     )
 
 
-def _dropped_report(dropped: Dropped) -> DroppedReport:
+def dropped_report(dropped: Dropped) -> DroppedReport:
+    """A step that was tried and not kept."""
     prices = (
         PriceReport(network, seconds, dropped.tried[network])
         for network, seconds in dropped.before.items()
@@ -114,7 +115,7 @@ def procedure_report(found: Optimised, lines: tuple[int, int]) -> ProcedureRepor
         found.unit,
         found.content is not None,
         tuple(map(_step_report, found.steps)),
-        tuple(map(_dropped_report, found.dropped)),
+        tuple(map(dropped_report, found.dropped)),
         found.ended,
         *lines,
     )

@@ -19,8 +19,12 @@ def time_text(seconds: float) -> str:
 
 def change_text(network: str, before: float, after: float) -> str:
     """Another price on a network, e.g. ``+4.6 % on ib-hdr (17.17 ms to 17.95 ms)``."""
-    more = after / before - 1 if before else 0.0
-    return f"{more * 100:+z.1f} % on {network} ({time_text(before)} to {time_text(after)})"
+    times = f"{time_text(before)} to {time_text(after)}"
+    return f"{_percent(before, after)} on {network} ({times})"
+
+
+def _percent(before: float, after: float) -> str:
+    return f"{(after / before - 1 if before else 0.0) * 100:+z.1f} %"
 
 
 def gain_text(network: str, seconds: float) -> str:
@@ -45,6 +49,15 @@ def changes_text(before: Mapping[str, float], after: Mapping[str, float]) -> str
     first = ", ".join(text for name, text in texts.items() if name not in gains)
     last = ", ".join(texts[name] for name in gains)
     return f"{first}; no network may lose, whatever others gain: {last}"
+
+
+def losses_text(before: Mapping[str, float], after: Mapping[str, float]) -> str:
+    """The networks on which more time is taken: ``+1.3 % on a``; empty: there are none."""
+    return ", ".join(
+        f"{_percent(before[name], after[name])} on {name}"
+        for name in before
+        if after[name] > before[name] * (1 + _SAME)
+    )
 
 
 def less_text(names: Iterable[str], saved: Iterable[float], before: Iterable[float]) -> str:

@@ -19,13 +19,14 @@ from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.passes import Pass
 from asphalt.ir.program import Located
 from asphalt.ir.source import Span
-from asphalt.ir.tree import Do, Node, leaves
+from asphalt.ir.tree import Do, Leaf, Node, leaves
 from asphalt.optimiser.acceptance import key_of
 from asphalt.optimiser.empty_windows import (
     EmptyWindow,
     EmptyWindows,
     Stop,
     is_beside_the_point,
+    only_copies,
     told_of,
 )
 from asphalt.optimiser.options import Options
@@ -35,8 +36,10 @@ from asphalt.optimiser.unchanged_units import why_doubted, why_unchanged
 from asphalt.transforms.buffers import receive_queues, redundant_stores
 from asphalt.transforms.decomposition import decomposition
 from asphalt.transforms.inlining import inline
+from asphalt.transforms.motion.windows import is_work
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.nonblocking.rules import is_read
+from asphalt.transforms.rewriting.edit import lists_in
 from asphalt.transforms.tiling import pipelining, segmentation
 
 NOT_MOVED = "could be overlapped, but does not move there with the statements around it"
@@ -118,9 +121,11 @@ def not_overlapped(
     more = {one.span: one for one in stay}
     blocks = {one.span: one for one in divided}
     windows = EmptyWindows(facts)
-    calls: tuple[str, ...] = ()
-    if options.asks_for(Pass.INLINE):
-        calls = calls_that_stay(analyses, located, options.accepted)
+    inlines = options.asks_for(Pass.INLINE)
+    calls = calls_that_stay(analyses, located, options.accepted) if inlines else ()
+    beside: tuple[str, ...] = ()
+    if calls:
+        beside = calls_that_stay(analyses, located, options.accepted, beside_work=True)
 
     def refusal(found: nonblocking.Split) -> Refused:
         window = windows.of(found)
@@ -132,7 +137,7 @@ def not_overlapped(
         whole = more.get(span)
         if found.not_whole is not None or any(_may_use_blocks(s) for _, s in window.ways):
             whole = whole or blocks.get(span)
-        return _idle(found, window, whole, calls, options, tried)
+        return _idle(found, window, whole, calls if window.is_open else beside, options, tried)
 
     return tuple((refusal(found), spelled, found.assumed) for found, spelled in idle)
 
@@ -189,7 +194,7 @@ def _idle(
         whole = nests.get(where)
         clauses = (stop.why,) if whole is None else told_of(stop, whole)
         told += (f"{where}, {clauses[0]}", *clauses[1:], *_about(stop, tried))
-    told += calls if window.is_open else ()
+    told += calls if window.is_open or _only_copies_stop(window) else ()
     if window.free is not None:
         told.append(_could(window.free, options, tried))
     if not told and window.alone_in is not None:
@@ -223,6 +228,12 @@ def _only_copied(window: EmptyWindow, tried: Tried) -> bool:
     return False
 
 
+def _only_copies_stop(window: EmptyWindow) -> bool:
+    """Whether nothing but copies to and from buffers stops a transfer, so that computation can only
+    stand around the calls of its procedure."""
+    return any(True for _ in window.ways) and all(only_copies(s.node) for _, s in window.ways)
+
+
 def _may_use_blocks(stop: Stop) -> bool:
     """Whether a loop accesses a buffer, which it may do block by block."""
     return stop.meets and any(True for _ in loops_in(stop.node))
@@ -250,9 +261,14 @@ def _could(free: Node, options: Options, tried: Tried) -> str:
 
 
 def calls_that_stay(
-    analyses: Analyses, located: Located, accepted: frozenset[str]
+    analyses: Analyses,
+    located: Located,
+    accepted: frozenset[str],
+    *,
+    beside_work: bool = False,
 ) -> tuple[str, ...]:
-    """Why a procedure is not inlined: the reason at the first of its calls that has one."""
+    """Why a procedure is not inlined: the reason at the first of its calls that has one;
+    ``beside_work``: at the first one that stands in a list with computation."""
     name = located.unit.name
     names = (name, *generic_names(located)) if located.unit.kind == "subroutine" else ()
     for caller in (caller for one in names for caller in analyses.tree.mentions(one)):
@@ -260,10 +276,23 @@ def calls_that_stay(
             continue
         if caller.is_unread:
             return (f"{caller.path} names {name} in text that is not analysed",)
-        for refused in inline.refusals(_facts(analyses, caller, accepted), located):
+        facts = _facts(analyses, caller, accepted)
+        for refused in inline.refusals(facts, located):
+            if beside_work and not _is_beside_work(facts, refused.span):
+                continue
             where = "" if refused.span is None else f"{refused.span.file}:{refused.span.first}: "
             return (f"{where}{refused.message}",)
     return ()
+
+
+def _is_beside_work(facts: UnitFacts, span: Span | None) -> bool:
+    """Whether there is computation beside a call, in its statement list."""
+    messages = facts.once(Messages)
+    for _, siblings in lists_in(facts.unit.body):
+        others = [node for node in siblings if not isinstance(node, Leaf) or node.span != span]
+        if len(others) < len(siblings):
+            return any(is_work(node, messages) for node in others)
+    return False
 
 
 def kept_stores(analyses: Analyses, located: Located) -> tuple[tuple[Refused, str], ...]:

@@ -3,7 +3,8 @@
 The statement of the caller that completes the operation would move down, and the call that starts
 it up, past computation that is independent of both (``called_motion``).  The answer is for the
 first caller that completes the operation.  It names the first statement on either way that they
-cannot move past, and why.
+cannot move past, and why.  Of procedures that complete their operations themselves and were inlined
+in vain, the answer is what keeps the work behind the call where it is.
 """
 
 from __future__ import annotations
@@ -15,18 +16,25 @@ from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, Un
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of, with_places
 from asphalt.analysis.dependence.called_order import CalledOrder
 from asphalt.analysis.effects.procedure_effects import Effects
-from asphalt.analysis.messages.messages import Messages
+from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.messages.unclear_requests import Unclear, why_unclear
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.ir.program import Located
 from asphalt.ir.tree import Leaf, Node, leaves
+from asphalt.optimiser.acceptance import unit_at
 from asphalt.optimiser.blocking import NOT_MOVED, calls_that_stay
 from asphalt.optimiser.empty_windows import Stop
 from asphalt.optimiser.origins import SourceLine
+from asphalt.optimiser.outcome import InlinedCall, Optimised, StoppedAtCall
+from asphalt.optimiser.overlap import Overlap
+from asphalt.optimiser.phases import PHASES
+from asphalt.optimiser.program_windows import OwnWindows
+from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.transforms.motion import called_motion
 from asphalt.transforms.motion.called_motion import CalledWindow
 from asphalt.transforms.motion.windows import is_work
 from asphalt.transforms.rewriting.edit import lists_in
+from asphalt.transforms.rewriting.step import Phase
 
 _DEEP = 3  # callers of callers
 
@@ -229,3 +237,37 @@ def at_callers(
     """What stops the calls of a procedure, ``located`` in the tree of ``analyses``, around an
     operation that it starts at a place of this tree, and that outlives it."""
     return _Callers(analyses, accepted, start, inlines).of(located, _DEEP)
+
+
+def stopped_at_calls(shop: Workshop, found: Optimised) -> tuple[StoppedAtCall, ...]:
+    """The transfers of procedures that were inlined in a unit in vain, each with what keeps the
+    work behind the call from overlapping with it.  ``found``: what became of the unit."""
+    tried = [one for one in found.dropped if one.calls]
+    if not tried or any(step.call for step in found.steps):
+        return ()
+    calls = {(call.path, call.unit): call for one in tried for call in one.calls}
+    prepared = shop.closure(UnitState(shop.tree, ()), PHASES[Phase.PREPARATION])
+    tree = Overlap(shop).split(prepared, frozenset())[0].tree
+    facts = shop.facts(tree)
+    windows = OwnWindows(facts, shop.passes)
+
+    places = {call.place for call in calls.values()}  # what inlining makes stands for them
+
+    def call_of(node: Node) -> InlinedCall | None:
+        place = shop.place(tree, line_of(_head(node)))
+        unit = unit_at(shop.first, place)
+        return None if unit is None else calls.get((place.path, unit.unit.name))
+
+    def is_own(node: Node) -> bool:
+        place = shop.given(shop.place(tree, line_of(_head(node))))
+        return call_of(node) is None and place not in places
+
+    stopped: list[StoppedAtCall] = []
+    for match in facts.once(Messages).matches:
+        call = call_of(match.leaf) if stage_of(match.call) is Stage.START else None
+        if call is not None:
+            why = windows.kept_below(match.leaf, is_own)
+            place = shop.given(shop.place(tree, line_of(match.leaf)))
+            if why is not None:
+                stopped.append(StoppedAtCall(place, call, why))
+    return tuple(stopped)

@@ -50,7 +50,13 @@ def together_not_kept(
     more = f"; and {len(told) - _NAMED} more steps" if len(told) > _NAMED else ""
     does = "; ".join(told[:_NAMED]) + more
     found = _dropped(shop, names, does, steps[0].place, prices)
-    return (found if why is None else replace(found, why=why),)
+    return (with_calls(found if why is None else replace(found, why=why), steps),)
+
+
+def with_calls(dropped: Dropped, steps: Iterable[Done]) -> Dropped:
+    """The step, with the calls at which procedures were inlined by some ``steps``."""
+    calls = (step.call for step in steps if step.call is not None)
+    return replace(dropped, calls=tuple(dict.fromkeys((*dropped.calls, *calls))))
 
 
 def with_dropped(state: UnitState, *more: Dropped) -> UnitState:
@@ -69,9 +75,9 @@ def distinct(dropped: Iterable[Dropped], kept: Sequence[Done]) -> tuple[Dropped,
     last: dict[tuple[str, str], Dropped] = {}
     for one in dropped:
         key = one.transformation, one.does
-        last.pop(key, None)
+        before = last.pop(key, None)
         if key not in done:
-            last[key] = one
+            last[key] = one if one.calls or before is None else replace(one, calls=before.calls)
     return tuple(last.values())
 
 
@@ -86,5 +92,5 @@ def _dropped(
         return Dropped(transformation, does, place, IDLE)
     before, tried = prices
     why = SLOWER if tried.loses(before) else IDLE if tried.gains(before) else AS_LONG
-    by_network = (dict(zip(shop.model.names, price.seconds, strict=True)) for price in prices)
-    return Dropped(transformation, does, place, why, *by_network)
+    one, other = (dict(zip(shop.model.names, price.seconds, strict=True)) for price in prices)
+    return Dropped(transformation, does, place, why, one, other)

@@ -350,7 +350,7 @@ def is_beside_the_point(whole: Refused, stop: Stop) -> bool:
     """Whether a nest would not compute beside a message even if it were split: it only fills or
     empties a buffer, or all its iterations use one scalar, and ``whole`` is that its edges are not
     known."""
-    return whole.code is SHAPE and (stop.scalar or _only_copies(stop.node))
+    return whole.code is SHAPE and (stop.scalar or only_copies(stop.node))
 
 
 def told_of(stop: Stop, whole: Refused) -> tuple[str, ...]:
@@ -359,7 +359,7 @@ def told_of(stop: Stop, whole: Refused) -> tuple[str, ...]:
     return (whole.message,) if stop.fixed else (stop.why, whole.message)
 
 
-def _only_copies(nest: Node) -> bool:
+def only_copies(nest: Node) -> bool:
     """Whether a nest only copies elements, by subscripts or by counters."""
     return all(_is_copy(leaf.action) for leaf in leaves(nest))
 

@@ -53,6 +53,7 @@ from dataclasses import replace
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.optimiser.acceptance import key_of
+from asphalt.optimiser.caller_windows import stopped_at_calls
 from asphalt.optimiser.dropped import TOO_MANY, distinct
 from asphalt.optimiser.first_steps import has_first_step
 from asphalt.optimiser.options import Context, Options
@@ -153,7 +154,8 @@ def _optimised(tree: Tree, located: Located, options: Options, context: Context)
         doubt = why_doubted(tree, shop.path, shop.chain) if found.content is not None else None
         if doubt is not None:
             return Optimised(located.path, located.unit.name, None, (), (), (), doubt, doubt=doubt)
-        return replace(found, staying=staying(shop, found), whole=shop.whole)
+        own, stopped = staying(shop, found), stopped_at_calls(shop, found)
+        return replace(found, staying=own, whole=shop.whole, at_calls=stopped)
 
 
 def _why_unchanged(shop: Workshop) -> str | None:

@@ -10,11 +10,30 @@ from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.wording import changes_text
 from asphalt.optimiser.origins import SourceLine
 from asphalt.support.asked_assumptions import Answer
+from asphalt.transforms.inlining.inline import Inline
+from asphalt.transforms.rewriting.step import Step
 
 FIXPOINT = "no transformation finds another step"
 UNGAINED = "these passes gain nothing by themselves"
 LOSING = "all steps together would make the procedure slower"
 """Why a unit stays as it was although steps were found."""
+
+
+@dataclass(frozen=True, slots=True)
+class InlinedCall:
+    """A call that a procedure was inlined at: file and name of the procedure, and the place of the
+    call in the user's source."""
+
+    path: str
+    unit: str
+    place: SourceLine
+
+
+def inlined_call(step: Step, place: SourceLine) -> InlinedCall | None:
+    """The call that a step replaces by the procedure; ``place``: of the call."""
+    if not isinstance(step, Inline):
+        return None
+    return InlinedCall(step.plan.callee.path, step.plan.callee.unit.name, place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +44,7 @@ class Done:
     negative for a step that others need; there are none for a step that only prepares the unit,
     since the model does not know the same sizes before and after it.  ``place``: of the statement
     that it is about, in the user's source.  ``assumed``: the assumptions that it rests on, by name,
-    beside those of transfers.
+    beside those of transfers.  ``call``: the one that is replaced, if it inlines a procedure.
     """
 
     transformation: str
@@ -34,6 +53,7 @@ class Done:
     place: SourceLine
     gained: Mapping[str, float] = field(default_factory=dict)
     assumed: tuple[str, ...] = ()
+    call: InlinedCall | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +63,8 @@ class Dropped:
     ``does``: what it did, in a clause; ``place``: of the statement that it is about, in the user's
     source; ``why`` it is not kept.  ``before`` and ``tried``: the seconds of one execution of the
     unit without and with it, by network; {}: its price did not matter, or savings were compared of
-    texts whose seconds are not comparable.
+    texts whose seconds are not comparable.  ``calls``: those at which procedures were inlined by
+    it, or before it was tried.
     """
 
     transformation: str
@@ -52,6 +73,7 @@ class Dropped:
     why: str
     before: Mapping[str, float] = field(default_factory=dict)
     tried: Mapping[str, float] = field(default_factory=dict)
+    calls: tuple[InlinedCall, ...] = ()
 
     @property
     def numbers(self) -> str:
@@ -61,14 +83,27 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
+class StoppedAtCall:
+    """A transfer that came to a caller, where its procedure was inlined in vain: its place in the
+    user's source, the call, and ``why`` the work behind the call does not overlap with it, a
+    clause."""
+
+    place: SourceLine
+    call: InlinedCall
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Tried:
     """The steps that were tried for a unit and not kept, and ``whole``: what kept nests from
     being divided, by their place in the user's source.  ``doubt``: why what was found for it is
-    not done: it is not clear what the unit means."""
+    not done: it is not clear what the unit means.  ``at_calls``: the transfers of procedures that
+    were inlined in vain."""
 
     dropped: tuple[Dropped, ...] = ()
     whole: Mapping[SourceLine, Refused] = field(default_factory=dict)
     doubt: str | None = None
+    at_calls: tuple[StoppedAtCall, ...] = ()
 
     @property
     def ending(self) -> Dropped | None:
@@ -163,6 +198,7 @@ class Optimised:
     more work.  ``whole``: what kept nests from being divided, by their place in the user's source.
     ``doubt``: why what was found is not done: it is not clear what the unit means.  ``asked``:
     which assumptions were asked for, with the answers: with the same ones the result is the same.
+    ``at_calls``: the transfers of procedures that were inlined in vain.
     """
 
     path: str
@@ -181,3 +217,4 @@ class Optimised:
     doubt: str | None = None
     beside: Mapping[str, bytes] = field(default_factory=dict)
     asked: frozenset[Answer] = frozenset()
+    at_calls: tuple[StoppedAtCall, ...] = ()

@@ -24,6 +24,7 @@ from asphalt.optimiser.dropped import (
     TOO_MANY,
     not_kept,
     together_not_kept,
+    with_calls,
     with_dropped,
     with_tried,
 )
@@ -322,6 +323,13 @@ class Search:
 
     def _cloned(self, begin: UnitState) -> Optimised:
         """All transfers overlapped, with buffers renamed and expanded where that gains."""
+        found = self._with_buffers(begin)
+        calls = [step for step in begin.steps if step.call is not None]
+        if not calls:
+            return found
+        return replace(found, dropped=tuple(with_calls(one, calls) for one in found.dropped))
+
+    def _with_buffers(self, begin: UnitState) -> Optimised:
         state, found = self._renamed(begin, self.overlap.of(begin))
         tried: set[tuple[int, ...]] = set()
         while Pass.EXPANSION in self.shop.passes:

@@ -21,6 +21,7 @@ from asphalt.ir.tree import Leaf
 from asphalt.optimiser.acceptance import key_of
 from asphalt.optimiser.blocking import NOT_MOVED, calls_that_stay
 from asphalt.optimiser.caller_windows import CallerWindow, at_callers
+from asphalt.optimiser.empty_windows import only_copies
 from asphalt.optimiser.options import Options
 from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import Optimised, Staying, Tried
@@ -46,9 +47,9 @@ def staying(shop: Workshop, found: Optimised) -> tuple[Staying, ...]:
     def place(leaf: Leaf) -> SourceLine:
         return shop.given(shop.place(tree, line_of(leaf)))
 
-    def calls() -> tuple[str, ...]:
-        located = shop.located(shop.first)
-        return calls_that_stay(shop.analyses, located, shop.options.accepted)
+    def calls(beside_work: bool) -> tuple[str, ...]:
+        located, accepted = shop.located(shop.first), shop.options.accepted
+        return calls_that_stay(shop.analyses, located, accepted, beside_work=beside_work)
 
     def doubt() -> str | None:
         known = found.content is not None
@@ -81,8 +82,8 @@ def staying_in(
     def place(leaf: Leaf) -> SourceLine:
         return SourceLine(located.path, line_of(leaf))
 
-    def calls() -> tuple[str, ...]:
-        return calls_that_stay(analyses, located, options.accepted)
+    def calls(beside_work: bool) -> tuple[str, ...]:
+        return calls_that_stay(analyses, located, options.accepted, beside_work=beside_work)
 
     def doubt() -> str | None:
         return why_doubted(analyses.tree, *key_of(located))
@@ -135,15 +136,15 @@ class _Asked:
     """A unit whose own operations are asked about.
 
     ``place``: where a statement stands in the user's source.  ``calls``: why the procedure is not
-    inlined at its calls.  ``tried``: what was tried in vain.  ``unchanged``: why the unit is not
-    changed.  ``doubt``: why it is not clear what the unit means; asked where that is what stands in
-    the way.
+    inlined at its calls; only at those with computation beside them, if that is asked.  ``tried``:
+    what was tried in vain.  ``unchanged``: why the unit is not changed.  ``doubt``: why it is not
+    clear what the unit means; asked where that is what stands in the way.
     """
 
     facts: UnitFacts
     passes: Collection[str]
     place: Callable[[Leaf], SourceLine]
-    calls: Callable[[], tuple[str, ...]]
+    calls: Callable[[bool], tuple[str, ...]]
     tried: Tried = _NOTHING
     unchanged: str | None = None
     doubt: Callable[[], str | None] = lambda: None
@@ -190,7 +191,8 @@ class _Asked:
         if one.leaves_unit and windows.is_called:
             yield f"{self.facts.unit.name} contains none below"
         yield from one.why
-        if one.leaves_unit and Pass.INLINE in self.passes:
-            yield from self.calls()
+        copies = bool(one.stops) and all(only_copies(stop.node) for stop in one.stops)
+        if (one.leaves_unit or (copies and windows.is_called)) and Pass.INLINE in self.passes:
+            yield from self.calls(not one.leaves_unit)
         for head in dict.fromkeys(self.place(stop.head) for stop in one.stops):
             yield from islice(self.tried.about(head), _MOST)

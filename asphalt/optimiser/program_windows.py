@@ -8,7 +8,7 @@ needs the message and one that does not (``splitting``, ``peeling``).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE, verdict
@@ -166,6 +166,32 @@ class OwnWindows:
             stops=tuple(stops),
             leaves_unit=behind is None and siblings is self.facts.unit.body,
         )
+
+    def kept_below(self, start: Leaf, is_own: Callable[[Node], bool]) -> str | None:
+        """What keeps the first work behind the wait for an operation from moving above the wait,
+        in whole or in part, in a clause; None: nothing is known to.
+
+        ``is_own``: whether a statement is asked about.
+        """
+        siblings, window = self._windows.get(id(start), ((), None))
+        if window is None:
+            return None
+        behind = range(window.last + 1, len(siblings))
+        found = (n for n in behind if is_work(siblings[n], self.messages) and is_own(siblings[n]))
+        place = next(found, None)
+        if place is None:
+            return None
+        work = siblings[place]
+        bound = self.order.place.stays_outside(work)
+        if bound is not None:
+            return f"{self.named(work)} does not move: {self._given(bound)}"
+        for other in filter(is_own, reversed(siblings[window.last : place])):
+            stop = self._stop(work, other, forwards=False)
+            if stop is not None and stop.fixed:
+                where = self.facts.at(stop.head)
+                return f"{self.named(work)} does not move above {where}: {stop.why}"
+        whole = self._whole.get(_head(work).span)
+        return None if whole is None else whole.message
 
     def _with_other_operation(self, stop: Stop, start: Leaf, wait: Node) -> Stop:
         """What stops a wait, with the operation whose buffer that meets, if it is another one than

@@ -30,7 +30,7 @@ from asphalt.ir.tree import File, Unit, leaves
 from asphalt.optimiser.acceptance import Key, accepted_now, key_of
 from asphalt.optimiser.options import Context, Options
 from asphalt.optimiser.origins import Origins, SourceLine
-from asphalt.optimiser.outcome import Done, Dropped, Optimised, Transfer
+from asphalt.optimiser.outcome import Done, Dropped, Optimised, Transfer, inlined_call
 from asphalt.optimiser.phases import MOST_STEPS
 from asphalt.optimiser.statement_numbers import StatementNumbers
 from asphalt.optimiser.text_states import EditedTrees
@@ -415,6 +415,7 @@ class Workshop:
                 self.given(self.place(before, step.line)),
                 # those of a transfer are reported with the transfer
                 assumed=all_ if isinstance(step, nonblocking.Split) else (*step.assumed, *all_),
+                call=inlined_call(step, self.given(self.place(before, step.line))),
             )
             for step in steps
         )

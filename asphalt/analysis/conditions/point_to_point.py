@@ -103,7 +103,10 @@ NOTHING_BESIDE = Code(
     "The call could be made non-blocking, but no loop and no call stands between it and the first "
     "use of its buffers, or can be moved there; or every step that was tried would cost more than "
     "it hides.  The message names the first statement that the wait for the transfer (below), or "
-    "its start (above), cannot move past on the way to computation, and why.",
+    "its start (above), cannot move past on the way to computation, and why.  If only the callers "
+    "of its procedure compute, the message also names the call, and what stands in the way there: "
+    "a step that was tried and what it would cost, what keeps the computation where it is, or why "
+    "the procedure is not inlined.",
     "Place computation that does not need the message before its first use, in the same "
     "procedure, with no timers, output or blocking MPI calls between.",
 )

@@ -1,0 +1,75 @@
+"""What stands in the way of the transfers of a procedure where it is called.
+
+The steps that were tried with the procedure inlined in its callers, or what keeps the work behind
+the call where it is.  A report has one or two of them in short clauses, and all of them as steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from asphalt.diagnostics.model import SiteReport
+from asphalt.gain.wording import losses_text
+from asphalt.optimiser.dropped import LESS_SAVED
+from asphalt.optimiser.origins import SourceLine
+from asphalt.optimiser.outcome import Dropped, InlinedCall, Tried
+
+_MOST = 2  # clauses
+
+
+def tried_at_calls(site: SiteReport, tries: Iterable[Tried]) -> tuple[Dropped, ...]:
+    """The steps that were tried and not kept in units in which the procedure of a transfer had been
+    inlined, or with that."""
+    return tuple(one for tried in tries for one in tried.dropped if _call_of(site, one))
+
+
+def at_calls(site: SiteReport, tries: Collection[Tried], own: range) -> tuple[str, ...]:
+    """What stands in the way of a transfer at the calls of its procedure, in at most two clauses.
+
+    Of steps with work of callers those that lose least, with the networks that lose; where there
+    are none, what keeps that work where it is, or why inlining is not kept.  ``own``: the lines of
+    the procedure.
+    """
+    dropped = tried_at_calls(site, tries)
+    priced = sorted(
+        (one for one in dropped if one.before and not _is_own(one.place, site, own)),
+        key=lambda one: max(one.tried[name] / one.before[name] for name in one.before),
+    )
+    told = list(dict.fromkeys(_priced(one, site) for one in priced))[:_MOST]
+    place = SourceLine(site.file, site.line)
+    stops = (s for tried in tries for s in tried.at_calls if s.place == place)
+    told = told or list(dict.fromkeys(f"{_called(s.call, site)}: {s.why}" for s in stops))[:_MOST]
+    return tuple(told or list(dict.fromkeys(_inlined(dropped, site)))[:1])
+
+
+def _priced(one: Dropped, site: SiteReport) -> str:
+    """A step that was tried in a caller, with what it would cost."""
+    losses = losses_text(one.before, one.tried) or one.why
+    call = _call_of(site, one)
+    return f"{_called(call, site)}: not kept: {one.does}: {losses}"
+
+
+def _inlined(dropped: Iterable[Dropped], site: SiteReport) -> Iterator[str]:
+    """Why the procedure is not inlined although it could be."""
+    for one in dropped:
+        call = _call_of(site, one)
+        if call is not None and call.place == one.place:
+            why = LESS_SAVED if one.why.startswith(LESS_SAVED) else one.why
+            yield f"{_called(call, site)}: inlined there, {why}"
+
+
+def _call_of(site: SiteReport, one: Dropped) -> InlinedCall | None:
+    """The call of the procedure of a transfer that was inlined with a step."""
+    calls = (call for call in one.calls if (call.path, call.unit) == (site.file, site.unit))
+    return next(calls, None)
+
+
+def _is_own(place: SourceLine, site: SiteReport, own: range) -> bool:
+    return place.path == site.file and place.line in own
+
+
+def _called(call: InlinedCall | None, site: SiteReport) -> str:
+    """Where the procedure is called: ``called in line 12``."""
+    assert call is not None
+    path, line = call.place.path, call.place.line
+    return f"called in line {line}" if path == site.file else f"called in {path}:{line}"
