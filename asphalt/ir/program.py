@@ -50,7 +50,8 @@ class MpiMention:
 
     ``unit`` is '' where the file could not be read as a tree.  ``live``: False for a call that the
     preprocessor removes in the analysed configuration, or that stands in a ``!$`` line.
-    ``removed``: whether the preprocessor removes it, as a line of this file.
+    ``removed``: whether the preprocessor removes it, as a line of this file; ``defined``: and a
+    subroutine of that name, too.
     """
 
     path: str
@@ -59,6 +60,7 @@ class MpiMention:
     operation: str
     live: bool = True
     removed: bool = False
+    defined: bool = False
 
 
 class Program(Protocol):

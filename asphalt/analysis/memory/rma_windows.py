@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.memory.aliasing import ADDRESS_FUNCTIONS, calls_of, root_of
 from asphalt.analysis.mpi.call import mpi_call
+from asphalt.analysis.mpi.mentions import mpi_mentions
 from asphalt.analysis.mpi.procedures import table
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.references import actions, expressions_of, passed_on
@@ -97,20 +98,20 @@ def access_variables(scope: Scope) -> bool:
         _MOVED[scopes] = not has_windows(scope) or any(
             (name := _operation(mention.operation)) in _MAKING | _FETCHING
             or table().get(name) is None
-            for mention in scopes.program.mpi_calls()
+            for mention in mpi_mentions(scopes)
         )
     return _MOVED[scopes]
 
 
 def _known(scopes: Scopes) -> tuple[bool, _Makers]:
     if scopes not in _KNOWN:
-        windows = _has_windows(scopes.program)
+        windows = _has_windows(scopes)
         _KNOWN[scopes] = windows, _makers(scopes.program, _MAKING) if windows else frozenset()
     return _KNOWN[scopes]
 
 
-def _has_windows(program: Program) -> bool:
-    for mention in program.mpi_calls():
+def _has_windows(scopes: Scopes) -> bool:
+    for mention in mpi_mentions(scopes):
         procedure = table().get(_operation(mention.operation))
         if procedure is None and "win" in mention.operation:
             return True

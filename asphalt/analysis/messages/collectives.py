@@ -17,13 +17,14 @@ from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.effects.uncalled import is_uncalled
 from asphalt.analysis.mpi.call import MpiCall, mpi_call_in, mpi_constant
 from asphalt.analysis.mpi.library_effects import library_row
+from asphalt.analysis.mpi.mentions import mpi_mentions
 from asphalt.analysis.mpi.procedures import MpiProcedure, Timing, procedure, table
 from asphalt.analysis.mpi.reductions import ORDER_FREE_REDUCTIONS, PREDEFINED_REDUCTIONS
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.uniformity.uniformity import Level, Uniformity
 from asphalt.config.assumptions import UNIFORM
-from asphalt.ir.program import Located, MpiMention, Program
+from asphalt.ir.program import Located, MpiMention
 from asphalt.ir.tree import Leaf, leaves
 
 
@@ -101,7 +102,7 @@ class _Collectives:
     """
 
     def __init__(self, effects: Effects) -> None:
-        self.shared_memory = _shared_memory(effects.scopes.program)
+        self.shared_memory = _shared_memory(effects.scopes)
         self.together: dict[tuple[Uniformity, str, str, tuple[bool, ...]], Together] = {}
 
 
@@ -188,10 +189,10 @@ def _is(operation: str, wanted: MpiProcedure) -> bool:
     return found is not None and found.name == wanted.name
 
 
-def _shared_memory(program: Program) -> str | None:
+def _shared_memory(scopes: Scopes) -> str | None:
     """Whether other ranks may write what a rank reads, with a collective operation as
     synchronisation."""
-    for mention in program.mpi_calls():
+    for mention in mpi_mentions(scopes):
         found = procedure(mention.operation)
         if found is None:
             return f"{mention.operation} is not known"

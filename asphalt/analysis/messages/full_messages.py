@@ -18,6 +18,7 @@ from asphalt.analysis.messages.null_receives import may_name_null_process
 from asphalt.analysis.messages.wildcards import is_wildcard
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.mpi.library_effects import Store, library_row
+from asphalt.analysis.mpi.mentions import mpi_mentions
 from asphalt.analysis.mpi.procedures import table
 from asphalt.analysis.mpi.runtime_module import RUNTIME_CALLS, RUNTIME_SEGMENTS
 from asphalt.analysis.names.constants import constant, is_size
@@ -95,7 +96,7 @@ class FullMessages:
     @cached_property
     def _may_receive_nothing(self) -> bool:
         """Whether the program may receive from MPI_PROC_NULL."""
-        return may_name_null_process(self.scope.program)
+        return may_name_null_process(self.scope.scopes)
 
     @cached_property
     def _sends(self) -> tuple[_Sent, ...] | None:
@@ -103,7 +104,7 @@ class FullMessages:
         program = self.scope.program
         if not program.main_programs():
             return None
-        called = {mention.operation for mention in program.mpi_calls()}
+        called = {mention.operation for mention in mpi_mentions(self.scope.scopes)}
         names = {name: operation for operation in called for name in (operation, f"p{operation}")}
         names |= {name: own.operation for name, own in RUNTIME_CALLS.items()}
         names |= dict.fromkeys(RUNTIME_SEGMENTS, "mpi_isend")

@@ -32,7 +32,8 @@ from asphalt.analysis.mpi.library_effects import (
     library_row,
     receives,
 )
-from asphalt.analysis.mpi.procedures import MpiProcedure, procedure
+from asphalt.analysis.mpi.mentions import unknown_operation
+from asphalt.analysis.mpi.procedures import MpiProcedure
 from asphalt.ir.expr import Expr
 from asphalt.ir.program import Program
 from asphalt.ir.tree import Node
@@ -175,9 +176,9 @@ def _depends_on_time(effects: Effects) -> str | None:
     ready = effects.once(_sends_ready)
     if ready is not None:
         return ready
-    for mention in program.mpi_calls():
-        if procedure(mention.operation) is None:
-            return f"{mention.operation} is unknown"
+    unknown = unknown_operation(effects.scopes)
+    if unknown is not None:
+        return f"{unknown} is unknown"
     connecting = first_named(program, connects)
     if connecting is not None:
         return f"the program that {connecting} connects may depend on it"

@@ -14,12 +14,12 @@ from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant
+from asphalt.analysis.mpi.mentions import mpi_mentions
 from asphalt.analysis.mpi.procedures import Direction, MpiProcedure, Timing, table
 from asphalt.analysis.names.derived_types import may_begin_defined
-from asphalt.analysis.names.scopes import Origin
+from asphalt.analysis.names.scopes import Origin, Scopes
 from asphalt.analysis.requests.operations import Does, operations
 from asphalt.ir.expr import Component, Expr, OpaqueExpr, Ref, walk
-from asphalt.ir.program import Program
 from asphalt.ir.stmt import Assign, Call, DoHead
 from asphalt.ir.tree import Leaf
 
@@ -51,16 +51,16 @@ def _may_stay_prepared(facts: UnitFacts, leaf: Leaf) -> bool:
     return path_witness(facts.reaching.graph, [own.point], {EXIT}, runs) is not None
 
 
-def may_name_null_process(program: Program) -> bool:
+def may_name_null_process(scopes: Scopes) -> bool:
     """Whether a variable of the program may have the value MPI_PROC_NULL."""
-    if program.mentions(_NULL):
+    if scopes.program.mentions(_NULL):
         return True
-    called = (table().get(mention.operation) for mention in program.mpi_calls())
+    called = (table().get(mention.operation) for mention in mpi_mentions(scopes))
     return any(found is None or _gives_neighbours(found) for found in called)
 
 
 def _may_name_null_process(effects: Effects) -> bool:
-    return may_name_null_process(effects.scopes.program)
+    return may_name_null_process(effects.scopes)
 
 
 def _gives_neighbours(procedure: MpiProcedure) -> bool:

@@ -219,11 +219,11 @@ def _external(name: str, scope: Scope, binding: str = "mpif.h") -> tuple[str, st
         return None
     seen = scope.scopes.own_procedures
     if name not in seen:
-        seen[name] = _is_users_own(name, scope.program)
+        seen[name] = is_users_own(name, scope.program)
     return None if seen[name] else (name, binding)
 
 
-def _is_users_own(name: str, program: Program) -> bool:
+def is_users_own(name: str, program: Program) -> bool:
     """Whether the tree defines the external procedure between the caller and MPI.
 
     A tree may hold a replacement of the whole MPI library for one process; its callers are

@@ -130,6 +130,22 @@ def called_names(code: str, form: Form) -> tuple[str, ...]:
     return tuple(pattern.findall(_BLANKS.sub("", text) if blanks else text))
 
 
+_PREFIX = "recursive|non_recursive|pure|impure|elemental|module"
+_SUBROUTINE_FREE = re.compile(rf"(?:(?:{_PREFIX})\s+)*subroutine\s+([a-z]\w*)")
+_SUBROUTINE_FIXED = re.compile(rf"(?:{_PREFIX})*subroutine([a-z]\w*)")
+
+
+def subroutines_in(of: Iterable[Leaf], form: Form) -> Iterator[str]:
+    """The names, folded, of the subroutines that begin with some statements."""
+    for leaf in of:
+        text = code_of(leaf).lower().lstrip()
+        if "subroutine" in _BLANKS.sub("", text):
+            fixed = form is Form.FIXED
+            pattern = _SUBROUTINE_FIXED if fixed else _SUBROUTINE_FREE
+            if found := pattern.match(_BLANKS.sub("", text) if fixed else text):
+                yield found[1]
+
+
 _LABEL = re.compile(r"\bbind\s*\(\s*c\s*,\s*name\s*=([^)]*)", re.I)
 _MPI_LABEL = re.compile(r"\s*p?(mpi_\w*?)_*\s*", re.I)
 

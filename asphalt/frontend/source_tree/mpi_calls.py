@@ -63,7 +63,8 @@ class MpiCalls:
                 around = [u.name for u in outline.units if u.first <= call.line <= u.last]
                 name = around[-1] if around else ""
                 removed = call in outline.dead_calls
-                yield MpiMention(path, call.line, name, operation, live, removed)
+                own = removed and call.name in outline.dead_subroutines
+                yield MpiMention(path, call.line, name, operation, live, removed, own)
 
     def problems(self) -> Iterator[InputProblem]:
         """A note on each INCLUDE line whose file is not found, or whose file holds MPI calls: these

@@ -23,6 +23,7 @@ from asphalt.frontend.lexical.raw_text import (
     included_by,
     included_for_openmp,
     own_leaves,
+    subroutines_in,
     used_in,
 )
 from asphalt.frontend.lexical.source_text import SourceText, has_old_line_ends
@@ -61,7 +62,8 @@ class Outline:
 
     ``loose_calls`` stand in statements that belong to no unit; if the file could not be read as a
     tree (``broken``), these are all calls.  ``dead_calls`` stand in lines that the preprocessor
-    removes, ``openmp_calls`` in those that only OpenMP compilers read.  ``loose_includes`` are the
+    removes, which begin ``dead_subroutines``; ``openmp_calls`` in those that only OpenMP compilers
+    read.  ``loose_includes`` are the
     INCLUDE lines between program units and behind CONTAINS, which may bring in whole procedures;
     ``unread_includes`` those that only OpenMP compilers read, and all of a broken file.
     ``mpi_renames`` are (local name, MPI name) of USE statements.  ``bound_calls`` are the MPI
@@ -73,6 +75,7 @@ class Outline:
     units: tuple[UnitOutline, ...] = ()
     loose_calls: tuple[NameOccurrence, ...] = ()
     dead_calls: tuple[NameOccurrence, ...] = ()
+    dead_subroutines: frozenset[str] = frozenset()
     openmp_calls: tuple[NameOccurrence, ...] = ()
     loose_includes: tuple[NameOccurrence, ...] = ()
     unread_includes: tuple[NameOccurrence, ...] = ()
@@ -119,9 +122,11 @@ def outline_of(text: FileText) -> Outline:
         )
     live, tail = text.statements
     all_lines = (*live, at_the_end(tail))
+    dead = _dead(source, facts)
     partial = Outline(
         cpp,
-        dead_calls=tuple(_dead_calls(source, facts)),
+        dead_calls=(*calls_in(dead, source.form), *bound_in(dead)),
+        dead_subroutines=frozenset(subroutines_in(dead, source.form)),
         openmp_calls=tuple(_conditional_calls(all_lines, source.form)),
         mpi_renames=tuple(_mpi_renames(live)),
         unread_includes=tuple(included_for_openmp(all_lines)),
@@ -250,14 +255,13 @@ def _mpi_renames(live: Iterable[Leaf]) -> Iterator[tuple[str, str]]:
             yield from _RENAME.findall(code)
 
 
-def _dead_calls(source: SourceText, facts: CppFacts | None) -> Iterator[NameOccurrence]:
+def _dead(source: SourceText, facts: CppFacts | None) -> Sequence[Leaf]:
+    """The statements that the preprocessor removes."""
     if facts is None or not facts.dead:
-        return
+        return ()
     lines = source.text.split("\n")
     kept = [line if n in facts.dead else "" for n, line in enumerate(lines, 1)]
-    dead = split(replace(source, text="\n".join(kept)))[0]
-    yield from calls_in(dead, source.form)
-    yield from bound_in(dead)
+    return split(replace(source, text="\n".join(kept)))[0]
 
 
 def _conditional_calls(live: Iterable[Leaf], form: Form) -> Iterator[NameOccurrence]:

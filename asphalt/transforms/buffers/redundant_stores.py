@@ -43,6 +43,7 @@ from asphalt.analysis.messages.full_messages import FullMessages
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.mpi.library_effects import Store, library_row, receives
+from asphalt.analysis.mpi.mentions import mpi_mentions
 from asphalt.analysis.mpi.procedures import table
 from asphalt.analysis.names.scopes import Symbol
 from asphalt.analysis.symbolic.index_sets import Elements
@@ -316,8 +317,7 @@ class _Stores:
         stays = self.order.place.bound(original) or why_not_removable(original, following)
         if stays is not None:
             return self._refused(EVALUATED, first, stays, original)
-        program = self.scope.program
-        for mention in program.mpi_calls():
+        for mention in mpi_mentions(self.scope.scopes):
             procedure = table().get(mention.operation)
             stores = set() if procedure is None else {
                 a.store for a in library_row(procedure).accesses
