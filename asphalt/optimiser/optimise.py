@@ -144,6 +144,9 @@ def optimise(
 
 def _optimised(tree: Tree, located: Located, options: Options, context: Context) -> Optimised:
     key, searched = key_of(located), context.searched
+    not_read = why_not_read(tree, *key)
+    if not_read is not None:
+        return Optimised(located.path, located.unit.name, None, (), (), (), not_read)
     known = None if searched is None else searched.taken(tree, key)
     shop, first = known or (Workshop(tree, *key, options, context), None)
     unchanged = _why_unchanged(shop)
@@ -160,7 +163,6 @@ def _optimised(tree: Tree, located: Located, options: Options, context: Context)
 
 def _why_unchanged(shop: Workshop) -> str | None:
     """Why a unit stays as it is; None: the search has to find out."""
-    not_read = why_not_read(shop.tree, shop.path, shop.chain)
-    if not_read is None and not has_first_step(shop):
+    if not has_first_step(shop):
         return why_no_names(shop.facts(shop.tree).scope) or FIXPOINT
-    return not_read or Search(shop).why_unchanged()
+    return Search(shop).why_unchanged()

@@ -93,3 +93,13 @@ def test_an_operation_that_the_program_starts_itself_says_why_too(
     (site,) = reports_after(project, outcome)
     assert outcome.changes == ()
     assert site.message.startswith("its procedure is not transformed: two parsers read it")
+
+
+def test_two_units_of_one_name_stay_and_say_so(tmp_path: Path) -> None:
+    one = SHIFT.format(receive=EXCHANGE, work=OTHER_WORK)
+    (tmp_path / "shift.f90").write_text(one + one)
+    project = Project(tmp_path, settings=Settings(jobs=1, cache=False, passes=TRANSFERS))
+    outcome = project.outcome()
+    assert outcome.changes == ()
+    messages = [site.message for site in reports_after(project, outcome)]
+    assert messages == ["its procedure is not transformed: two units have one name"] * 2
