@@ -74,13 +74,16 @@ class Configurations:
         """The tests that decide whether a proof about a unit holds, or why that is not clear.
 
         ``chain``: the names of the unit and its hosts, outermost first.  ``alone``: MPI procedures
-        of which the program must have no calls but those that are compiled here.
+        of which the program must have no calls but those that are compiled here.  None, where the
+        settings say that there is one configuration.
         """
         if not self._with_conditionals:
             return ()
         position = self._sight.position(path, chain)
         if position is None:
             return "two units have one name"
+        if self._tree.settings.one_configuration:
+            return ()
         key = position, alone
         if key not in self._found:
             try:
@@ -342,7 +345,8 @@ class Configurations:
         if not entry.cpp and not always:
             raise UnclearError(
                 f"the proof holds where {one.test.condition} ({_short(one.path)}:{one.line}), "
-                f"and {_short(path)} is not preprocessed, unless --cpp says so"
+                f"and {_short(path)} is not preprocessed, unless --cpp says so "
+                "(--one-configuration: it is compiled with these -D alone)"
             )
 
     def _of_definitions(self, one: Placed, position: Position) -> Iterator[Placed]:

@@ -226,6 +226,7 @@ def _common(entries: Sequence[Entry], settings: Settings) -> Settings | str:
         forms=(*forms, *settings.forms),
         width=width if width is not None else settings.width,
         cpp=settings.cpp or first.reading.cpp,
+        one_configuration=True,  # what comes out is compiled here, and with these options
     )
 
 

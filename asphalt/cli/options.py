@@ -34,6 +34,7 @@ class CommonOptions:
     form: Form | None
     width: int | None
     cpp: bool = False
+    one_configuration: bool = False
     passes: tuple[str, ...] | None = None
     clone_limit: int | None = None
     backend: tuple[str, ...] | None = None
@@ -53,6 +54,7 @@ class CommonOptions:
             forms=found.forms if self.form is None else (),
             width=found.width if self.width is None else self.width,
             cpp=found.cpp or self.cpp,
+            one_configuration=found.one_configuration or self.one_configuration,
             passes=found.passes if self.passes is None else self.passes,
             clone_limit=found.clone_limit if self.clone_limit is None else self.clone_limit,
             backend=found.backend if self.backend is None else self.backend,
@@ -76,6 +78,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
         form: str | None,
         width: int | None,
         cpp: bool,
+        one_configuration: bool,
         passes: str | None,
         clone_limit: int | None,
         backend: str | None,
@@ -93,6 +96,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
             form=None if form is None else Form(form),
             width=width,
             cpp=cpp,
+            one_configuration=one_configuration,
             passes=None if passes is None else _listed(passes),
             clone_limit=clone_limit,
             backend=None if backend is None else _listed(backend),
@@ -159,6 +163,12 @@ _OPTIONS = (
         "--cpp",
         is_flag=True,
         help="The build preprocesses all files, as with -cpp or -fpp, whatever their suffixes.",
+    ),
+    click.option(
+        "--one-configuration",
+        is_flag=True,
+        help="What comes out is compiled with these -D alone: no change stands under a condition "
+        "of the preprocessor, and what it removes here is no part of the program.",
     ),
     click.option(
         "--passes",

@@ -30,7 +30,8 @@ class Settings:
     them with -D and -I.  ``jobs`` None: one for each processor.  ``form`` and ``width`` None: from
     the file's suffix and text.  ``forms``: patterns of file names, each with the form of the files
     that it fits; the first one counts, before ``form``.  ``cpp``: compilers preprocess all files,
-    not only those whose suffix says so.  ``tile`` None or 0: chosen on entry.
+    not only those whose suffix says so.  ``one_configuration``: what comes out is compiled with
+    these defines alone.  ``tile`` None or 0: chosen on entry.
     ``assume``: the names of assumptions that the user accepts.  ``passes``: the transformations to
     apply.  ``clone_limit``: MiB that copies of message buffers may take on a rank; None: the
     default.  ``backend``: what may carry the pieces of an exchange in tiles, first what does unless
@@ -47,6 +48,7 @@ class Settings:
     forms: tuple[tuple[str, Form], ...] = ()
     width: int | None = None
     cpp: bool = False
+    one_configuration: bool = False
     tile: int | None = None
     depth: int | None = None
     assume: frozenset[str] = frozenset()
@@ -142,6 +144,7 @@ def _settings_from(path: Path, table: Mapping[str, object]) -> Settings:
             forms=_forms(values.get("forms", {}), path.absolute().parent),
             width=_integer("width", values.get("width")),
             cpp=_boolean("cpp", values.get("cpp", False)),
+            one_configuration=_boolean("one_configuration", values.get("one_configuration", False)),
             tile=_integer("tile", values.get("tile")),
             depth=_integer("depth", values.get("depth")),
             assume=frozenset(_strings("assume", values.get("assume", []))),

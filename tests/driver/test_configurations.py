@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -287,8 +288,20 @@ def test_where_the_caller_is_not_preprocessed_it_stays(tmp_path: Path) -> None:
     (procedure,) = found.procedures
     assert procedure.ended == (
         "the proof holds where !defined(DBL) (work.F90:9), and step.f90 is not preprocessed, "
-        "unless --cpp says so"
+        "unless --cpp says so (--one-configuration: it is compiled with these -D alone)"
     )
+
+
+def test_where_there_is_one_configuration_no_condition_stands(tmp_path: Path) -> None:
+    (tmp_path / "step.f90").write_text(CALLER)
+    (tmp_path / "work.F90").write_text(CALLEE)
+    settings = Settings(jobs=1, passes=("nonblocking", "motion"), one_configuration=True)
+    after = changed(Project(tmp_path, settings=settings).outcome())
+    assert "asphalt_isend" in after
+    assert "#if" not in after
+    # in the configuration that counts, a call stands in the way
+    other = replace(settings, defines=("DBL",))
+    assert not Project(tmp_path, settings=other).outcome().changes
 
 
 def test_where_the_build_preprocesses_all_files_the_caller_gets_the_condition(

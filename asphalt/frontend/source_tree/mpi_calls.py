@@ -45,7 +45,7 @@ class MpiCalls:
         return frozenset(operation for operation in called if operation)
 
     def of_file(self, path: str) -> Iterator[MpiMention]:
-        """The MPI calls of a file."""
+        """The MPI calls of a file, in all configurations that count."""
         outline = self._reader.outline(path)
         for unit in outline.units:
             for call in unit.calls:
@@ -58,7 +58,10 @@ class MpiCalls:
             for include in includes:
                 for operation in self._in_include(path, include.name):
                     yield MpiMention(path, include.line, "", operation, live)
+        alone = self._reader.settings.one_configuration
         for call, live in _outside_units(outline):
+            if alone and call in outline.dead_calls:
+                continue
             if operation := self._operation(path, call.name):
                 around = [u.name for u in outline.units if u.first <= call.line <= u.last]
                 name = around[-1] if around else ""

@@ -129,3 +129,10 @@ def test_a_procedure_of_the_program_with_a_known_name_counts_as_mpis(tmp_path: P
     main = _MAIN.replace("mpi_setup", "MPI_Win_fence(0, 1, ierr)")
     scopes = _scopes(tmp_path, {"main.f90": main, "grid.f90": _GRID + own})
     assert "mpi_win_fence" in {mention.operation for mention in mpi_mentions(scopes)}
+
+
+def test_what_another_configuration_calls_is_nothing_where_there_is_one(tmp_path: Path) -> None:
+    _scopes(tmp_path, {"main.F90": _MAIN, "grid.F90": _WATCHED})
+    assert unknown_operation(Scopes(load_tree([tmp_path], Settings()))) == "mpi_watch"
+    alone = Settings(one_configuration=True)
+    assert unknown_operation(Scopes(load_tree([tmp_path], alone))) is None
