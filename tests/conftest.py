@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Generator
 from zlib import crc32
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import settings
 from asphalt.analysis_manager.internal_errors import InternalErrors
 from asphalt.running.mpi import Mpi
 from support.build_store import SHARED, new_store
-from support.mpi_run import QUICK
+from support.mpi_run import QUICK, failed_runs
 from support.shared_rewriting import rewrite_a_part
 
 # a failure of asphalt in one unit fails the test, although a command would go on
@@ -62,6 +63,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             for item in found:
                 if item is not found[number % len(found)]:
                     item.add_marker("wide")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test tells of its own runs."""
+    failed_runs.clear()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that fails tells which of its programs ended with an error, and how."""
+    report = yield
+    if report.failed and failed_runs:
+        report.sections.append(("Programs that ended with an error", "\n\n".join(failed_runs)))
+    return report
 
 
 def _beside_mpi(item: pytest.Item) -> str | None:

@@ -146,7 +146,9 @@ def build(
         )
         if outcome.code != 0:
             raise BuildError(f"{mpi} {source.name}:\n{outcome.stderr}")
-    return link(mpi, [source.stem + ".o" for source in sources], folder, flags, name)
+    program = link(mpi, [source.stem + ".o" for source in sources], folder, flags, name)
+    _sources[program] = tuple(source for source in sources if not is_runtime_source(source))
+    return program
 
 
 def runtime_flags(flags: Sequence[str]) -> tuple[str, ...]:
@@ -195,7 +197,30 @@ def run(
         platform = program.parent / "cluster.xml"
         platform.write_text(cluster.xml())
         command = simgrid.command(ranks, program.resolve(), platform, cluster.costs)
-    return _finished([*command, *arguments], program.parent, timeout, threads)
+    outcome = _finished([*command, *arguments], program.parent, timeout, threads)
+    if outcome.code != 0:
+        failed_runs.append(_told(mpi, program, ranks, outcome))
+    return outcome
+
+
+failed_runs: list[str] = []
+"""The runs of a test that ended with an error, for the report if the test fails: which program it
+was, of which sources, its exit code, and the last lines that it wrote on standard error."""
+_sources: dict[Path, tuple[Path, ...]] = {}
+_LAST = 20  # lines
+
+
+def _told(mpi: Mpi, program: Path, ranks: int, outcome: Outcome) -> str:
+    sources = _sources.get(program, ())
+    which = "transformed" if any(map(_is_transformed, sources)) else "not transformed"
+    made = f", {which}, of {', '.join(map(str, sources))}" if sources else ""
+    last = "\n".join(outcome.stderr.splitlines()[-_LAST:])
+    return f"{program}{made}: exit code {outcome.code} on {ranks} ranks, {mpi}\n{last}".rstrip()
+
+
+def _is_transformed(source: Path) -> bool:
+    """Whether a source that is still there calls the runtime."""
+    return source.is_file() and bool(used_runtime(source.read_bytes()))
 
 
 def same_lines(mpi: Mpi, folder: Path, before: str, after: bytes | None, *ranks: int) -> list[str]:
