@@ -177,6 +177,8 @@ class Analyses:
     def _locate(self, procedure: ProcedureKey) -> Located | None:
         sight = self._sight if self._before is None else self._before._sight
         place = sight.position(*_names(procedure))
+        if place is not None and self._unaffected is not None:
+            place = self._unaffected.now(place)
         return None if place is None else self.tree.unit_at(place)
 
     def _effects(self, key: _Key, scopes: Scopes) -> Effects:
@@ -291,27 +293,27 @@ def _names(procedure: ProcedureKey) -> tuple[str, tuple[str, ...]]:
 def _edited_bodies(
     before: Analyses, unaffected: Unaffected, after: Tree
 ) -> frozenset[ProcedureKey] | None:
-    """The procedures whose text has changed, with those around and inside of them, if others see
-    nothing of that except what they do."""
+    """The procedures whose text has changed, with those around and inside of them, and new ones, if
+    others see nothing of that except what they do."""
     if unaffected.changed is None:
         return None
     sight, now, found = before._sight, Scopes(after), set[ProcedureKey]()
     for place in unaffected.changed:
         parts = sight.procedure(place)
         if not parts:
-            if not says_the_same(before.tree.unit_at(place).unit, after.unit_at(place).unit):
+            new = after.unit_at(unaffected.now(place))
+            if not says_the_same(before.tree.unit_at(place).unit, new.unit):
                 return None
             continue
         chains = {part: sight.chain(part) for part in parts}
         if any(sight.position(place.path, chain) is None for chain in chains.values()):
             return None
-        one, other = (
-            scopes.of(tree.unit_at(parts[0]))
-            for scopes, tree in ((before.scopes, before.tree), (now, after))
-        )
+        one = before.scopes.of(before.tree.unit_at(parts[0]))
+        other = now.of(after.unit_at(unaffected.now(parts[0])))
         if one.unit.kind != "program" and not same_interface(one, other):
             return None
         found |= {(place.path, "/".join(chain)) for chain in chains.values()}
+    found |= {(path, "/".join(chain)) for path, chain in unaffected.added}
     return frozenset(found)
 
 

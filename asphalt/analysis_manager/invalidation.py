@@ -3,13 +3,14 @@
 A summary of a procedure depends on its text, on its hosts, and on the units that these name, on the
 units that those name, and so on: only names lead from one unit to another (F2018 chapter 19).  So
 it remains valid if no such path leads to a unit whose text has changed, as long as the files have
-the same units as before.  There are more of these paths than uses: any word of a unit counts.
+the same units as before, or more that no unit could name.  There are more of these paths than uses:
+any word of a unit counts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from asphalt.frontend.source_tree.mentions import Position
@@ -21,6 +22,8 @@ from asphalt.ir.tree import Unit, leaves
 _INTERFACE = re.compile(rb"interface", re.I)
 _LINE_NUMBER = b"__line__"  # the preprocessor's: it changes where the text does not
 MODULES = ("module", "submodule")
+_PROCEDURES = ("subroutine", "function")
+_OF_MPI = ("mpi_", "pmpi_")
 _BLOCK_DATA = ("block data", "block_data")
 _WITH_EFFECTS = (
     TriviaKind.DIRECTIVE,
@@ -130,27 +133,49 @@ class Sight:
         return self._used[key]
 
 
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """The units of a tree whose text has changed, and what was added: for the files with new
+    procedures, the numbers of the other units now, in their order, and the names of the new ones
+    after those of their hosts."""
+
+    changed: frozenset[Position] = frozenset()
+    numbers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    added: frozenset[tuple[str, tuple[str, ...]]] = frozenset()
+
+
 class Unaffected:
     """The procedures that do in ``after`` what they do in the tree of ``before``."""
 
     def __init__(self, before: Sight, after: Tree) -> None:
         self._sight = before
-        self._changed = _changed(before.tree, after)
+        self._changes = _changes(before.tree, after)
         self._same: set[Position] = set()
-        self._other: set[Position] = set(self._changed or ())
+        self._other: set[Position] = set(self.changed or ())
 
     def place(self, path: str, names: tuple[str, ...]) -> Position | None:
         """Where a procedure, given by its name and its hosts' (hosts first), stands in the tree
         before; None: it may not do the same."""
-        if self._changed is None:
+        if self._changes is None:
             return None
         position = self._sight.position(path, names)
         return position if position is not None and self._is_same(position) else None
 
     @property
     def changed(self) -> frozenset[Position] | None:
-        """The units whose text has changed; None: more has changed than texts of units."""
-        return self._changed
+        """The units whose text has changed, by their places before; None: more has changed than
+        texts of units."""
+        return None if self._changes is None else self._changes.changed
+
+    @property
+    def added(self) -> frozenset[tuple[str, tuple[str, ...]]]:
+        """The new procedures: the file of each, and its name after those of its hosts."""
+        return frozenset() if self._changes is None else self._changes.added
+
+    def now(self, position: Position) -> Position:
+        """Where a unit of the tree before stands now."""
+        numbers = None if self._changes is None else self._changes.numbers.get(position.path)
+        return position if numbers is None else replace(position, number=numbers[position.number])
 
     def _is_same(self, position: Position) -> bool:
         if position in self._same or position in self._other:
@@ -182,28 +207,87 @@ def _statements(unit: Unit) -> Iterator[object]:
         yield replace(leaf, span=None, lead=lines, trail=""), leaf.cut
 
 
-def _changed(before: Tree, after: Tree) -> frozenset[Position] | None:
-    """The units whose text has changed; None: more has changed than texts of units."""
-    found: set[Position] = set()
+def _changes(before: Tree, after: Tree) -> _Changes | None:
+    """What has changed in the units; None: more has changed than that."""
+    changed: set[Position] = set()
+    numbers: dict[str, tuple[int, ...]] = {}
+    added: set[tuple[str, tuple[str, ...]]] = set()
     for entry in before.files:
-        if before.reads_as(after, entry.path):
+        path = entry.path
+        if before.reads_as(after, path):
             continue
-        in_file = _changed_in(before, after, entry.path)
-        if in_file is None:
+        kept = _kept_units(before, after, path)
+        in_file = None if kept is None else _changed_in(before, after, path, kept)
+        if kept is None or in_file is None:
             return None
-        found |= in_file
-    return frozenset(found)
+        changed |= in_file
+        chains = _chains(after.outline(path))
+        new = set(range(len(chains))) - set(kept)
+        if new:
+            numbers[path] = kept
+            added |= {(path, chains[number]) for number in new}
+    return _Changes(frozenset(changed), numbers, frozenset(added))
 
 
-def _changed_in(before: Tree, after: Tree, path: str) -> set[Position] | None:
+def _kept_units(before: Tree, after: Tree, path: str) -> tuple[int, ...] | None:
+    """The numbers that the units of a file have now, in their order; None: it has not the same
+    units, and more only that nothing could name before."""
+    old, new = (tree.outline(path).units for tree in (before, after))
+    if [(unit.kind, unit.name, unit.host) for unit in old] == [
+        (unit.kind, unit.name, unit.host) for unit in new
+    ]:
+        return tuple(range(len(new)))
+    known, chains = _chains(before.outline(path)), _chains(after.outline(path))
+    if len({*known}) < len(known) or len({*chains}) < len(chains):
+        return None
+    kept = tuple(number for number, chain in enumerate(chains) if chain in {*known})
+    if [(unit.kind, chain) for unit, chain in zip(old, known, strict=True)] != [
+        (new[number].kind, chains[number]) for number in kept
+    ]:
+        return None
+    texts, _ = _texts(after.content(path), after.outline(path))
+    added = set(range(len(new))) - set(kept)
+    if not all(_is_unnamed(before, new, number, texts[number]) for number in added):
+        return None
+    return kept
+
+
+def _is_unnamed(before: Tree, units: Sequence[UnitOutline], number: int, text: bytes) -> bool:
+    """Whether a new unit of a file is a procedure by itself, or of a module, that no text of the
+    tree before names in whatever way; ``text``: its own.
+
+    Names of modules' variables that it uses lead to these, but nothing leads to it.
+    """
+    unit = units[number]
+    in_module = unit.host is None or units[unit.host].kind in MODULES
+    by_itself = in_module and all(other.host != number for other in units)
+    plain = unit.kind in _PROCEDURES and not unit.includes and not _INTERFACE.search(text)
+    if not by_itself or not plain or unit.name.startswith(_OF_MPI):
+        return False
+    named = any(one.name == unit.name for e in before.files for one in before.outline(e.path).units)
+    return not named and before.mention_count(unit.name) == 0
+
+
+def _chains(outline: Outline) -> list[tuple[str, ...]]:
+    """The name of each unit after those of its hosts."""
+    found: list[tuple[str, ...]] = []
+    for unit in outline.units:
+        found.append((*(() if unit.host is None else found[unit.host]), unit.name))
+    return found
+
+
+def _changed_in(before: Tree, after: Tree, path: str, kept: Sequence[int]) -> set[Position] | None:
+    """The units of a file whose text has changed; None: more has changed than texts of units.
+    ``kept``: their numbers now."""
     outlines = before.outline(path), after.outline(path)
     words = before.loose_words(path), after.loose_words(path)
     if _frame(outlines[0]) != _frame(outlines[1]) or None in words or words[0] != words[1]:
         return None
-    (texts, rest), (others, other_rest) = (
+    (texts, rest), (all_, other_rest) = (
         _texts(tree.content(path), outline)
         for tree, outline in zip((before, after), outlines, strict=True)
     )
+    others = [all_[number] for number in kept]
     one, other = (_directives(tree.content(path)) for tree in (before, after))
     whole = rest != other_rest or one != other or any(o.expanded is not None for o in outlines)
     changed = [
@@ -212,9 +296,10 @@ def _changed_in(before: Tree, after: Tree, path: str) -> set[Position] | None:
         if whole or text != new or _LINE_NUMBER in text.lower()
     ]
     for number in changed:
-        if outlines[0].units[number].name.startswith(("mpi_", "pmpi_")):
+        units = outlines[0].units[number], outlines[1].units[kept[number]]
+        if units[0].name.startswith(_OF_MPI):
             return None  # calls of MPI are asked whether they mean it
-        names = [tuple(i.name for i in outline.units[number].includes) for outline in outlines]
+        names = [tuple(i.name for i in unit.includes) for unit in units]
         brought = [after.included_words(path, name) for name in set(names[0]) ^ set(names[1])]
         if _interfaces(texts[number]) != _interfaces(others[number]) or any(
             "interface" in words for words in brought
@@ -235,10 +320,9 @@ def _interfaces(text: bytes) -> list[bytes]:
 
 
 def _frame(outline: Outline) -> object:
-    """What a file has beside the texts of its units."""
-    units = tuple((u.kind, u.name, u.host) for u in outline.units)
+    """What a file has beside its units."""
     bound = tuple(place.name for place in outline.bound_calls)
-    return outline.broken, units, outline.mpi_renames, bound
+    return outline.broken, outline.mpi_renames, bound
 
 
 def _texts(content: bytes, outline: Outline) -> tuple[list[bytes], list[bytes]]:

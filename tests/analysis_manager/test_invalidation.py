@@ -360,3 +360,148 @@ def test_an_edit_within_a_circle_costs_looks_at_the_edited_procedure_alone(
     pong = next(u for u in after.units_of(_path(tree, "users.f90")) if u.unit.name == "pong")
     assert now.summary(pong) == alone["pong"]
     assert set(made) == {"pong"}
+
+
+NEW = "subroutine fresh(n)\n  integer, intent(inout) :: n\n  n = 7\nend subroutine fresh\n"
+
+
+def _with_new(tree: Tree, name: str, in_front_of: str, new: str, *more: tuple[str, str]) -> Tree:
+    """A tree in which a file has a new unit, and other text as well."""
+    path = _path(tree, name)
+    text = tree.content(path).decode()
+    for old, now in ((in_front_of, new + in_front_of), *more):
+        assert old in text
+        text = text.replace(old, now, 1)
+    return tree.edited({path: text.encode()})
+
+
+def test_a_new_procedure_is_seen_by_those_alone_that_call_it(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The units behind it have other numbers."""
+    analyses = Analyses(tree)
+    _by_unit(tree, analyses)
+    place = "subroutine by_calls(n)\n"
+    after = _with_new(tree, "users.f90", place, NEW, ("  call low(n)\n", "  call fresh(n)\n"))
+    alone = _by_unit(after, Analyses(after))
+    made = _examined(monkeypatch)
+    assert _by_unit(after, analyses.edited(after)) == alone
+    assert set(made) == {"fresh", "by_call", "by_calls", "main"}
+    followed = analyses.followed_by(after)
+    assert _by_unit(after, followed) == alone
+    back = after.edited({_path(tree, "users.f90"): tree.content(_path(tree, "users.f90"))})
+    assert _by_unit(back, followed.edited(back)) == _by_unit(tree, Analyses(tree))
+
+
+def test_a_new_procedure_of_one_text_is_not_that_of_another(tree: Tree) -> None:
+    """Its caller is the same in both."""
+    analyses = Analyses(tree)
+    place, call = "subroutine by_calls(n)\n", ("  call low(n)\n", "  call fresh(n)\n")
+    for body in ("  n = 7\n", "  write (*, *) n\n", "  n = 7\n  n = n\n"):
+        after = _with_new(tree, "users.f90", place, NEW.replace("  n = 7\n", body), call)
+        alone = _by_unit(after, Analyses(after))
+        assert _by_unit(after, analyses.edited(after)) == alone
+
+
+def test_a_new_procedure_of_a_module_is_seen_by_those_alone_that_call_it(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    analyses = Analyses(tree)
+    _by_unit(tree, analyses)
+    after = _with_new(tree, "shapes.f90", "  subroutine grow_shape", NEW)
+    alone = _by_unit(after, Analyses(after))
+    made = _examined(monkeypatch)
+    assert _by_unit(after, analyses.edited(after)) == alone
+    assert set(made) == {"shapes/fresh"}
+
+
+@pytest.mark.parametrize(
+    ("name", "in_front_of", "new", "more"),
+    [
+        pytest.param("users.f90", "subroutine by_calls(n)\n", NEW, "", id="unnamed"),
+        pytest.param(
+            "users.f90", "subroutine by_calls(n)\n", NEW, "call fresh(n)", id="called before"
+        ),
+        pytest.param(
+            "users.f90", "subroutine by_calls(n)\n", NEW, "external :: fresh", id="named before"
+        ),
+        pytest.param(
+            "users.f90", "subroutine by_calls(n)\n", NEW, "void fresh_(int *n) { }", id="in C"
+        ),
+        pytest.param(
+            "users.f90", "subroutine by_calls(n)\n", NEW.replace("fresh", "low"), "", id="known"
+        ),
+        pytest.param(
+            "users.f90",
+            "subroutine by_calls(n)\n",
+            NEW.replace("fresh", "mpi_send"),
+            "",
+            id="of MPI",
+        ),
+        pytest.param(
+            "users.f90",
+            "subroutine by_calls(n)\n",
+            NEW.replace("  n = 7\n", "  interface low\n  end interface low\n"),
+            "",
+            id="with an interface",
+        ),
+        pytest.param(
+            "users.f90",
+            "subroutine by_calls(n)\n",
+            NEW.replace("  n = 7\n", "  include 'called.inc'\n"),
+            "",
+            id="with included text",
+        ),
+        pytest.param(
+            "users.f90",
+            "subroutine by_calls(n)\n",
+            NEW.replace("  n = 7\n", "  n = 7\ncontains\n" + NEW.replace("fresh", "inner")),
+            "",
+            id="with procedures in it",
+        ),
+        pytest.param("users.f90", "  subroutine inside()\n", NEW, "", id="in a procedure"),
+        pytest.param(
+            "users.f90",
+            "subroutine by_calls(n)\n",
+            "module fresh\n  integer :: n\nend module fresh\n",
+            "",
+            id="a module",
+        ),
+        pytest.param(
+            "users.f90",
+            "subroutine by_calls(n)\n",
+            "block data fresh\nend block data fresh\n",
+            "",
+            id="block data",
+        ),
+    ],
+)
+def test_which_units_may_be_new_where_others_do_what_they_did(
+    tree: Tree, tmp_path: Path, name: str, in_front_of: str, new: str, more: str
+) -> None:
+    """A procedure that nothing could name, by itself; ``more``: what named it."""
+    kept = not more and new == NEW and "inside" not in in_front_of
+    if "void" in more:
+        (tmp_path / "more.c").write_text(f"{more}\n")
+    elif more:
+        unit = f"subroutine before(n)\n  integer :: n\n  {more}\nend subroutine before\n"
+        (tmp_path / "more.f90").write_text(unit)
+    tree = load_tree([tmp_path], SETTINGS)
+    analyses = Analyses(tree)
+    _by_unit(tree, analyses)
+    after = _with_new(tree, name, in_front_of, new)
+    unaffected = Unaffected(Sight(tree, UsedNames()), after)
+    assert (unaffected.place(_path(tree, name), ("ping",)) is not None) is kept
+    assert _by_unit(after, analyses.edited(after)) == _by_unit(after, Analyses(after))
+
+
+def test_units_that_are_new_and_others_that_are_gone_leave_nothing_as_it_was(tree: Tree) -> None:
+    sight, path = Sight(tree, UsedNames()), _path(tree, "users.f90")
+    gone = SOURCES["users.f90"]
+    gone = gone[gone.index("subroutine by_calls") : gone.index("subroutine by_reference")]
+    for new in (NEW, ""):
+        after = _edited(tree, "users.f90", gone, new)
+        assert Unaffected(sight, after).place(path, ("ping",)) is None
+    moved = _edited(tree, "users.f90", gone, "")
+    moved = moved.edited({path: moved.content(path) + gone.encode() + NEW.encode()})
+    assert Unaffected(sight, moved).place(path, ("ping",)) is None

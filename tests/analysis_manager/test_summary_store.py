@@ -299,6 +299,12 @@ def _examined(monkeypatch: pytest.MonkeyPatch, root: Path) -> list[str]:
         ("state.f90", "contains\n", "\n! what it does\ncontains\n", []),
         ("state.f90", "    n = n + 1\n", "    n = n + 2\n", ["state/area_of_integer"]),
         ("low.f90", "  n = n + 1\n", "  print *, n\n", ["by_call", "exchange", "low", "main"]),
+        (
+            "low.f90",
+            "subroutine quiet(n)\n",
+            "subroutine new\nend\nsubroutine quiet(n)\n",
+            ["new"],
+        ),
     ],
 )
 def test_one_edited_procedure_costs_that_procedure_and_what_sees_it(
@@ -324,7 +330,7 @@ def test_one_edited_procedure_costs_that_procedure_and_what_sees_it(
             "subroutine quiet(n)\n  interface low\n  end interface\n",
         ),
         ("low.f90", "integer, intent(inout) :: n\n  n = 2", "integer :: n(2)\n  n = 2"),
-        ("low.f90", "end subroutine quiet\n", "end subroutine quiet\nsubroutine more\nend\n"),
+        ("low.f90", "end subroutine quiet\n", "end subroutine quiet\nsubroutine low\nend\n"),
     ],
 )
 def test_an_edit_that_others_may_see_leaves_no_summary(

@@ -46,6 +46,13 @@ subroutine shift(u, n, left, right, comm)
   call MPI_Sendrecv(u(n), 1, MPI_REAL8, right, 1, u(0), 1, MPI_REAL8, left, 1, comm, status, ierr)
 end subroutine shift
 """
+NEW = """\
+subroutine more(x, p)
+  real(8), intent(out) :: x(4)
+  integer, intent(in) :: p
+  x = p
+end subroutine more
+"""
 FILES = {
     "src/transposes.f90": TRANSPOSES,
     "src/main.f90": MAIN,
@@ -73,6 +80,10 @@ _LINES = (  # pairs of text that make other programs of the same size where they
     ("call fill(s(:, p), p)", "s(:, p) = p"),
     ("end do\n", "end do\n  ! a comment\n"),
     ("subroutine calls", "subroutine cells"),
+    ("  end subroutine fill\n", "  end subroutine fill\n" + NEW),
+    ("end subroutine shift\n", "end subroutine shift\n" + NEW),
+    ("call fill(s(:, p), p)", "call more(s(:, p), p)"),
+    ("only: fill", "only: more"),
     ("use work", "use werk"),
 )
 
