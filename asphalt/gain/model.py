@@ -149,11 +149,13 @@ class Model:
         analyses = Analyses(tree) if self.analyses is None else self.analyses.edited(tree)
         effects, uniformity = analyses.of()
         made: dict[int, UnitFacts] = {}
+        own = None if known is None or known.messages is None else known.messages.facts
 
         def facts_of(one: Located) -> UnitFacts:
             key = id(one.unit)
             if key not in made:
-                made[key] = UnitFacts(one, effects, uniformity=uniformity)
+                all_count = own is not None and one.unit is own.unit and not own.executed.is_less
+                made[key] = UnitFacts(one, effects, uniformity=uniformity, all_count=all_count)
                 made[key].forget_at_end(with_effects=False)
             return made[key]
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from asphalt.analysis.data_flow import feasible_statements
+from asphalt.analysis.data_flow.error_code_flow import ErrorCodeFlow
 from asphalt.analysis.data_flow.same_statements import SameStatements
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.commutation import Independence
+from asphalt.analysis.directives.assumed_facts import Assumed
+from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.messages import messages
 from asphalt.analysis.messages.messages import Messages
-from asphalt.analysis.requests.matching import Matched, matching
-from asphalt.ir.tree import Branch, Node, leaves
+from asphalt.analysis.requests.matching import Matched, Unknown, matching
+from asphalt.ir.tree import Branch, Leaf, Node, leaves
 from asphalt.optimiser.phases import TRANSFORMATIONS
 from asphalt.optimiser.statement_numbers import StatementNumbers
 from asphalt.transforms.loops import rotation, unrolling
@@ -253,3 +258,122 @@ def test_what_is_not_proved_is_searched_for_again(tmp_path: Path, asked: list[ob
     texts.put(loop, start, use)
     assert _matched(texts) == []
     assert len(asked) == 2
+
+
+_UNANSWERED = """\
+include 'mpif.h'
+integer :: requests(n), ierr
+call MPI_Irecv(a, n, MPI_DOUBLE_PRECISION, k, 1, MPI_COMM_WORLD, requests(k), ierr)
+do i = 1, n
+  b(i) = i
+end do
+call MPI_Wait(requests(n), MPI_STATUS_IGNORE, ierr)
+c(1) = a(1)"""
+
+
+def test_where_there_was_no_answer_there_is_none_where_work_has_moved(
+    tmp_path: Path, asked: list[object]
+) -> None:
+    """Only who wants to know why has it searched for again."""
+    texts = _Texts(tmp_path, _UNANSWERED)
+    start, loop, wait, use = texts.body()
+    first = Messages(texts.facts()).matches
+    assert [type(one) for one in first] == [Unknown]
+    texts.put(loop, start, wait, use)
+    now = Messages(texts.facts())
+    moved = texts.body()[1]
+    assert isinstance(moved, Leaf)
+    assert now.completion(moved) is None
+    assert len(asked) == 1
+    (told,) = now.matches
+    assert len(asked) == 2
+    assert isinstance(told, Unknown)
+    assert told.leaf is moved
+    alone = Messages(replace(texts.facts(), same=None)).matches
+    assert [one.reason for one in alone if isinstance(one, Unknown)] == [told.reason]
+
+
+def test_an_answer_is_searched_for_where_a_call_is_another_one(
+    tmp_path: Path, asked: list[object]
+) -> None:
+    texts = _Texts(tmp_path, _UNANSWERED)
+    start, loop, wait, use = texts.body()
+    assert Messages(texts.facts()).matches
+    assert isinstance(wait, Leaf)
+    assert wait.body is not None
+    own = replace(wait, body=wait.body.replace("requests(n)", "requests(k)"))
+    texts.put(start, loop, own, use)
+    found = Messages(texts.facts())
+    first = texts.body()[0]
+    assert isinstance(first, Leaf)
+    assert found.completion(first) == (texts.body()[2],)
+    assert len(asked) == 2
+
+
+_CODES = """\
+include 'mpif.h'
+integer :: ierr
+call MPI_Barrier(MPI_COMM_WORLD, ierr)
+a(1) = 1
+if (ierr {test}) b(1) = 2
+c(1) = 3"""
+
+
+@pytest.fixture
+def fatal(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """One entry for each text in which error codes are followed, as if errors were fatal."""
+    followed: list[object] = []
+    decides = ErrorCodeFlow.decides.func
+
+    def following(flow: ErrorCodeFlow) -> bool:
+        followed.append(flow)
+        return bool(decides(flow))
+
+    found = cached_property(following)
+    found.__set_name__(ErrorCodeFlow, "decides")
+    monkeypatch.setattr(ErrorCodeFlow, "decides", found)
+    for name, answer in (("may_return", False), ("errors_return", False)):
+        monkeypatch.setattr(feasible_statements, name, lambda effects, answer=answer: answer)
+    return followed
+
+
+def _never(texts: _Texts) -> list[int]:
+    facts = replace(texts.facts(), effects=_with_fatal(texts.facts().effects))
+    return [n for n, leaf in enumerate(leaves(facts.unit)) if facts.executed.never(leaf)]
+
+
+def _with_fatal(effects: Effects) -> Effects:
+    return Effects(effects.scopes, Assumed(frozenset(), True))
+
+
+def test_codes_that_decide_nothing_are_not_followed_where_work_has_moved(
+    tmp_path: Path, fatal: list[object]
+) -> None:
+    texts = _Texts(tmp_path, _CODES.format(test="== k"))
+    call, first, branch, last = texts.body()[-4:]
+    assert _never(texts) == []
+    texts.put(call, branch, first, last)
+    assert _never(texts) == []
+    assert len(fatal) == 1
+
+
+def test_codes_that_decide_are_followed_in_each_text(tmp_path: Path, fatal: list[object]) -> None:
+    texts = _Texts(tmp_path, _CODES.format(test="/= MPI_SUCCESS"))
+    call, first, branch, last = texts.body()[-4:]
+    assert len(_never(texts)) == 1
+    texts.put(first, call, branch, last)
+    assert len(_never(texts)) == 1
+    assert len(fatal) == 2
+
+
+def test_codes_are_followed_where_a_call_is_new(tmp_path: Path, fatal: list[object]) -> None:
+    """Before it, a condition was about a code that nothing had set."""
+    texts = _Texts(tmp_path, _CODES.format(test="/= MPI_SUCCESS").replace("(ierr", "(m"))
+    call, first, branch, last = texts.body()[-4:]
+    assert _never(texts) == []
+    assert isinstance(call, Leaf)
+    assert call.body is not None
+    own = replace(call, body=call.body.replace("ierr", "m"))
+    texts.put(own, first, branch, last)
+    assert len(_never(texts)) == 1
+    assert len(fatal) == 2

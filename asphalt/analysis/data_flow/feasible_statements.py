@@ -26,10 +26,12 @@ _NOTHING = Plain("continue")
 
 @dataclass(frozen=True)
 class FeasibleStatements:
-    """Answers for one unit."""
+    """Answers for one unit.  ``all_count``: all statements count as executed, which is so or means
+    that less is known."""
 
     scope: Scope
     effects: Effects
+    all_count: bool = False
 
     @cached_property
     def codes(self) -> ErrorCodeFlow:
@@ -40,7 +42,7 @@ class FeasibleStatements:
     def is_less(self) -> bool:
         """Whether some statement of the unit is known never to be executed."""
         fatal = self.effects.assumed.fatal
-        if may_return(self.effects):
+        if self.all_count or may_return(self.effects):
             return False
         if not fatal and not self.effects.scopes.program.main_programs():
             return False  # errors may return; asked at no cost
@@ -86,6 +88,11 @@ class FeasibleStatements:
             elif isinstance(point.what, Call) and self.codes.is_idle_call(point.number):
                 found[key] = _evaluated(point.what)
         return found
+
+
+def all_statements(scope: Scope, effects: Effects) -> FeasibleStatements:
+    """The answers for a unit in which no error code is known to decide what is executed."""
+    return FeasibleStatements(scope, effects, all_count=True)
 
 
 class _ExecutedNames(RefinedNames):

@@ -9,10 +9,11 @@ where fewer are may tell them apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from asphalt.ir.tree import Leaf, Node, leaves
+from asphalt.ir.stmt import Jump
+from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit, leaves
 
 Numbers = tuple[int, ...]
 Pair = frozenset[Numbers]
@@ -50,8 +51,9 @@ class KnownPairs:
     ``independent``: those that are proved to access no element in conflict.  ``meetings``: where
     others may.  ``sizes``: the named constants that have to be positive for that not to be so;
     None: there are none.  ``parts``: whether parts of them may access one element.  ``matches``:
-    of each operation that is started, and the calls that complete it, None: itself.  ``own``:
-    whether all operations that a call may complete are started in the unit.
+    of each operation that is started, and the calls that complete it, None: itself, (): they are
+    not known.  ``own``: whether all operations that a call may complete are started in the unit.
+    ``undecided``: the texts in which no error code decides what is executed.
     """
 
     independent: set[Pair] = field(default_factory=set)
@@ -60,6 +62,7 @@ class KnownPairs:
     parts: dict[Question, bool] = field(default_factory=dict)
     matches: dict[Outline, tuple[tuple[int, Numbers | None], ...]] = field(default_factory=dict)
     own: dict[tuple[Outline, int], bool] = field(default_factory=dict)
+    undecided: set[Outline] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +91,33 @@ class SameStatements:
         """The numbers of statements; None: some are not of this text."""
         found = tuple(self.numbers.get(id(leaf), -1) for leaf in statements)
         return None if -1 in found else found
+
+    def outline(self, unit: Unit, calls: Callable[[Leaf], bool]) -> Outline | None:
+        """The calls of MPI and the jumps of a unit, with what stands around them; None: some are
+        statements of no text that is known.  ``calls``: whether a statement calls MPI."""
+        if not all(id(leaf) in self.numbers for node in unit.body for leaf in leaves(node)):
+            return None
+
+        def of_nodes(nodes: tuple[Node, ...]) -> Iterator[object]:
+            for node in nodes:
+                match node:
+                    case Leaf():
+                        if counts(node):
+                            yield self.numbers[id(node)]
+                    case Do(head=head, body=body) | Block(head=head, body=body):
+                        yield from around((Arm(head, body),))
+                    case Branch(arms=arms):
+                        yield from around(arms)
+                    case _:
+                        yield None
+
+        def around(arms: tuple[Arm, ...]) -> Iterator[object]:
+            inside = [tuple(of_nodes(arm.body)) for arm in arms]
+            if any(inside) or any(counts(arm.head) for arm in arms):
+                heads = (self.numbers[id(arm.head)] for arm in arms)
+                yield tuple(zip(heads, inside, strict=True))
+
+        def counts(leaf: Leaf) -> bool:
+            return calls(leaf) or isinstance(leaf.action, Jump)
+
+        return tuple(of_nodes(unit.body))

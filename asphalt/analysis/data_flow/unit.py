@@ -9,13 +9,14 @@ from functools import cached_property
 from typing import TypeVar, cast
 from weakref import finalize, ref
 
-from asphalt.analysis.data_flow.feasible_statements import FeasibleStatements
+from asphalt.analysis.data_flow.feasible_statements import FeasibleStatements, all_statements
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
-from asphalt.analysis.data_flow.same_statements import SameStatements
+from asphalt.analysis.data_flow.same_statements import Outline, SameStatements
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.memory.accesses import Footprint, NameSemantics
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.statement_accesses import examine
+from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.uniformity.uniformity import Uniformity
 from asphalt.ir.program import Located
@@ -43,7 +44,8 @@ class UnitFacts:
     that came from other units, to which assumptions among the declarations do not apply.
     ``places``: the original file and line of the statement in a line of the unit, or of the
     statement that it was made for; None: in this file and line.  ``same``: the statements that
-    other texts of the unit have, too; None: it has no other texts.
+    other texts of the unit have, too; None: it has no other texts.  ``all_count``: no error code is
+    known to decide what is executed.
     """
 
     located: Located
@@ -55,6 +57,7 @@ class UnitFacts:
     elsewhere: frozenset[int] = frozenset()
     places: Callable[[int], tuple[str, int]] | None = None
     same: SameStatements | None = None
+    all_count: bool = False
 
     @property
     def unit(self) -> Unit:
@@ -100,8 +103,40 @@ class UnitFacts:
 
     @cached_property
     def executed(self) -> FeasibleStatements:
-        """Its statements that can be executed."""
-        return self.effects.once_for(self.scope, FeasibleStatements)
+        """Its statements that can be executed.
+
+        That error codes decide nothing, so that all of them are, is taken over from other texts of
+        the unit with the same calls of MPI, and from where a procedure stands in a program in which
+        it does the same: it is the answer that says least.
+        """
+        outline = self.outline
+        known = None if self.same is None or outline is None else self.same.known.undecided
+        if self.all_count or (known and outline in known) or self._is_undecided_elsewhere:
+            return self.effects.once_for(self.scope, all_statements)
+        found = self.effects.once_for(self.scope, FeasibleStatements)
+        if known is not None and outline is not None and not found.is_less:
+            known.add(outline)
+        return found
+
+    @property
+    def _is_undecided_elsewhere(self) -> bool:
+        same = self.effects.same_elsewhere(self.located)
+        if same is None:
+            return False
+        effects, located = same
+        scope = effects.scopes.of(located)
+        return not effects.once_for(scope, FeasibleStatements).is_less
+
+    @cached_property
+    def outline(self) -> Outline | None:
+        """The calls of MPI and the jumps of the unit, as its other texts know them; None: it has
+        none, or they do not."""
+
+        def calls(leaf: Leaf) -> bool:
+            call = leaf.call
+            return call is not None and mpi_call(call, self.scope) is not None
+
+        return None if self.same is None else self.same.outline(self.unit, calls)
 
     @cached_property
     def _footprints(self) -> dict[int, tuple[Node, Footprint]]:
@@ -150,7 +185,7 @@ class UnitFacts:
         finalize(self, _forget, ref(self._inside), with_effects).atexit = False
 
 
-_FOUND = ("executed", "names", "reaching", "values", "_footprints", "_inside")
+_FOUND = ("executed", "names", "outline", "reaching", "values", "_footprints", "_inside")
 
 
 def _forget(inside: ref[UnitFacts], with_effects: bool) -> None:

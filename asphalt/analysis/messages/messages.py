@@ -22,7 +22,7 @@ from asphalt.analysis.memory.forward_substitution import is_integer, is_plain_in
 from asphalt.analysis.memory.mpi_buffers import touched_buffers, transfer_buffers
 from asphalt.analysis.memory.reallocation import MOVE
 from asphalt.analysis.memory.regions import loop_variable
-from asphalt.analysis.messages.same_matches import SameMatches
+from asphalt.analysis.messages.same_matches import SameMatches, is_explained
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.mpi.library_effects import (
     Quantity,
@@ -196,11 +196,21 @@ class Messages:
     @cached_property
     def matches(self) -> tuple[Match, ...]:
         """The matching of starts and completions."""
-        facts, found = self.facts, self._same.found()
+        known = self._matches
+        return known if all(map(is_explained, known)) else self._matched()
+
+    @cached_property
+    def _matches(self) -> tuple[Match, ...]:
+        """The same, where the reason does not matter why there is no answer."""
+        found = self._same.found()
         if found is None:
-            found = matching(facts.scope, facts.values, facts.reaching, own=self._requests)
+            found = self._matched()
             self._same.note(found)
         return found
+
+    def _matched(self) -> tuple[Match, ...]:
+        facts = self.facts
+        return matching(facts.scope, facts.values, facts.reaching, own=self._requests)
 
     @cached_property
     def _same(self) -> SameMatches:
@@ -209,7 +219,7 @@ class Messages:
     @cached_property
     def _starts(self) -> dict[int, list[Matched]]:
         found: dict[int, list[Matched]] = {}
-        for match in self.matches:
+        for match in self._matches:
             if isinstance(match, Matched) and not match.is_blocking:
                 for partner in match.partners:
                     found.setdefault(id(partner), []).append(match)
@@ -221,7 +231,7 @@ class Messages:
         own = self._requests.operations
         return frozenset(
             own[id(match.leaf)].root if id(match.leaf) in own else None
-            for match in self.matches
+            for match in self._matches
             if not isinstance(match, Matched)
             and stage_of(match.call) is not Stage.BOTH
             and not is_blocking_transfer(match.call.procedure)  # it leaves no request
@@ -262,7 +272,7 @@ class Messages:
         call = self.call(leaf)
         if call is not None and call.queue is not None:
             return tuple(taking for taking, _ in self._of_queue(call.queue, Stage.BOTH))
-        for match in self.matches:
+        for match in self._matches:
             if match.leaf is leaf:
                 return match.partners if isinstance(match, Matched) else None
         return None

@@ -8,10 +8,9 @@ has changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 
-from asphalt.analysis.data_flow.same_statements import Outline, SameStatements
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.requests.matching import (
@@ -21,10 +20,10 @@ from asphalt.analysis.requests.matching import (
     completed_on_return,
     is_blocking_transfer,
 )
-from asphalt.ir.stmt import Jump
-from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, leaves
+from asphalt.ir.tree import Leaf, leaves
 
 _Call = Callable[[Leaf], MpiCall | None]
+_ELSEWHERE = "it has no answer in another text of the unit"
 
 
 class SameMatches:
@@ -36,8 +35,9 @@ class SameMatches:
         self._call = call
 
     def found(self) -> tuple[Match, ...] | None:
-        """All matches, in source order; None: they are not known."""
-        same, outline = self._facts.same, self._outline
+        """All matches, in source order, those without an answer without its reason; None: they are
+        not known."""
+        same, outline = self._facts.same, self._facts.outline
         known = None if same is None or outline is None else same.known.matches.get(outline)
         if same is None or known is None:
             return None
@@ -50,11 +50,13 @@ class SameMatches:
         assert call is not None
         if ends is None:
             return completed_on_return(leaf, call)
+        if not ends:
+            return Unknown(leaf, call, _ELSEWHERE)
         return Matched(leaf, call, tuple(own[number] for number in ends))
 
     def note(self, found: tuple[Match, ...]) -> None:
-        """Keep all matches, if each is proved."""
-        same, outline = self._facts.same, self._outline
+        """Keep all matches, if each is proved or has no answer, which is none in any text."""
+        same, outline = self._facts.same, self._facts.outline
         if same is None or outline is None:
             return
         kept: list[tuple[int, tuple[int, ...] | None]] = []
@@ -64,6 +66,8 @@ class SameMatches:
                 ends = same.of(match.partners)
             elif isinstance(match, Unknown) and is_blocking_transfer(match.call.procedure):
                 ends = None
+            elif isinstance(match, Unknown):
+                ends = ()
             else:
                 return
             if numbers is None or (ends is None and isinstance(match, Matched)):
@@ -74,7 +78,7 @@ class SameMatches:
     def is_own(self, leaf: Leaf, find: Callable[[Leaf], bool]) -> bool:
         """Whether calls in the unit start all operations that a completion may complete; ``find``
         finds it out."""
-        same, outline = self._facts.same, self._outline
+        same, outline = self._facts.same, self._facts.outline
         numbers = None if same is None else same.of((leaf,))
         if same is None or outline is None or numbers is None:
             return find(leaf)
@@ -87,35 +91,7 @@ class SameMatches:
     def _leaves(self) -> tuple[Leaf, ...]:
         return tuple(leaf for node in self._facts.unit.body for leaf in leaves(node))
 
-    @cached_property
-    def _outline(self) -> Outline | None:
-        """The calls of MPI and the jumps of the unit, with what stands around them; None: some are
-        statements of no text that is known."""
-        same = self._facts.same
-        if same is None or not all(id(leaf) in same.numbers for leaf in self._leaves):
-            return None
-        return tuple(self._of_nodes(self._facts.unit.body, same))
 
-    def _of_nodes(self, nodes: tuple[Node, ...], same: SameStatements) -> Iterator[object]:
-        for node in nodes:
-            match node:
-                case Leaf():
-                    if self._counts(node):
-                        yield same.numbers[id(node)]
-                case Do(head=head, body=body):
-                    yield from self._around((Arm(head, body),), same)
-                case Branch(arms=arms):
-                    yield from self._around(arms, same)
-                case Block(head=head, body=body):
-                    yield from self._around((Arm(head, body),), same)
-                case _:
-                    yield None
-
-    def _around(self, arms: tuple[Arm, ...], same: SameStatements) -> Iterator[object]:
-        inside = [tuple(self._of_nodes(arm.body, same)) for arm in arms]
-        if any(inside) or any(self._counts(arm.head) for arm in arms):
-            heads = (same.numbers[id(arm.head)] for arm in arms)
-            yield tuple(zip(heads, inside, strict=True))
-
-    def _counts(self, leaf: Leaf) -> bool:
-        return self._call(leaf) is not None or isinstance(leaf.action, Jump)
+def is_explained(match: Match) -> bool:
+    """Whether a match has its own reason, not that of another text of the unit."""
+    return isinstance(match, Matched) or match.reason != _ELSEWHERE
