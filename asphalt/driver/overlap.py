@@ -292,7 +292,7 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
             done = done | {(path, chain)}
             given = as_given(found, now, tree)
             now = now.edited({**found.beside, path: found.content})
-            searched = None if searched is None else Searched(now)
+            searched = None if searched is None else Searched(now, searched)
             contents = text_since(tree, now)
             analyses = analyses.followed_by(now)
             for other, content in found.beside.items():

@@ -31,6 +31,7 @@ from asphalt.optimiser.dropped import (
 from asphalt.optimiser.outcome import Done, Dropped, Optimised, Tiled, Transfer
 from asphalt.optimiser.overlap import Overlap
 from asphalt.optimiser.phases import MOST_STEPS, PHASES
+from asphalt.optimiser.searched import Contents
 from asphalt.optimiser.segmenting import Segmenting
 from asphalt.optimiser.unchanged_units import why_doubted, why_unchanged
 from asphalt.optimiser.unit_state import UnitState, Workshop
@@ -240,14 +241,28 @@ class Search:
         callees = [step.plan.callee for step in steps if isinstance(step, inline.Inline)]
         chains = dict.fromkeys((c.path, tuple(u.name for u in c.chain)) for c in callees)
         for path, chain in chains:
-            shop, found = self._apart(tree, path, chain)
-            if found is None or found.content is None or Search(shop).why_doubted() is not None:
-                continue
-            tree = tree.edited({**found.beside, path: found.content})
+            contents = self._contents_apart(tree, path, chain)
+            tree = tree.edited(contents) if contents else tree
         if tree is self.shop.tree:
             return tuple(0.0 for _ in self.shop.model.names)
         price = self.shop.model.price(tree, self.shop.located(tree))
         return price.saved(self.shop.price(self.shop.tree))
+
+    def _contents_apart(self, tree: Tree, path: str, chain: tuple[str, ...]) -> Contents:
+        """What files contain when a called procedure is optimised by itself; {}: what they do."""
+        searched = self.shop.context.searched
+        known = None if searched is None else searched.text(tree, (path, chain))
+        if known is not None:
+            return known
+        with recorded_questions() as asked:
+            shop, found = self._apart(tree, path, chain)
+            contents: Contents = {}
+            if found is not None and found.content is not None:
+                doubted = Search(shop).why_doubted() is not None
+                contents = {} if doubted else {**found.beside, path: found.content}
+        if searched is not None:
+            searched.note_text(tree, (path, chain), contents, asked)
+        return contents
 
     def _apart(
         self, tree: Tree, path: str, chain: tuple[str, ...]
