@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from asphalt.analysis.control_flow.loop_continuation import continuation_condition, if_condition
 from asphalt.analysis.cost.trip_counts import TripCount, loop_trips
@@ -42,6 +43,13 @@ from asphalt.machine.platforms import Network
 _TURNS = 3  # of a loop that are looked at one by one; the others take as long as the last one
 _LEVELS = 4  # of calls
 _ROLES = 4  # that ranks are parted into by their conditions; by further ones they are not
+
+
+@dataclass(frozen=True, slots=True)
+class _Computation:
+    """Statements without messages: the seconds of each."""
+
+    seconds: tuple[float, ...]
 
 
 class Clock:
@@ -67,6 +75,9 @@ class Clock:
         self._talking = self.transfers.talking
         self._called = self.transfers.called
         self._parting: set[AtomicCondition] = set()
+        self._lists: dict[
+            tuple[int, bool], tuple[tuple[Node, ...], tuple[_Computation | Node, ...]]
+        ] = {}
 
     def run(self) -> float:
         """The seconds that the unit takes."""
@@ -102,32 +113,60 @@ class Clock:
         return self.facts.once(Conditions)
 
     def _list(self, nodes: tuple[Node, ...]) -> None:
-        for node in nodes:
-            goes_on = self._is_true(node) if self._goes_on else None
+        for one in self._pieces(nodes):
+            if isinstance(one, _Computation):
+                self._work(*one.seconds)
+                continue
+            goes_on = self._is_true(one) if self._goes_on else None
             if goes_on is False:
                 continue
-            if goes_on and isinstance(node, Branch):
-                self._list(node.arms[0].body)
+            if goes_on and isinstance(one, Branch):
+                self._list(one.arms[0].body)
                 continue
-            if self._parting and isinstance(node, Branch) and self._parts_ranks(node):
-                self._branch(node)
+            if self._goes_on and not self._is_followed(one):
+                self._work(self.work.seconds((one,), self.facts.scope))
                 continue
-            if not self._talks(node):
-                self._work(self.work.seconds((node,), self.facts.scope))
-                continue
-            match node:
+            match one:
                 case Leaf():
-                    self._statement(node)
+                    self._statement(one)
                 case Do():
-                    self._loop(node)
+                    self._loop(one)
                 case Branch():
-                    self._branch(node)
+                    self._branch(one)
                 case Block(body=body):
                     self._list(body)
 
-    def _work(self, seconds: float) -> None:
+    def _pieces(self, nodes: tuple[Node, ...]) -> tuple[_Computation | Node, ...]:
+        """The statements of a list that are followed, or depend on whether a loop goes on, and the
+        time of those between them."""
+        key = id(nodes), bool(self._goes_on)
+        if key not in self._lists:
+            self._lists[key] = nodes, tuple(self._parted_list(nodes))
+        return self._lists[key][1]
+
+    def _parted_list(self, nodes: tuple[Node, ...]) -> Iterator[_Computation | Node]:
+        seconds: list[float] = []
+        for node in nodes:
+            depends = bool(self._goes_on) and if_condition(node) is not None
+            if not depends and not self._is_followed(node):
+                seconds.append(self.work.seconds((node,), self.facts.scope))
+                continue
+            if seconds:
+                yield _Computation(tuple(seconds))
+            seconds = []
+            yield node
+        if seconds:
+            yield _Computation(tuple(seconds))
+
+    def _is_followed(self, node: Node) -> bool:
+        """Whether messages start or end in a statement, or it splits roles."""
+        splits = self._parting and isinstance(node, Branch) and self._parts_ranks(node)
+        return splits or self._talks(node)
+
+    def _work(self, *seconds: float) -> None:
         for role in self.active:
-            role.now += seconds
+            for each in seconds:  # one by one: sums in another order would be rounded otherwise
+                role.now += each
 
     def _parts_ranks(self, branch: Branch) -> bool:
         """Whether messages depend on one of its conditions."""
