@@ -403,6 +403,19 @@ def test_a_new_procedure_of_one_text_is_not_that_of_another(tree: Tree) -> None:
         assert _by_unit(after, analyses.edited(after)) == alone
 
 
+def test_an_edited_procedure_is_not_taken_for_the_new_one_at_its_place(tree: Tree) -> None:
+    """Which does what the other one did."""
+    analyses = Analyses(tree)
+    before = _by_unit(tree, analyses)
+    own = SOURCES["users.f90"].split("subroutine by_calls")[0].replace("by_call", "fresh")
+    more = ("  call low(n)\nend subroutine by_call\n", "  print *, n\nend subroutine by_call\n")
+    for place in ("subroutine by_call(n)\n", "subroutine by_calls(n)\n"):
+        after = _with_new(tree, "users.f90", place, own, more)
+        alone = _by_unit(after, Analyses(after))
+        assert alone["by_call"] != before["by_call"]
+        assert _by_unit(after, analyses.edited(after)) == alone
+
+
 def test_a_new_procedure_of_a_module_is_seen_by_those_alone_that_call_it(
     tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
