@@ -66,6 +66,15 @@ def test_a_tree_gets_what_it_uses_and_what_that_uses(tmp_path: Path) -> None:
     assert set(written.runtime) <= set(written.rewritten)
 
 
+def test_an_exchange_brings_at_most_900_lines(tmp_path: Path) -> None:
+    """Comments do not count, nor do empty lines."""
+    written = mirrored(tmp_path, changed(tmp_path / "src", "a.f90", "asphalt_exchange"))
+    lines = [line.strip() for path in written.runtime for line in path.read_text().splitlines()]
+    directives = ("!GCC$", "!DIR$")
+    code = [line for line in lines if line and (line[0] != "!" or line.startswith(directives))]
+    assert len(code) <= 900
+
+
 def test_nothing_is_written_where_nothing_uses_it(tmp_path: Path) -> None:
     assert mirrored(tmp_path, changed(tmp_path / "src", "a.f90")).runtime == ()
     assert runtime(tmp_path / "out") == []

@@ -66,6 +66,16 @@ class Beginning(ABC):
         self.left_at_end = left_at_end
         self.layout = plan.layout
         self.scope = plan.exchange.scope
+        self._own = {  # declarations may stand in a file of another letter case
+            ref.name: ref.spelled
+            for actual in (
+                *plan.exchange.call.args.values(),
+                plan.producer.first,
+                plan.producer.last,
+            )
+            for ref in walk(actual)
+            if isinstance(ref, Ref)
+        }
 
     # -- what differs ------------------------------------------------------------------------
 
@@ -184,7 +194,7 @@ class Beginning(ABC):
             copy = self.plan.producer.copy
             assert copy is not None, "an address is that of one of the two buffers"
             passed = copy.view.buffer
-        named = respelled(passed.array, self.scope)
+        named = respelled(passed.array, self.scope, self._own)
         assert isinstance(named, Ref | Component)
         return named
 
@@ -193,7 +203,7 @@ class Beginning(ABC):
         passed = self._passed(address)
         if passed is None or passed.origin is None:
             return self.array(address)
-        subscripts = tuple(size(poly, self.scope) for poly in passed.origin)
+        subscripts = tuple(size(poly, self.scope, self._own) for poly in passed.origin)
         return replace(self.array(address), args=subscripts)
 
     def _passed(self, address: Address) -> Buffer | None:
@@ -243,11 +253,11 @@ class Beginning(ABC):
         inquiry = self.scope.lookup("ubound")
         if inquiry is None or inquiry.origin is Origin.INTRINSIC:
             number = with_upper_bounds(number)
-        return size(number, self.scope)
+        return size(number, self.scope, self._own)
 
     def written(self, expr: Expr) -> Expr:
         """An expression with the names that the user's text may write."""
-        named = respelled(expr, self.scope)
+        named = respelled(expr, self.scope, self._own)
         assert not isinstance(named, Section | Keyword | AltReturn)
         return named
 
@@ -266,7 +276,7 @@ class Beginning(ABC):
     def _guard(self, guard: Guard | Divides | Contiguous) -> Expr:
         match guard:
             case Contiguous(array=array):
-                named = respelled(array, self.scope)
+                named = respelled(array, self.scope, self._own)
                 assert isinstance(named, Ref | Component)
                 return fn("is_contiguous", named)
             case Guard(left=left, relation=relation, right=right):

@@ -55,6 +55,6 @@ class UnevenBlocks(Beginning):
 
     def whole_list(self, numbers: PerRank) -> Ref | Component:
         """All numbers, as the call of the program passes them."""
-        named = respelled(numbers.actual, self.scope)
+        named = respelled(numbers.actual, self.scope, self._own)
         assert isinstance(named, Ref | Component)
         return named

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.ir.expr import Arg, Component, Expr, Op, Ref, Section
@@ -9,6 +12,8 @@ from asphalt.ir.expr import num as num
 from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Guarded, Plain, What
 from asphalt.ir.tree import Arm, Branch, Do, Leaf, Node, leaves
+
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def var(name: str) -> Ref:
@@ -68,29 +73,32 @@ def compare(a: Expr, op: str, b: Expr) -> Expr:
     return Op(op, (a, b))
 
 
-def respelled(expr: Arg, scope: Scope) -> Arg:
-    """The expression with the user's variables spelled as they are declared."""
+def respelled(expr: Arg, scope: Scope, own: Mapping[str, str] = _NONE) -> Arg:
+    """The expression with the user's variables spelled as they are declared, or as ``own`` says."""
     match expr:
         case Ref(name=name, args=args):
             symbol = scope.lookup(name)
             spelled = symbol.spelled if symbol is not None and symbol.name == name else name
-            listed = None if args is None else tuple(respelled(a, scope) for a in args)
-            return Ref(name, spelled, listed)
+            listed = None if args is None else tuple(respelled(a, scope, own) for a in args)
+            return Ref(name, own.get(name, spelled), listed)
         case Component(base=base, name=name, spelled=spelled, args=args):
-            inner = respelled(base, scope)
-            listed = None if args is None else tuple(respelled(a, scope) for a in args)
+            inner = respelled(base, scope, own)
+            listed = None if args is None else tuple(respelled(a, scope, own) for a in args)
             return Component(inner, name, spelled, listed)  # type: ignore[arg-type]
         case Op(op=op, operands=operands, spelled=spelled):
-            return Op(op, tuple(respelled(o, scope) for o in operands), spelled)  # type: ignore[misc]
+            inside = tuple(respelled(o, scope, own) for o in operands)
+            return Op(op, inside, spelled)  # type: ignore[arg-type]
         case Section(lower=lower, upper=upper, stride=stride):
-            parts = [None if p is None else respelled(p, scope) for p in (lower, upper, stride)]
+            parts = [
+                None if p is None else respelled(p, scope, own) for p in (lower, upper, stride)
+            ]
             return Section(*parts)  # type: ignore[arg-type]
     return expr
 
 
-def size(poly: Poly, scope: Scope) -> Expr:
+def size(poly: Poly, scope: Scope, own: Mapping[str, str] = _NONE) -> Expr:
     """A size as an expression in the user's spelling."""
-    return respelled(poly.expression(), scope)  # type: ignore[return-value]
+    return respelled(poly.expression(), scope, own)  # type: ignore[return-value]
 
 
 class Maker:

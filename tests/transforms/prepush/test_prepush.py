@@ -170,6 +170,23 @@ def test_new_lines_end_as_the_others_do(eol: str, tmp_path: Path) -> None:
     assert "asphalt_x%next_tile(s)" in text
 
 
+def test_sizes_are_spelled_as_the_call_spells_them(tmp_path: Path) -> None:
+    """Declarations in an included file may be in another letter case."""
+    text = (GOLDEN / "fixed.before.f").read_text().upper().replace("'MPIF.H'", "'mpif.h'")
+    declared = [line for line in text.splitlines(keepends=True) if line[6:].startswith("INTEGER ")]
+    assert declared
+    (tmp_path / "sizes.inc").write_text("".join(declared).lower())
+    for number, line in enumerate(declared):
+        text = text.replace(line, "" if number else "      INCLUDE 'sizes.inc'\n", 1)
+    (tmp_path / "main.f").write_text(text)
+    (change,) = Project(tmp_path, settings=SETTINGS).transform()
+    before = set(text.splitlines())
+    new = [line for line in change.after.decode().splitlines() if line not in before]
+    statements = [line for line in new if not line.startswith("!") and "INCLUDE" not in line]
+    assert any("%BEGIN(" in line for line in statements)
+    assert "".join(statements).isupper()
+
+
 def test_every_site_of_a_unit_is_transformed(tmp_path: Path) -> None:
     both = program(after="do z = 1, nz\n  s(:,z,:) = 3*z\nend do\n" + _CALL)
     text = transformed(tmp_path, both)
