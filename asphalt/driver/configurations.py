@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from asphalt.analysis.mpi.procedures import table
 from asphalt.analysis_manager.configurations import Configurations
@@ -79,21 +80,28 @@ def _confined(tree: Tree, configurations: Configurations, change: Change) -> Cha
     if not confined and not names:
         return change
     after = without_conditionals(tree.edited({path: change.after}), path)
-    merging = Merging(
+    merged = partial(
+        Merging,
         change.before.decode("latin-1"),
         without_conditionals(tree, path).decode("latin-1"),
         after.decode("latin-1"),
         next(entry.form for entry in tree.files if entry.path == path),
         _paths(tree, path, composition),
     )
+    merging = merged()
     for place in merging.places if names else ():
         own.check_words(place, names)
     if not confined:
         return change
-    text = merging.text(own.tests(merging.places)).encode("latin-1")
+    tests = own.tests(merging.places)
+    text = merging.text(tests)
+    if merging.needs_conditions(tests):  # what only moves to the right would stand there twice
+        merging = merged(shifted=False)
+        text = min(text, merging.text(own.tests(merging.places)), key=lambda one: one.count("\n"))
+    made = text.encode("latin-1")
     if composition is not None:
-        check_borders(composition, tree.file(path), tree.edited({path: text}).file(path), text)
-    return replace(change, after=text)
+        check_borders(composition, tree.file(path), tree.edited({path: made}).file(path), made)
+    return replace(change, after=made)
 
 
 def _paths(tree: Tree, path: str, composition: Composition | None) -> Paths:

@@ -60,18 +60,41 @@ def lines_of(text: str) -> list[str]:
 
 
 class Merging:
-    """The file ``before``, into which the changes from ``selected`` to ``after`` go."""
+    """The file ``before``, into which the changes from ``selected`` to ``after`` go.
 
-    def __init__(self, before: str, selected: str, after: str, form: Form, paths: Paths) -> None:
+    ``shifted``: in free form, lines that only stand in another column count as changed; else they
+    stay in the old one.
+    """
+
+    def __init__(
+        self,
+        before: str,
+        selected: str,
+        after: str,
+        form: Form,
+        paths: Paths,
+        *,
+        shifted: bool = True,
+    ) -> None:
         self._old = lines_of(before)
         self._shown = lines_of(selected)
         self._new = lines_of(after)
         self._fixed = form is Form.FIXED
+        if not (shifted or self._fixed):
+            self._shift_back()
         self._paths = paths
         self._eol = "\r\n" if "\r\n" in before else "\n"
         if len(self._old) != len(self._shown):
             raise NotConfinedError("lines are missing")
         self.places = self._found()
+
+    def needs_conditions(self, tests: Sequence[Sequence[MacroTest]]) -> bool:
+        """Whether new lines get a condition, and lines in their place stand in it twice."""
+        return any(
+            test not in place.path
+            for place, wanted in zip(self.places, tests, strict=True)
+            for test in wanted
+        )
 
     def text(self, tests: Sequence[Sequence[MacroTest]]) -> str:
         """The changed file; ``tests``: those on which the change at each place rests."""
@@ -139,6 +162,15 @@ class Merging:
 
     def _behind(self, at: int) -> Sequence[MacroTest] | None:
         return self._paths(at) if at else ()
+
+    def _shift_back(self) -> None:
+        old = [line.lstrip(" \t") for line in self._shown]
+        new = [line.lstrip(" \t") for line in self._new]
+        cut = [self._is_cut(self._new, at) for at in range(len(self._new))]
+        for i, k, size in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
+            for at in range(size):
+                if cut[k + at] == self._is_cut(self._shown, i + at):
+                    self._new[k + at] = self._shown[i + at]
 
     def _differences(self) -> list[list[int]]:
         """What differs: from and to in the lines before and after, whole statements."""

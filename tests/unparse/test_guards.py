@@ -77,6 +77,10 @@ def all_tests(here: Conditionals) -> tuple[MacroTest, ...]:
     return tuple(dict.fromkeys(test for one in here.found for test in one.tests))
 
 
+def without_columns(lines: Sequence[str]) -> list[str]:
+    return [line.strip() for line in lines]
+
+
 @pytest.mark.parametrize("seed", [*range(30), 159])
 def test_each_configuration_compiles_what_is_meant_for_it(seed: int) -> None:
     chance = random.Random(seed)
@@ -100,6 +104,33 @@ def test_each_configuration_compiles_what_is_meant_for_it(seed: int) -> None:
             assert preprocessed(result, other) == meant
         else:
             assert preprocessed(result, other) == preprocessed(text, other)
+    moved = "\n".join(line if line.startswith(MARK) else f"  {line}" for line in lines) + "\n"
+    left_there = Merging(text, shown, moved, Form.FREE, here.path, shifted=False)
+    again = left_there.text([tests for _ in left_there.places])
+    assert without_columns(again.splitlines()) == without_columns(result.splitlines())
+
+
+def test_lines_that_only_move_to_the_right_stand_there_once() -> None:
+    text = "#ifdef A\n#endif\ndo i = 1, n\n  s(i) = 2 + &\n    i\nend do\n"
+    here = conditionals(source_text("a.F90", text.encode()), ("A",), ())
+    shown = selected(text, here)
+    after = shown.replace("do i", "do while (next())\n  do i = lo, hi !")
+    after = after.replace(
+        "  s(i) = 2 + &\n    i\nend do", "    s(i) = 2 + &\n      i\n  end do\nend do"
+    )
+    tests = [MacroTest("defined(A)", True)]
+    made = []
+    for form, shifted in ((Form.FREE, True), (Form.FREE, False), (Form.FIXED, False)):
+        merging = Merging(text, shown, after, form, here.path, shifted=shifted)
+        assert merging.needs_conditions([tests for _ in merging.places])
+        made.append(merging.text([tests for _ in merging.places]))
+    assert [one.count("s(i) = 2") for one in made] == [2, 1, 2]
+    condition_of = "#if defined(A)\n"
+    assert made[1] == (
+        f"#ifdef A\n#endif\n{condition_of}do while (next())\n  do i = lo, hi ! = 1, n\n#else\n"
+        "do i = 1, n\n#endif\n  s(i) = 2 + &\n    i\nend do\n"
+        f"{condition_of}end do\n#endif\n"
+    )
 
 
 def test_a_place_with_more_tests_than_the_change_is_refused() -> None:
