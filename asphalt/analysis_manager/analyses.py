@@ -18,7 +18,7 @@ from asphalt.analysis.exchange.site import Exchange, all_to_all_operations, exch
 from asphalt.analysis.exchange.wrappers import wrapped_exchanges
 from asphalt.analysis.names.procedure_interfaces import same_interface
 from asphalt.analysis.names.scopes import Scopes
-from asphalt.analysis.names.symbol import Text
+from asphalt.analysis.names.symbol import Identity, Text
 from asphalt.analysis.tiling.plan import Plan
 from asphalt.analysis.uniformity.uniformity import Uniformity
 from asphalt.analysis.verdicts.verdict import Mark, Refused
@@ -33,11 +33,11 @@ from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 
 Pure = frozenset[str]
-Asked = frozenset[Text] | None
+Asked = frozenset[Text | Identity] | None
 """The named constants whose values count as known; None: all."""
 _Key = tuple[Pure, Asked]
 
-_ANY: frozenset[Text] = frozenset()
+_ANY: frozenset[Text | Identity] = frozenset()
 
 
 class Analyses:
@@ -141,7 +141,7 @@ class Analyses:
         self,
         pure: Pure | None = None,
         any_sizes: bool = False,
-        asked: frozenset[Text] = frozenset(),
+        asked: frozenset[Text | Identity] = frozenset(),
     ) -> tuple[Effects, Uniformity]:
         """The effects of calls, and the values that all ranks have in common; ``pure`` None: under
         the assumptions that are accepted for the whole tree."""
@@ -270,7 +270,9 @@ class Analyses:
                 return replace(plan, sizes=sizes.named), sizes
         return None, sizes
 
-    def _plan(self, found: Exchange, pure: Pure, asked: frozenset[Text], plan: Plan) -> Plan | None:
+    def _plan(
+        self, found: Exchange, pure: Pure, asked: frozenset[Text | Identity], plan: Plan
+    ) -> Plan | None:
         """The plan for a site that uses the values of ``asked`` alone and assumes no more than one
         that uses all."""
         effects, uniformity = self.of(pure, any_sizes=True, asked=asked)

@@ -23,7 +23,9 @@ from asphalt.analysis_manager.invalidation import MODULES, Sight
 from asphalt.analysis_manager.macro_values import (
     declares_plainly,
     given_macros,
+    gives_free_value,
     gives_real_value,
+    kind_names,
 )
 from asphalt.frontend.lexical.conditionals import Conditional, Expansion, MacroLine
 from asphalt.frontend.lexical.named_tokens import ONE_TOKEN
@@ -33,12 +35,16 @@ from asphalt.frontend.source_tree.mentions import Position
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.configuration import MacroTest
 from asphalt.ir.stmt import Decl
-from asphalt.ir.tree import Leaf, leaves
+from asphalt.ir.tree import Leaf, Node, leaves
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _DEFINED = re.compile(r"defined\s*\(?\s*\w+\s*\)?")
 _INTEGER = re.compile(r"\(?\s*(\d{1,9})\s*\)?")
 _HANDLERS = frozenset({"mpi_comm_set_errhandler", "mpi_errhandler_set"})
+
+
+Declared = tuple[Leaf, tuple[Node, ...]]
+"""A declaration, and the specification part that it stands in."""
 
 
 class UnclearError(Exception):
@@ -61,6 +67,7 @@ class Configurations:
         self._tree = tree
         self._sight = sight
         self._found: dict[tuple[Position, frozenset[str]], tuple[MacroTest, ...] | str] = {}
+        self._kind_names: dict[frozenset[Position], frozenset[str]] = {}
         self._integers: dict[tuple[str, frozenset[str]], bool] = {}
 
     @cached_property
@@ -201,7 +208,7 @@ class Configurations:
                 for each in inside:
                     yield from (Placed(test, path, each.first) for test in each.tests)
         for expansion in here.expansions:
-            if lines.hold(expansion.line) and not self._is_real_value(path, expansion):
+            if lines.hold(expansion.line) and not self._is_any_value(path, expansion, units):
                 files = frozenset(one.path for one in units)
                 yield from self._values(path, expansion.line, expansion.words, files)
 
@@ -309,16 +316,20 @@ class Configurations:
 
     def _only_bounds(self, path: str, line: int) -> bool:
         """Whether all expressions in a line are integers."""
-        leaf = self._declaration(path, line)
-        return leaf is not None and declares_plainly(leaf.what)
+        found = self._declaration(path, line)
+        return found is not None and declares_plainly(found[0].what)
 
-    def _is_real_value(self, path: str, expansion: Expansion) -> bool:
+    def _is_any_value(self, path: str, expansion: Expansion, units: frozenset[Position]) -> bool:
         """Whether macros in a line are only the value that a real variable begins with, or that a
-        real named constant has: no proof rests on it."""
-        leaf = self._declaration(path, expansion.line)
-        if leaf is None or leaf.span is None or leaf.span.first != leaf.span.last:
+        named constant has: no proof rests on it, or the code that rests on it checks it.
+
+        Kinds of types are not checked.
+        """
+        found = self._declaration(path, expansion.line)
+        span = None if found is None else found[0].span
+        if found is None or span is None or span.first != span.last:
             return False
-        if not gives_real_value(leaf.what):
+        if not gives_real_value(found[0].what) and not self._is_free(found, units):
             return False
         text = self._tree.content(path).decode("latin-1").split("\n")[expansion.line - 1]
         head, _, rest = text.partition("::")
@@ -327,15 +338,30 @@ class Configurations:
         macros |= {macro.name for macro in self._tree.preprocessed.macros(path)}
         return bool(equals) and macros.isdisjoint(_NAME.findall(f"{head} {name}"))
 
-    def _declaration(self, path: str, line: int) -> Leaf | None:
-        """The statement in a line of the specification part of a unit."""
+    def _is_free(self, found: Declared, units: frozenset[Position]) -> bool:
+        """Whether a declaration gives an integer constant a value, and no kind of a type in some
+        units depends on it."""
+        what, spec = found[0].what, found[1]
+        if not isinstance(what, Decl) or not gives_free_value(what, spec):
+            return False
+        return what.entities[0].name not in self._kinds(units)
+
+    def _kinds(self, units: frozenset[Position]) -> frozenset[str]:
+        if units not in self._kind_names:
+            read = (self._tree.unit_at(one).unit for one in units)
+            self._kind_names[units] = kind_names(read)
+        return self._kind_names[units]
+
+    def _declaration(self, path: str, line: int) -> Declared | None:
+        """The statement in a line of the specification part of a unit, and that part."""
         units = self._tree.outline(path).units
         around = [n for n, unit in enumerate(units) if unit.first <= line <= unit.last]
         for number in around[-1:]:
-            for node in self._tree.unit_at(Position(path, number)).unit.spec:
+            spec = self._tree.unit_at(Position(path, number)).unit.spec
+            for node in spec:
                 for leaf in leaves(node):
                     if leaf.span is not None and leaf.span.first <= line <= leaf.span.last:
-                        return leaf
+                        return leaf, spec
         return None
 
     def _check_preprocessed(self, path: str, one: Placed) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.exchange.site import StatementPosition, statements
-from asphalt.analysis.inlining.procedure import condition_of_return, is_return
+from asphalt.analysis.inlining.returns import is_return, leaves_early
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.reallocation import moved_at
 from asphalt.analysis.memory.rma_windows import may_be_window_memory
@@ -190,7 +190,7 @@ class EmptyWindows:
 
     def _may_leave(self, other: Node) -> bool:
         """Whether a procedure may return here: inlined, what is behind it becomes a branch."""
-        return self.is_called and condition_of_return(other) is not None
+        return self.is_called and leaves_early(other)
 
     def _goes_along(self, other: Node, stop: Stop, buffers: tuple[Access, ...]) -> bool:
         """Whether a statement only gives scalars that the start reads their values, and may stand

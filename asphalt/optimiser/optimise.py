@@ -50,6 +50,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from asphalt.analysis.call_graph.index_constants import index_constants
+from asphalt.analysis.verdicts.splitting_codes import ORDER, SHAPE
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.optimiser.acceptance import key_of
@@ -61,6 +63,7 @@ from asphalt.optimiser.outcome import FIXPOINT as FIXPOINT
 from asphalt.optimiser.outcome import Done as Done
 from asphalt.optimiser.outcome import Dropped as Dropped
 from asphalt.optimiser.outcome import Optimised, Transfer
+from asphalt.optimiser.overlap import Overlap
 from asphalt.optimiser.phases import MOST_STEPS
 from asphalt.optimiser.preparation import Search
 from asphalt.optimiser.program_starts import staying
@@ -68,6 +71,7 @@ from asphalt.optimiser.unchanged_units import why_doubted, why_no_names, why_not
 from asphalt.optimiser.unit_state import Workshop
 from asphalt.support.asked_assumptions import recorded_questions
 from asphalt.support.garbage_collection import rare_collections
+from asphalt.transforms.rewriting.checked_sizes import can_check
 
 REPEATED = "further steps lead back to an earlier text"
 
@@ -154,11 +158,35 @@ def _optimised(tree: Tree, located: Located, options: Options, context: Context)
         return Optimised(located.path, located.unit.name, None, (), (), (), unchanged)
     with rare_collections():
         found = optimised(shop, first)
+        found, shop = _with_values(shop, found)
         doubt = why_doubted(tree, shop.path, shop.chain) if found.content is not None else None
         if doubt is not None:
             return Optimised(located.path, located.unit.name, None, (), (), (), doubt, doubt=doubt)
         own, stopped = staying(shop, found), stopped_at_calls(shop, found)
         return replace(found, staying=own, whole=shop.whole, at_calls=stopped)
+
+
+def _with_values(shop: Workshop, found: Optimised) -> tuple[Optimised, Workshop]:
+    """The unit optimised once more, with the values of small constants in its subscripts and
+    bounds, if more transfers overlap then; with its workshop.
+
+    Without these values it is not known which part of a nest meets a halo of a named width.  The
+    declarations of the unit then check them.
+    """
+    if not any(why.code in (SHAPE, ORDER) for why in shop.whole.values()):
+        return found, shop
+    facts = shop.facts(shop.tree)
+    values = index_constants(facts.scope)
+    if not values or not can_check(facts):
+        return found, shop
+    constants = frozenset(identity for identity, _ in values.values())
+    again = Workshop(shop.tree, shop.path, shop.chain, shop.options, shop.context, constants)
+    more = optimised(again)
+    if more.content is None or Overlap(again).hidden(more) <= Overlap(shop).hidden(found):
+        return found, shop
+    if again.price(again.tree_of(more)).loses(shop.price(shop.tree_of(found))):
+        return found, shop
+    return again.checked(more, {name: value for name, (_, value) in values.items()}), again
 
 
 def _why_unchanged(shop: Workshop) -> str | None:

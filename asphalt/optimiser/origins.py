@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -11,7 +11,8 @@ from weakref import WeakKeyDictionary
 
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.source import Span
-from asphalt.ir.tree import File, leaves
+from asphalt.ir.tree import File, Unit, leaves
+from asphalt.transforms.rewriting.step import Step
 
 _NONE: Mapping[int, int] = MappingProxyType({})
 
@@ -126,3 +127,13 @@ def given_lines(given: bytes, now: bytes) -> tuple[int, ...]:
     for number, line in enumerate(found):
         last = found[number] = line or last
     return tuple(found)
+
+
+def new_lines(units: Sequence[Unit], steps: Sequence[Step]) -> dict[int, int]:
+    """For the statements that steps have made, by identity, the line that the step was about;
+    ``units``: the unit before the steps and after each of them, all of which the caller keeps."""
+    lines: dict[int, int] = {id(leaf): 0 for leaf in leaves(units[0])}
+    for step, unit in zip(steps, units[1:], strict=True):
+        for leaf in leaves(unit):
+            lines.setdefault(id(leaf), step.line)
+    return lines

@@ -42,7 +42,7 @@ from asphalt.optimiser.phases import MOST_STEPS, PHASES
 from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.transforms.buffers import buffered_sends, receive_queues, redundant_stores
 from asphalt.transforms.decomposition import decomposition
-from asphalt.transforms.loops import sharing
+from asphalt.transforms.loops import branch_fission, sharing
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.rewriting.new_names import next_number
@@ -201,13 +201,30 @@ class Overlap:
         wide = self.shop.closure(state, PHASES[Phase.WINDOWS])
         new = wide.steps[len(state.steps) :]
         split = [step for step in new if step.transformation == Pass.FISSION]
+        inner = self._innermost(state, wide, dividings) if split else None
         wide = self._all_divided(wide, dividings)
         other = frozenset[int]()
+        if inner is not None:
+            wide, _ = self._better(begin, state, inner, wide, split)
         if split:
             moving = (code_motion.TRANSFORMATION,)
             whole = self._all_divided(self.shop.closure(state, moving), dividings, moving)
             wide, other = self._better(begin, state, whole, wide, split)
         return self._shared(wide) if dividings else wide, other
+
+    def _innermost(
+        self, state: UnitState, wide: UnitState, dividings: Sequence[Transformation]
+    ) -> UnitState | None:
+        """The windows of a state filled with no branches split but the innermost ones; None: those
+        of ``wide`` are."""
+        filling = tuple(
+            branch_fission.INNERMOST if one is branch_fission.TRANSFORMATION else one
+            for one in PHASES[Phase.WINDOWS]
+        )
+        inner = self.shop.closure(state, filling)
+        if len(inner.steps) == len(wide.steps):
+            return None
+        return self._all_divided(inner, dividings, filling)
 
     def _better(
         self,

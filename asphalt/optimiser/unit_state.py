@@ -16,6 +16,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.effects.uncalled import transitive_callees
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.names.parallel_loops import threads_of
+from asphalt.analysis.names.symbol import Identity
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.assumptions import FATAL, TIMERS
@@ -29,7 +30,7 @@ from asphalt.ir.program import Located
 from asphalt.ir.tree import File, Unit, leaves
 from asphalt.optimiser.acceptance import Key, accepted_now, key_of
 from asphalt.optimiser.options import Context, Options
-from asphalt.optimiser.origins import Origins, SourceLine
+from asphalt.optimiser.origins import Origins, SourceLine, new_lines
 from asphalt.optimiser.outcome import Done, Dropped, Optimised, Transfer, inlined_call
 from asphalt.optimiser.phases import MOST_STEPS
 from asphalt.optimiser.statement_numbers import StatementNumbers
@@ -44,6 +45,7 @@ from asphalt.transforms.buffers import (
 )
 from asphalt.transforms.inlining import inline, versions
 from asphalt.transforms.nonblocking import nonblocking
+from asphalt.transforms.rewriting.checked_sizes import with_checked_values
 from asphalt.transforms.rewriting.edit import replace_unit
 from asphalt.transforms.rewriting.publishing import with_public_names
 from asphalt.transforms.rewriting.step import Found, Several, Step, Transformation
@@ -81,7 +83,8 @@ class Workshop:
     the names of the unit and its hosts, from the outermost one.  ``whole``: what kept nests from
     being divided, by their place in the user's source.  ``lost_shares``: where sharing a nest
     among windows did not gain, by the text around it.  ``read_at_call``: procedures with versions
-    that are better read at their calls, if they may stand there.
+    that are better read at their calls, if they may stand there.  ``constants``: the named
+    constants whose values proofs may rest on.
     """
 
     def __init__(
@@ -91,6 +94,7 @@ class Workshop:
         chain: tuple[str, ...],
         options: Options,
         context: Context = _ALONE,
+        constants: frozenset[Identity] = frozenset(),
     ) -> None:
         self.first = tree
         self.tree = tree
@@ -99,6 +103,7 @@ class Workshop:
         self.options = options
         self.passes = self._passes()
         self.context = context
+        self.constants = constants
         self.given = context.given
         self.analyses = (context.analyses or Analyses(tree)).under(options.accepted)
         networks = networks_named(options.networks)
@@ -143,11 +148,13 @@ class Workshop:
         return again
 
     def facts(self, tree: Tree) -> UnitFacts:
-        """The unit as it stands in a tree; proofs hold for any values of named constants."""
+        """The unit as it stands in a tree; proofs hold for any values of all other constants."""
         return self.known.facts(tree, self._analysed)
 
     def _analysed(self, tree: Tree) -> UnitFacts:
-        effects, uniformity = self.analyses.edited(tree).of(any_sizes=True)
+        effects, uniformity = self.analyses.edited(tree).of(
+            any_sizes=True, asked=frozenset(self.constants)
+        )
         eol = tree.file(self.path).eol
         located = self.located(tree)
         own = accepted_now(
@@ -213,15 +220,24 @@ class Workshop:
             return found
         tree = self.tree_of(found)
         located = self.located(tree)
-        unit = located.unit
         kept = without_unused(located, self._brought, tree)
-        if kept is unit:
-            return found
-        file = replace_unit(tree.file(self.path), unit, kept)
+        return found if kept is located.unit else self._declared(found, kept)
+
+    def checked(self, found: Optimised, values: Mapping[str, int]) -> Optimised:
+        """Return the result for the unit, with a declaration that checks the values of named
+        constants."""
+        facts = self.facts(self.tree_of(found))
+        return self._declared(found, with_checked_values(facts.unit, values, facts))
+
+    def _declared(self, found: Optimised, unit: Unit) -> Optimised:
+        """The result, with other declarations of the unit."""
+        tree = self.tree_of(found)
+        before = self.located(tree).unit
+        file = replace_unit(tree.file(self.path), before, unit)
         content = unparse(file).encode("latin-1")
-        tidy = self.known.tree(content, found.beside)
-        self.origins.note(tidy, tree, line_of(next(leaves(unit))), file)
-        return replace(found, content=content, trees=(tidy,))
+        new = self.known.tree(content, found.beside)
+        self.origins.note(new, tree, line_of(next(leaves(before))), file)
+        return replace(found, content=content, trees=(new,))
 
     def placed(self, tree: Tree, transfer: Transfer) -> Transfer:
         """A transfer of a tree, with its place in the source as it was given."""
@@ -333,7 +349,7 @@ class Workshop:
                 chain = (*facts.located.chain[:-1], units[-1])
                 here = replace(facts, located=replace(facts.located, chain=chain))
                 units.append(transformation.apply(here, one))
-            file, lines = replace_unit(file, facts.unit, units[-1]), _new_lines(units, step.steps)
+            file, lines = replace_unit(file, facts.unit, units[-1]), new_lines(units, step.steps)
         else:
             file = replace_unit(file, facts.unit, transformation.apply(facts, step))
         for one in step.reported:
@@ -380,7 +396,7 @@ class Workshop:
         file = replace_unit(state.tree.file(self.path), facts.unit, units[-1])
         before = state.tree
         beside = self.known.beside(before)
-        state = self._rewritten(state, file, steps[0].line, _new_lines(units, steps), beside)
+        state = self._rewritten(state, file, steps[0].line, new_lines(units, steps), beside)
         self.numbers.note(state.tree, before, file)
         return self._noted(state, facts, nonblocking.TRANSFORMATION.name, steps)
 
@@ -422,16 +438,6 @@ class Workshop:
         between = (before,) * (len(done) - 1)
         trees = (*state.trees[:-1], *between, tree)
         return replace(state, steps=(*state.steps, *done), trees=trees)
-
-
-def _new_lines(units: Sequence[Unit], steps: Sequence[Step]) -> dict[int, int]:
-    """For the statements that steps have made, by identity, the line that the step was about;
-    ``units``: the unit before the steps and after each of them, all of which the caller keeps."""
-    lines: dict[int, int] = {id(leaf): 0 for leaf in leaves(units[0])}
-    for step, unit in zip(steps, units[1:], strict=True):
-        for leaf in leaves(unit):
-            lines.setdefault(id(leaf), step.line)
-    return lines
 
 
 def _of_readings(facts: UnitFacts) -> tuple[str, ...]:

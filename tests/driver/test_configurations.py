@@ -452,6 +452,36 @@ def test_the_value_of_a_real_constant_is_no_condition(
     assert ("#if" not in changed(found) if found.changes else False) is free
 
 
+@pytest.mark.parametrize(
+    ("declared", "define", "free"),
+    [
+        ("  integer, parameter :: k = N\n", "N=8", True),
+        ("  integer, parameter :: odd = 3\n  integer, parameter :: k = N\n", "N=odd", True),
+        ("  integer, parameter :: k = N\n  real(k) :: t\n", "N=8", False),
+        (
+            "  integer, parameter :: k = N\n  integer, parameter :: l = k\n  real(l) :: t\n",
+            "N=8",
+            False,
+        ),
+        ("  integer, parameter :: k = N\n  real(8) :: t = 1.0_k\n", "N=8", False),
+        ("  integer, parameter :: k = N\n  real(8) :: t = real(1, k)\n", "N=8", False),
+        ("  integer, parameter :: k = N\n  real(8) :: t = real(1, kind=k)\n", "N=8", False),
+        ("  integer, parameter :: k = N\n  character(k) :: t\n", "N=8", False),
+        ("  integer, parameter :: k = N\n", "N=mpi_real8", False),
+        ("  integer, parameter :: k = N, l = 2\n", "N=8", False),
+        ("  integer(N), parameter :: k = N\n", "N=8", False),
+    ],
+)
+def test_the_value_of_an_integer_constant_is_no_condition(
+    tmp_path: Path, declared: str, define: str, free: bool
+) -> None:
+    """A proof that rests on one is checked by the compiler; but kinds and names are not."""
+    work = CALLEE.replace("#ifdef DBL\n  call touch(w)\n#endif\n", "")
+    work = work.replace("  integer :: i\n", f"  integer :: i\n{declared}")
+    found = outcome(tmp_path, TRANSFERS, [define], step_F90=CALLER, work_F90=work)
+    assert ("#if" not in changed(found) if found.changes else False) is free
+
+
 def test_what_a_macro_stands_for_may_be_a_macro_itself(tmp_path: Path) -> None:
     own = "  w(n) = LAST\n"
     work = CALLEE.replace("#ifdef DBL\n  call touch(w)\n#endif\n", own)

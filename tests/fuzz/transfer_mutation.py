@@ -249,7 +249,7 @@ def _of_procedures() -> Iterator[TransferMutant]:
         "ASP043 changed arguments", "argument_changes", off(CallContext, "stays", True)
     )
     yield TransferMutant(
-        "ASP041 ways out", "ways_out", (Switch(procedure, "_without_returns", _all_ways),)
+        "ASP041 ways out", "ways_out", (Switch(procedure, "without_returns", _all_ways),)
     )
     yield TransferMutant(
         "unrolling: variables", "loop_variable_seen", off(unrolling, "_is_plain", True)

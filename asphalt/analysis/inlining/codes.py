@@ -16,7 +16,8 @@ WAYS = Code(
     "the called procedure has another entry or exit",
     "ENTRY, alternate returns, and a RETURN in the middle of the body enter or leave the "
     "procedure where a part of another procedure cannot be entered or left.  Allowed are a RETURN "
-    "as the last statement, and `if (condition) return` outside of constructs.",
+    "as the last statement, `if (condition) return` outside of constructs, and there IF constructs "
+    "without ELSE each arm of which ends with RETURN.",
     "Put the statements that would be skipped into an IF construct.",
 )
 KEPT = Code(

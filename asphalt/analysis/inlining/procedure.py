@@ -10,6 +10,7 @@ from asphalt.analysis.call_graph.call_sites import UnitKey, unit_key
 from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.analysis.inlining.codes import KEPT, LONG, RECURSION, TEXT, WAYS, RefusedError
+from asphalt.analysis.inlining.returns import without_returns
 from asphalt.analysis.messages.collectives import nonblocking_form
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.mpi.procedures import Timing
@@ -18,7 +19,6 @@ from asphalt.analysis.names.references import actions
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.ir.conditionals import is_conditional
 from asphalt.ir.edit import map_leaves
-from asphalt.ir.expr import Lit, Op
 from asphalt.ir.program import Located
 from asphalt.ir.source import OF_THE_PREPROCESSOR, Trivia, TriviaKind
 from asphalt.ir.stmt import (
@@ -29,7 +29,6 @@ from asphalt.ir.stmt import (
     Call,
     Decl,
     DoHead,
-    Guarded,
     Jump,
     JumpKind,
     Opaque,
@@ -38,7 +37,7 @@ from asphalt.ir.stmt import (
     StatementFunction,
     UnitHead,
 )
-from asphalt.ir.tree import Arm, Block, Branch, Leaf, Node, Unit, leaves
+from asphalt.ir.tree import Block, Branch, Leaf, Node, Unit, leaves
 
 LONGEST = 250
 """Statements of a body that is written a second time."""
@@ -139,7 +138,7 @@ def movable_body(callee: Located, caller: Located, scopes: Scopes) -> tuple[Node
     if callee.path != caller.path:
         _check_names(name, own, scopes.program.macros(caller.path))
     body = tuple(map_leaves(node, _without_conditionals) for node in unit.body)
-    return _without_returns(body, name, _jumps(own))
+    return without_returns(body, name, _jumps(own))
 
 
 def _check_names(name: str, own: list[Leaf], macros: frozenset[str]) -> None:
@@ -259,57 +258,3 @@ def _jumps(own: list[Leaf]) -> bool:
     return any(
         isinstance(what, Jump | IO) and what.labels for leaf in own for what in actions(leaf.what)
     )
-
-
-def _without_returns(nodes: tuple[Node, ...], name: str, jumps: bool) -> tuple[Node, ...]:
-    """The statements without RETURN: those behind ``if (c) return`` are executed if not c."""
-    if nodes and isinstance(nodes[-1], Leaf) and is_return(nodes[-1]):
-        last = nodes[-1]
-        if last.joined:
-            raise RefusedError(TEXT, f"the last RETURN of {name} shares its line with others")
-        nodes = nodes[:-1]
-        if last.label is not None:
-            nodes = (*nodes, replace(last, what=Plain("continue"), body=None))
-    for number, node in enumerate(nodes):
-        condition = condition_of_return(node)
-        if condition is None:
-            continue
-        rest = nodes[number + 1 :]
-        if jumps or any(leaf.label is not None for n in nodes for leaf in leaves(n)):
-            raise RefusedError(WAYS, f"{name} has a RETURN in the middle, and labels")
-        following = next((leaf for n in rest for leaf in leaves(n)), None)
-        first = next(iter(leaves(node)))
-        if following is None:
-            return nodes[:number]
-        if following.joined or first.joined:
-            raise RefusedError(TEXT, f"a RETURN of {name} shares its line with others")
-        # the head keeps its place and what stands in front of it
-        head = replace(first, what=ArmHead("if", (condition,)), body=None)
-        end = Leaf(Plain("end if"), head=first.head)
-        inner = _without_returns(rest, name, jumps)
-        return (*nodes[:number], Branch("if", (Arm(head, inner),), end))
-    for node in nodes:
-        for leaf in leaves(node):
-            if any(isinstance(w, Jump) and w.kind is JumpKind.RETURN for w in actions(leaf.what)):
-                raise RefusedError(WAYS, f"{name} has a RETURN in the middle")
-    return nodes
-
-
-def is_return(leaf: Leaf) -> bool:
-    """Whether a statement is RETURN."""
-    return isinstance(leaf.what, Jump) and leaf.what.kind is JumpKind.RETURN
-
-
-def condition_of_return(node: Node) -> Op | None:
-    """The condition of ``if (c) return``, negated."""
-    match node:
-        case Leaf(what=Guarded(condition=condition, action=Jump(kind=JumpKind.RETURN), kind="if")):
-            pass
-        case Branch(
-            kind="if",
-            arms=(Arm(head=Leaf(what=ArmHead(exprs=(c,)), name=None), body=(Leaf() as only,)),),
-        ) if is_return(only):
-            condition = c  # type: ignore[assignment]
-        case _:
-            return None
-    return Op(".not.", (condition if isinstance(condition, Lit) else Op("()", (condition,)),))

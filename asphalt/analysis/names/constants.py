@@ -66,7 +66,9 @@ def is_open(part: Arg, scope: NameLookup) -> bool:
     if not scope.any_sizes or not isinstance(part, Ref) or not is_size(part, scope):
         return False
     symbol = scope.lookup(part.name)
-    return symbol is None or not scope.asked or symbol.text not in scope.asked
+    if symbol is None or not scope.asked:
+        return True
+    return symbol.text not in scope.asked and symbol.identity not in scope.asked
 
 
 def element_bytes(symbol: Symbol, scope: NameLookup) -> int | None:

@@ -30,6 +30,7 @@ from asphalt.analysis.names.intrinsics import (
 )
 from asphalt.analysis.names.known_library_names import LIBRARY_MODULES
 from asphalt.analysis.names.mpi_constants import DECLARED
+from asphalt.analysis.names.symbol import Identity as Identity
 from asphalt.analysis.names.symbol import Origin as Origin
 from asphalt.analysis.names.symbol import Symbol as Symbol
 from asphalt.analysis.names.symbol import Text as Text
@@ -68,7 +69,10 @@ class Scopes:
     """
 
     def __init__(
-        self, program: Program, any_sizes: bool = False, asked: frozenset[Text] = frozenset()
+        self,
+        program: Program,
+        any_sizes: bool = False,
+        asked: frozenset[Text | Identity] = frozenset(),
     ) -> None:
         self.program = program
         self.any_sizes = any_sizes
@@ -161,7 +165,7 @@ class Scope:
         return self.scopes.any_sizes
 
     @property
-    def asked(self) -> frozenset[Text]:
+    def asked(self) -> frozenset[Text | Identity]:
         """The named constants whose values are known even so."""
         return self.scopes.asked
 

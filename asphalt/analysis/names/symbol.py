@@ -45,6 +45,8 @@ _VARIABLES = (
 
 Text = tuple[str, str, Span | None]
 """The statement of a named constant: its name, its unit where that matters, and where it stands."""
+Identity = tuple[str, str, str]
+"""A declared entity: the file and the unit that declare it, and its name."""
 
 
 class NameLookup(Protocol):
@@ -52,7 +54,7 @@ class NameLookup(Protocol):
 
     ``any_sizes``: the values of the program's named constants count as unknown, so that conclusions
     hold for all of them; except those in ``asked`` (as ``Symbol.text``), whose values the run asks
-    for.
+    for, or (as ``Symbol.identity``) the compiler.
     """
 
     @property
@@ -60,7 +62,7 @@ class NameLookup(Protocol):
         """Whether the values of named constants count as unknown."""
 
     @property
-    def asked(self) -> frozenset[Text]:
+    def asked(self) -> frozenset[Text | Identity]:
         """The named constants whose values are known even so."""
 
     def lookup(self, name: str) -> Symbol | None:
@@ -104,7 +106,7 @@ class Symbol:
         return self.origin is Origin.PARAMETER
 
     @property
-    def identity(self) -> tuple[str, str, str]:
+    def identity(self) -> Identity:
         """Equal for two symbols exactly if they are the same declared entity."""
         return (self.span.file if self.span is not None else "", self.owner, self.name)
 

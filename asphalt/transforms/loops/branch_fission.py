@@ -84,6 +84,23 @@ def check(facts: UnitFacts) -> tuple[Found, ...]:
     return tuple(found)
 
 
+def check_innermost(facts: UnitFacts) -> tuple[Found, ...]:
+    """Those in which no other branch starts a transfer: what starts and what waits stay beside what
+    the branches around them compute."""
+    messages = facts.once(Messages)
+    return tuple(one for one in check(facts) if not _has_inner_starts(one, messages))
+
+
+def _has_inner_starts(found: Found, messages: Messages) -> bool:
+    return isinstance(found, SplitBranch) and any(
+        stage_of(call) is Stage.START
+        for body in found.bodies
+        for node in body
+        if isinstance(node, Branch)
+        for _, call in messages.calls(node)
+    )
+
+
 def apply(facts: UnitFacts, step: Step) -> Unit:
     """The unit with one branch split."""
     assert isinstance(step, SplitBranch)
@@ -297,3 +314,6 @@ TRANSFORMATION = Transformation(
     apply,
     in_place=True,
 )
+
+INNERMOST = replace(TRANSFORMATION, check=together(check_innermost))
+"""The same, for branches in which no other one starts a transfer."""

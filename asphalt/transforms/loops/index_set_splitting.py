@@ -43,6 +43,7 @@ from asphalt.ir.expr import Lit, Ref, walk
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Node, Unit, leaves
 from asphalt.transforms.loops.parts_of_nest import edges, interior, why_not_repeated
+from asphalt.transforms.motion.hoisting import hoistable
 from asphalt.transforms.motion.windows import OverlapWindow, windows_of
 from asphalt.transforms.rewriting.comments import assumptions
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
@@ -70,7 +71,7 @@ class DividedNest(Trial):
 def nests(facts: UnitFacts, choices: Choices) -> tuple[Found, ...]:
     """The splits of a unit, and what keeps nests from being split.  ``choices``: the runs of
     statements that the interior of a nest at a position of a list with such windows would have to
-    pass."""
+    pass.  Short statements that can go before a run do so, too, and need not be passed."""
     messages = facts.once(Messages)
     order = facts.once(Independence.of)
     found: list[Found] = []
@@ -124,16 +125,25 @@ class Nest:
         if not chain or any(is_edge(loop, self.facts) for loop in chain):
             return None
         refused: Refused | None = None
-        for passed in choices:
+        for run in choices:
+            passed, hoisted = self._parted(run)
             if any(self.order.place.bound(node) is not None for node in passed):
                 continue
             if all(self._is_free(node) for node in passed):
                 break  # all of it can be moved
-            outcome = self._split(chain, passed)
+            outcome = self._split(chain, passed, hoisted)
             if isinstance(outcome, Step):
                 return outcome
             refused = refused or outcome
         return refused
+
+    def _parted(self, run: Run) -> tuple[Run, Run]:
+        """A run of statements that the interior has to pass, and those that go before it."""
+        if self._in_order(run[0])[0] is self.whole:
+            return run, ()
+        ahead = hoistable(run, self.facts)
+        stay = tuple(node for n, node in enumerate(run) if n not in ahead)
+        return stay, tuple(run[n] for n in ahead)
 
     def _is_free(self, node: Node) -> bool:
         """Whether the nest and a statement may change places."""
@@ -144,15 +154,15 @@ class Nest:
         first, second = sorted((node, self.whole), key=lambda one: line_of(next(leaves(one))))
         return first, second
 
-    def _split(self, chain: tuple[Do, ...], passed: tuple[Node, ...]) -> DividedNest | Refused:
+    def _split(self, chain: tuple[Do, ...], passed: Run, hoisted: Run) -> DividedNest | Refused:
         once = self.why_once()
         if once is not None:
             return once
-        ends = self._ends(chain, passed)
+        ends = self._ends(chain, passed, hoisted)
         if ends is None or not any(ends):
             rows = rows_of(chain, self.facts)
             if rows is not None and not is_edge(rows.last, self.facts):
-                ends = self._ends((*chain, rows.last), passed, rows)
+                ends = self._ends((*chain, rows.last), passed, hoisted, rows)
                 if ends is not None and any(ends):
                     return self.with_ends((*chain, rows.last), ends, rows=rows)
             unknown = self._without_bounds(passed)
@@ -208,13 +218,14 @@ class Nest:
         return None if stays is None else self._refused(STATEMENT, stays)
 
     def _ends(
-        self, chain: tuple[Do, ...], passed: tuple[Node, ...], rows: Rows | None = None
+        self, chain: tuple[Do, ...], passed: Run, hoisted: Run, rows: Rows | None = None
     ) -> tuple[EdgeCounts, ...] | None:
-        """The ends of the loops that meet the statements to be passed; ``rows``: if the last loop
-        is behind row loops."""
+        """The ends of the loops that meet the statements to be passed; ``hoisted``: statements
+        among these that go before them; ``rows``: if the last loop is behind row loops."""
         mine = self.facts.footprint(self.nest).accesses
         writing = tuple(access for access in mine if access.writes)
-        changing = list(writing)
+        done = (access for node in hoisted for access in self.facts.footprint(node).accesses)
+        changing = [*writing, *(access for access in done if access.writes)]
         pairs: list[tuple[Access, Access]] = []
         for node in passed:
             theirs = self.order.accesses(node)

@@ -40,6 +40,7 @@ from asphalt.config.passes import Pass
 from asphalt.ir.expr import names_in
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.motion.comments_in_place import with_comments_in_place
+from asphalt.transforms.motion.hoisting import needed
 from asphalt.transforms.motion.schedules import Move, Schedule, in_separate_lists
 from asphalt.transforms.motion.windows import (
     OverlapWindow,
@@ -298,16 +299,29 @@ class _Window:
             node = self.siblings[origin]
             if not self._is_work(node) or any(self.messages.calls(node)) or is_given(node):
                 continue
-            sizes: frozenset[str] | None = frozenset()
-            for passed in reversed(self.siblings[self.last : origin]):
-                more = self._sizes_for(passed, node)
-                sizes = None if sizes is None or more is None else sizes | more
-                if sizes is None:
-                    break
+            run = self.siblings[self.last : origin]
+            sizes = self._past(run, node)
             if sizes is not None:
                 does = "goes into the window of"
                 yield self._move(origin, self.last, "the work of", does, sizes)
                 return
+            ahead = needed(run, node, self.order.facts)
+            rest = [one for n, one in enumerate(run) if n not in ahead]
+            if ahead and self._past(rest, node) is not None:
+                does = "goes into the window of"
+                yield self._move(self.last + ahead[0], self.last, "the statement of", does)
+                return
+
+    def _past(self, run: Sequence[Node], node: Node) -> frozenset[str] | None:
+        """The named constants that have to be positive for a statement to go before a run; None:
+        it may not go there."""
+        sizes: frozenset[str] = frozenset()
+        for passed in reversed(run):
+            more = self._sizes_for(passed, node)
+            if more is None:
+                return None
+            sizes |= more
+        return sizes
 
     def _from_before(self) -> Iterator[Move]:
         """Work that stands before the start, with something between that the start cannot pass.

@@ -4,11 +4,14 @@ A proof may need a named constant to be positive.  Users may change the constant
 without running asphalt.  So such a step adds a declaration that does not compile otherwise::
 
     integer(merge(kind(0), -1, nx > 0)), parameter :: asphalt_checked_1 = 0
+
+Where proofs rest on the values of constants, the declaration compares them with these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from functools import reduce
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.names.scopes import Origin
@@ -65,11 +68,36 @@ def with_checked_sizes(unit: Unit, sizes: Collection[str], facts: UnitFacts) -> 
     return unit
 
 
+def with_checked_values(unit: Unit, values: Mapping[str, int], facts: UnitFacts) -> Unit:
+    """The unit with a check that named constants have these values, of which there is one."""
+    make = Maker(column_of(unit, facts.located.form), 2, facts.free, facts.eol)
+    same = (_compared(name, "==", value, facts) for name, value in values.items())
+    kind = _kind_if(reduce(lambda one, other: Op(".and.", (one, other)), same))
+    checked = f"{_PREFIX}{next_number(facts, _PREFIX)}"
+    what = Decl(
+        "type",
+        TypeSpec("integer", kind),
+        ("parameter",),
+        None,
+        (Entity(checked, checked, None, None, num(0)),),
+    )
+    text = "asphalt: the order of statements needs these values, which are checked here"
+    return insert_behind(unit, last_declaration(unit), (make.leaf(what, text),))
+
+
 def _checked_kind(name: str, facts: UnitFacts) -> Expr:
     """A kind that exists exactly if a constant is positive."""
+    return _kind_if(_compared(name, ">", 0, facts))
+
+
+def _compared(name: str, operator: str, value: int, facts: UnitFacts) -> Expr:
     size = respelled(Ref(name, name), facts.scope)
     assert isinstance(size, Ref)
-    condition = compare(size, ">", num(0))
+    return compare(size, operator, num(value))
+
+
+def _kind_if(condition: Expr) -> Expr:
+    """A kind that exists exactly if a condition holds."""
     return fn("merge", fn("kind", num(0)), Op("-", (num(1),)), condition)
 
 

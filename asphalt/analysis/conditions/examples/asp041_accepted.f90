@@ -7,7 +7,7 @@ contains
     integer, intent(in) :: n
     real(8), intent(inout) :: u(0:n)
     integer :: ierr
-    if (n == 3) return
+    if (any(u(1:n) > 1)) return
     call MPI_Recv(u, n, MPI_DOUBLE_PRECISION, above, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
   end subroutine exchange
 end module halo
