@@ -202,6 +202,20 @@ def test_the_nest_stays_whole(old: str, new: str, tmp_path: Path) -> None:
     assert "asphalt_checked" not in text
 
 
+@pytest.mark.parametrize("macro", ["WIDTH", "(WIDTH)"])
+def test_a_width_that_the_build_gives_stays_unknown(macro: str, tmp_path: Path) -> None:
+    """Builds with another one would not compile."""
+    text = PROGRAM.replace("ng = 2", f"ng = {macro}")
+    source = tmp_path / "in"
+    source.mkdir()
+    (source / "main.F90").write_text(text)
+    settings = Settings(defines=("WIDTH=2",), cache=False, jobs=1)
+    tree = load_tree([source], settings)
+    units = tree.units_of(str(source / "main.F90"))
+    (unit,) = (one for one in units if one.unit.name == "advance")
+    assert "asphalt_checked" not in _text(optimise(tree, unit, Options(TRANSFERS)))
+
+
 def test_constants_of_other_units_stay_unknown(tmp_path: Path) -> None:
     """No declaration of the unit can check a constant that it does not see."""
     text = PROGRAM.replace("points = 4, ", "").replace(

@@ -13,14 +13,14 @@ from asphalt.analysis.names.constants import is_size, value_now
 from asphalt.analysis.names.designators import designator_name, symbol_named
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.names.scopes import Scope
-from asphalt.analysis.names.symbol import Identity, Symbol
-from asphalt.ir.expr import Component, Ref, walk
+from asphalt.analysis.names.symbol import Identity, Origin, Symbol
+from asphalt.ir.expr import Component, Ref, names_in, walk
 from asphalt.ir.stmt import Call, DoHead, What
 from asphalt.ir.tree import leaves
 
 GREATEST = 32
 """The greatest value of a constant that is small."""
-_DEPTH = 6  # calls that are followed
+_DEPTH = 6  # calls that are followed, and constants that give each other's values
 
 
 def index_constants(scope: Scope) -> dict[str, tuple[Identity, int]]:
@@ -28,7 +28,8 @@ def index_constants(scope: Scope) -> dict[str, tuple[Identity, int]]:
     that it calls, and in the declarations of arrays that these name: by the name in the unit, what
     identifies them, and their values.
 
-    Only those that the unit can name, and that are declared in it, in its hosts, or in modules.
+    Only those that the unit can name, and that are declared in it, in its hosts, or in modules, by
+    text that no macro changes.
     """
     found: dict[str, tuple[Identity, int]] = {}
     for name, home in _in_unit(scope, {id(scope.unit)}, _DEPTH):
@@ -36,15 +37,25 @@ def index_constants(scope: Scope) -> dict[str, tuple[Identity, int]]:
         if symbol is None or here is None or here.identity != symbol.identity:
             continue
         value = value_now(Ref(name, name), scope)
-        if value is not None and abs(value) <= GREATEST and _is_of_one_unit(here):
+        if value is not None and abs(value) <= GREATEST and _is_written(here, _DEPTH):
             found[name] = here.identity, value
     return dict(sorted(found.items()))
 
 
-def _is_of_one_unit(symbol: Symbol) -> bool:
-    """Whether the declaration stands in the text of the unit that it belongs to."""
-    home, span = symbol.home, symbol.span
-    return isinstance(home, Scope) and span is not None and span.file == home.located.path
+def _is_written(symbol: Symbol, depth: int) -> bool:
+    """Whether the declaration of a constant, and those of the constants that give its value, stand
+    in the text of their units, and no macro changes them: builds may give macros other values."""
+    home, span = symbol.home, symbol.initial_span
+    if not isinstance(home, Scope) or span is None or symbol.initial is None or depth == 0:
+        return False
+    own = (leaf for node in home.unit.spec for leaf in leaves(node))
+    if not any(leaf.span == span and not leaf.frozen and not leaf.macros for leaf in own):
+        return False
+    others = (home.lookup(name) for name in names_in(symbol.initial))
+    return all(
+        other is not None and (other.origin is Origin.INTRINSIC or _is_written(other, depth - 1))
+        for other in others
+    )
 
 
 def _in_unit(scope: Scope, known: set[int], depth: int) -> Iterator[tuple[str, Scope]]:
