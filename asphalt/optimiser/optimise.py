@@ -27,7 +27,8 @@ changes nothing.
     3a. *starts*: make all blocking operations non-blocking, drop redundant stores, post the
         receives of a loop before it.
     3b. *windows*: split branches behind what starts a transfer, and move code into the overlap
-        windows.  Branches stay whole unless windows get more work by the split.
+        windows.  Branches stay whole unless windows get more work by the split: all of them, or
+        those around others.
     3c. *division*: one transformation after the other divides waits, nests and loops.  Each step is
         followed by *windows* and kept if a window gets more work and the unit is no slower.
     3d. *sharing*: share the interior of a nest among the windows that it could stand in.
@@ -40,6 +41,10 @@ A step gains if the unit takes less time on one network and more on none (``gain
 slow network both limit copies, split nests and all steps together.  (Danalis et al., section 6,
 report that their greedy order once cloned a buffer at a loss.)  With ``--judge simulation``, a
 simulated run of the whole program decides instead.
+
+All of this is done for any values of named constants.  If nests stay whole then, it is done again
+with the values of small ones (``index_constants``), which the unit checks if more transfers overlap
+by that (``_with_values``).
 
 The search ends when no transformation finds a step, when a round leads back to an earlier text, or
 after ``phases.MOST_STEPS`` steps; ``Optimised.ended`` says which.  It also says what was tried and

@@ -224,8 +224,7 @@ class Workshop:
         return found if kept is located.unit else self._declared(found, kept)
 
     def checked(self, found: Optimised, values: Mapping[str, int]) -> Optimised:
-        """Return the result for the unit, with a declaration that checks the values of named
-        constants."""
+        """Return the result for the unit, with a check of the values of named constants."""
         facts = self.facts(self.tree_of(found))
         return self._declared(found, with_checked_values(facts.unit, values, facts))
 

@@ -282,13 +282,11 @@ def _placed(nodes: tuple[Node, ...], make: Maker) -> tuple[Node, ...]:
 
 def _guarded(node: Node, step: int, free: bool) -> Node:
     """What stood behind a RETURN, further in than the arm that it is in now."""
-    if not isinstance(node, Branch):
+    if not isinstance(node, Branch) or (node.end.span and node.arms[-1].head.span):
         return node
-    last = node.arms[-1]
-    if node.end.span is not None and last.head.span is not None:
-        return node
+    *others, last = node.arms
     body = tuple(further_in(_guarded(inner, step, free), step, free) for inner in last.body)
-    return replace(node, arms=(*node.arms[:-1], replace(last, body=body)))
+    return replace(node, arms=(*others, replace(last, body=body)))
 
 
 def _with_lead(node: Node, lead: tuple[Trivia, ...]) -> Node:
