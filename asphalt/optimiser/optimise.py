@@ -27,8 +27,8 @@ changes nothing.
     3a. *starts*: make all blocking operations non-blocking, drop redundant stores, post the
         receives of a loop before it.
     3b. *windows*: split branches behind what starts a transfer, and move code into the overlap
-        windows.  Branches stay whole unless windows get more work by the split: all of them, or
-        those around others.
+        windows.  Branches stay whole unless windows get more work by the split: of all of them, or
+        of the innermost ones.
     3c. *division*: one transformation after the other divides waits, nests and loops.  Each step is
         followed by *windows* and kept if a window gets more work and the unit is no slower.
     3d. *sharing*: share the interior of a nest among the windows that it could stand in.

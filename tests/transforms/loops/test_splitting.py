@@ -73,7 +73,7 @@ REFUSED: dict[str, tuple[Code, str, str]] = {
                    "  real(8), allocatable :: q(:)"),
     "pointer": (SHAPE, _nest("after(i,j) = p(i,j-1)"),
                 "  real(8), pointer :: p(:,:)\n  target :: u\n  p => u"),
-    "overlaid": (SHAPE, "  f(2) = u(1,1)\n" + _nest("after(i,j) = u(i,j) + g(1)"),
+    "overlaid": (SHAPE, "  f(2) = u(1,0)\n" + _nest("after(i,j) = u(i,j) + g(1)"),
                  "  real(8) :: f(4), g(4)\n  equivalence (f(2), g(1))"),
     "index": (SHAPE, _nest("after(i,j) = u(i,rows(j))"), "  integer :: rows(m)"),
     "middle": (SHAPE, _nest("after(i,j) = u(i,j-k)"), ""),
