@@ -68,7 +68,6 @@ from asphalt.optimiser.outcome import FIXPOINT as FIXPOINT
 from asphalt.optimiser.outcome import Done as Done
 from asphalt.optimiser.outcome import Dropped as Dropped
 from asphalt.optimiser.outcome import Optimised, Transfer
-from asphalt.optimiser.overlap import Overlap
 from asphalt.optimiser.phases import MOST_STEPS
 from asphalt.optimiser.preparation import Search
 from asphalt.optimiser.program_starts import staying
@@ -187,7 +186,7 @@ def _with_values(shop: Workshop, found: Optimised) -> tuple[Optimised, Workshop]
     constants = frozenset(identity for identity, _ in values.values())
     again = Workshop(shop.tree, shop.path, shop.chain, shop.options, shop.context, constants)
     more = optimised(again)
-    if more.content is None or Overlap(again).hidden(more) <= Overlap(shop).hidden(found):
+    if more.content is None or len(more.transfers) <= len(found.transfers):
         return found, shop
     if again.price(again.tree_of(more)).loses(shop.price(shop.tree_of(found))):
         return found, shop
