@@ -155,8 +155,7 @@ class Workshop:
         effects, uniformity = self.analyses.edited(tree).of(
             any_sizes=True, asked=frozenset(self.constants)
         )
-        eol = tree.file(self.path).eol
-        located = self.located(tree)
+        eol, located = tree.file(self.path).eol, self.located(tree)
         own = accepted_now(
             self.options.accepted, located, tree, self.first, self.origins, self.context.changed
         )
