@@ -152,13 +152,15 @@ class TypeSpec:
     """A declared type; ``base``: integer real double_precision complex double_complex logical
     character type class; ``kind`` is the kind expression, ``name`` that of a derived type.
     The old ``real*8`` is ``kind=Lit('integer', '8')`` with ``star`` set (for complex*16 the star
-    counts bytes of the whole number)."""
+    counts bytes of the whole number).  ``spelled``: that name as it is written; None: as other new
+    names are."""
 
     base: str
     kind: Expr | None = None
     name: str | None = None
     length: Arg | None = None
     star: bool = False
+    spelled: str | None = field(default=None, compare=False)
 
 
 @record

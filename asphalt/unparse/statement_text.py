@@ -208,7 +208,7 @@ class _StatementPrinter(ExprPrinter):
     def _type(self, spec: TypeSpec) -> str:
         base = self.keyword(spec.base.replace("_", " "))
         if spec.name is not None:
-            return f"{base}({self.name(spec.name)})"
+            return f"{base}({spec.spelled or self.name(spec.name)})"
         if spec.star:
             size = spec.length if spec.base == "character" else spec.kind
             if isinstance(size, Lit):

@@ -114,7 +114,8 @@ def _derived_spec(cursor: Cursor, base: str) -> TypeSpec:
     if (base == "type" and cursor.low in TYPE_WORDS and after.low != ")") or cursor.low in NUMERIC:
         spec = type_spec(cursor)  # type(real(8))
     else:
-        spec = TypeSpec(base, name=cursor.name().low)
+        name = cursor.name()
+        spec = TypeSpec(base, name=name.low, spelled=name.text)
         if cursor.low == "(":
             cursor.skip_group()  # the parameters of a parameterised type
     cursor.expect(")")

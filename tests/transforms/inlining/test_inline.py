@@ -359,6 +359,21 @@ def test_the_text_of_the_procedure_is_kept(tmp_path: Path) -> None:
     assert "call MPI_Recv(v, n, MPI_INTEGER, above, k," in lines
 
 
+def test_a_derived_type_keeps_its_letters(tmp_path: Path) -> None:
+    declare = (
+        "integer :: n, k, u(n), ierr\n    type(MPI_Request) :: Open\n    type(mpi_status) :: St"
+    )
+    body = "call MPI_Irecv(u, n, MPI_INTEGER, above, k, MPI_COMM_WORLD, Open, ierr)"
+    text = program(
+        declare=declare, body=body, after="call MPI_Wait(Open, St, ierr)", use="use halo"
+    )
+    tree = found(text.replace("use mpi\n", "use mpi_f08\n"), tmp_path)
+    assert tree.applied(inline) == 1
+    lines = tree.text("a.f90").split("subroutine step")[1]
+    assert "  type(MPI_Request) :: Open\n" in lines
+    assert "  type(mpi_status) :: St\n" in lines
+
+
 EXTERNAL = """\
       subroutine give(a, n)
       include 'mpif.h'
