@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar, cast
 
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Use
+
+T = TypeVar("T")
 
 
 def procedure_named(procedure: Expr, scope: Scope) -> Located | None:
@@ -39,7 +43,7 @@ def _resolved(name: str, scope: Scope) -> Located | None:
         return None
     if symbol is not None and "pointer" in symbol.attrs:
         return None
-    if symbol is None and _may_be_generic(name, scope, 0):
+    if symbol is None and _may_be_generic(name, scope):
         return None
     program = scope.program
     chain = scope.located.chain
@@ -51,19 +55,23 @@ def _resolved(name: str, scope: Scope) -> Located | None:
         if name in scope.scopes.of(host).declared.included:
             return None
         used = [u for u in scope.scopes.of(host).declared.uses if not u.intrinsic]
-        found = [f for use in used for f in _from_module(use, name, scope, 0)]
+        found = [f for use in used for f in _from_module(use, name, scope)]
         if found:
             same = all(f.chain == found[0].chain for f in found)
             return found[0] if same else None
         if any(scope.scopes.module(u.module) is None and gives(u, name) for u in used):
             return None  # it may come from a module that cannot be seen
-        if any(_may_be_included(use, name, scope, 0) for use in used):
+        if any(_may_be_included(use, name, scope) for use in used):
             return None
     return program.external(name)
 
 
-def _may_be_generic(name: str, scope: Scope, depth: int) -> bool:
+def _may_be_generic(name: str, scope: Scope) -> bool:
     """Whether a name that several modules give may be a generic one in some of them."""
+    return _once(_is_generic_somewhere, scope, name, False)
+
+
+def _is_generic_somewhere(scope: Scope, name: str) -> bool:
     here: Scope | None = scope
     while here is not None:
         for use in here.declared.uses:
@@ -74,7 +82,7 @@ def _may_be_generic(name: str, scope: Scope, depth: int) -> bool:
             symbol = module.lookup(original)
             if symbol is not None and "generic" in symbol.attrs:
                 return True
-            if symbol is None and depth < 8 and _may_be_generic(original, module, depth + 1):
+            if symbol is None and _may_be_generic(original, module):
                 return True
         here = here.host
     return False
@@ -87,28 +95,46 @@ def gives(use: Use, name: str) -> bool:
     return not use.only or any(item.local == name for item in use.items)
 
 
-def _may_be_included(use: Use, name: str, scope: Scope, depth: int) -> bool:
+def _may_be_included(use: Use, name: str, scope: Scope) -> bool:
     """Whether a name may be that of a procedure in a file that a used module includes."""
     original = use.original_name(name)
     module = scope.scopes.module(use.module)
-    if original is None or module is None or depth > 8:
+    if original is None or module is None:
         return False
-    return original in module.declared.included or any(
-        _may_be_included(inner, original, scope, depth + 1) for inner in module.declared.uses
+    return _once(_may_include, module, original, False)
+
+
+def _may_include(module: Scope, name: str) -> bool:
+    return name in module.declared.included or any(
+        _may_be_included(inner, name, module) for inner in module.declared.uses
     )
 
 
-def _from_module(use: Use, name: str, scope: Scope, depth: int) -> list[Located]:
+def _from_module(use: Use, name: str, scope: Scope) -> tuple[Located, ...]:
     original = use.original_name(name)
     module = scope.scopes.module(use.module)
-    if original is None or module is None or depth > 8 or module.hides(original):
-        return []
+    if original is None or module is None:
+        return ()
+    return _once(_procedures, module, original, ())
+
+
+def _procedures(module: Scope, name: str) -> tuple[Located, ...]:
+    """The procedures that a module makes accessible by a name."""
+    if module.hides(name):
+        return ()
     for unit in module.unit.contained:
-        if unit.name == original:
-            found = scope.program.contained(module.located, original)
-            return [] if found is None else [found]
-    return [
-        found
-        for inner in module.declared.uses
-        for found in _from_module(inner, original, scope, depth + 1)
-    ]
+        if unit.name == name:
+            found = module.program.contained(module.located, name)
+            return () if found is None else (found,)
+    used = (f for use in module.declared.uses for f in _from_module(use, name, module))
+    return tuple({tuple(map(id, one.chain)): one for one in used}.values())
+
+
+def _once(find: Callable[[Scope, str], T], scope: Scope, name: str, meanwhile: T) -> T:
+    """What is found for a name in a scope, once; ``meanwhile``: the answer where modules use each
+    other in a circle, which no program does (F2018 14.2.2)."""
+    key = find, name
+    if key not in scope.through_modules:
+        scope.through_modules[key] = meanwhile
+        scope.through_modules[key] = find(scope, name)
+    return cast(T, scope.through_modules[key])

@@ -77,6 +77,7 @@ class Scopes:
         self.program = program
         self.any_sizes = any_sizes
         self.asked = asked
+        self.is_circular = False  # whether modules use each other in a circle
         self.own_procedures: dict[str, bool] = {}  # whether an mpi_ name is the user's own
         self._by_unit: dict[int, Scope] = {}
         self._modules: dict[str, Scope | None] = {}
@@ -119,6 +120,7 @@ class Scope:
         self.unit = located.unit
         self.scopes = scopes
         self._answers: dict[str, Answer] = {}
+        self._exported: dict[str, Answer] = {}
         self._symbols: dict[str, Symbol | None] = {}
         # whether definitions of some kinds are accessible
         self.accessible: dict[Callable[[Node], bool], bool] = {}
@@ -131,6 +133,8 @@ class Scope:
         ] = {}  # answers about its variables that were asked for
         self.common_views: dict[str, bool] = {}  # blocks that it sees under two lists of names
         self.procedures: dict[str, Located | None] = {}  # what procedure names resolve to
+        # answers about names that come through USE statements, by the question and the name
+        self.through_modules: dict[tuple[object, str], object] = {}
         # components of derived types, by type and name, with the scopes of their declarations
         self.components: dict[tuple[str, str], tuple[Decl, Entity, Scope] | None] = {}
         # definitions of derived types, by name and how far they are looked for, with their scopes
@@ -281,7 +285,16 @@ class Scope:
     def exported(self, name: str, visiting: frozenset[str] = frozenset()) -> Answer:
         """The symbol that a module makes accessible to units that use it."""
         if self.unit.name in visiting:
+            self.scopes.is_circular = True  # no program is; what is found now depends on the way
             return Absence.ABSENT
+        found = self._exported.get(name)
+        if found is None:
+            found = self._seen_by_users(name, visiting)
+            if not self.scopes.is_circular:
+                self._exported[name] = found
+        return found
+
+    def _seen_by_users(self, name: str, visiting: frozenset[str]) -> Answer:
         declared = self.declared
         own = declared.symbols.get(name)
         if self.hides(name):
