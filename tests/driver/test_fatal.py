@@ -227,6 +227,31 @@ def test_handlers_that_end_the_program_are_no_obstacle(
     assert (report.verdict, report.assumptions) == ("proved", ())
 
 
+_OF_FILES = """\
+subroutine watch_files(handler)
+  use mpi
+  external :: handler
+  integer :: own, ierr
+  call MPI_File_create_errhandler(handler, own, ierr)
+  call MPI_{}_set_errhandler({}, own, ierr)
+end subroutine watch_files
+"""
+
+
+def test_a_handler_of_files_gets_no_other_errors(tmp_path: Path) -> None:
+    watch = _OF_FILES.format("File", "MPI_FILE_NULL")
+    (report,) = _reports(tmp_path, {"work.f90": _work(_SENDRECV), "watch.f90": watch}, "fatal")
+    assert (report.verdict, report.assumptions) == ("proved", ("fatal",))
+
+
+@pytest.mark.parametrize(("object", "handle"), [("Comm", "MPI_COMM_WORLD"), ("Win", "win")])
+def test_set_elsewhere_it_may_get_them(object: str, handle: str, tmp_path: Path) -> None:
+    watch = _OF_FILES.format(object, handle)
+    (report,) = _reports(tmp_path, {"work.f90": _work(_SENDRECV), "watch.f90": watch}, "fatal")
+    assert (report.verdict, report.code) == ("refused", "ASP020")
+    assert f"watch.f90:6 calls MPI_{object}_set_errhandler" in report.message
+
+
 @pytest.mark.parametrize(
     "set_by",
     [

@@ -218,13 +218,15 @@ def _line_that_binds(located: Located) -> int | None:
 
 @cache
 def _with_other_codes() -> tuple[MpiProcedure, ...]:
-    """The procedures that set an error handler, or after which other codes may occur.
+    """The procedures that set an error handler, or after which other codes may occur; not those of
+    files, whose handlers get the errors of operations on files alone (MPI-4.0 section 9.3).
 
     A user's callback returns a code to the library, and may store one that no call shows.
     """
     return tuple(
         procedure
         for procedure in table().values()
+        if not is_of_file(procedure)
         if procedure.name in _OWN_CODES
         or any(p.kind.endswith("FUNCTION") for p in procedure.parameters)
         or any(p.kind == "ERRHANDLER" and p.direction is Direction.IN for p in procedure.parameters)
