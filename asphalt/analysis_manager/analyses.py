@@ -151,6 +151,8 @@ class Analyses:
             scopes = self._scopes_for(key[1])
             effects = self._effects(key, scopes)
             effects.why_not_alone = self.configurations.why_not_alone
+            if self._before is not None:
+                effects.given = self._before.of(pure, any_sizes, asked)[0]
             self._made[key] = (
                 effects,
                 Uniformity(scopes, Assumed(pure, self.fatal)),

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from asphalt.analysis.effects import error_handlers
+from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.config.assumptions import folded
 from asphalt.config.errors import InputError, UsageError
 from asphalt.config.passes import TRANSFERS
@@ -288,3 +290,22 @@ def test_it_runs(body: str, mpi: Mpi, tmp_path: Path) -> None:
     project = _project(tmp_path / "in", {"main.f90": whole}, "fatal")
     (change,) = project.outcome().changes
     same_lines(mpi, tmp_path, whole + more, change.after + more.encode())
+
+
+def test_whether_errors_are_fatal_is_asked_once_for_all_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Effects] = []
+
+    def seen(effects: Effects) -> str | None:
+        asked.append(effects)
+        return whole(effects)
+
+    whole = error_handlers.why_not_closed_but_for_libraries
+    monkeypatch.setattr(error_handlers, "why_not_closed_but_for_libraries", seen)
+    files = {"work.f90": _work(_SENDRECV), "main.f90": _MAIN, "abort.f90": _ABORT}
+    outcome = _project(tmp_path, files).outcome()
+    assert outcome.changes
+    assert sum(len(one.steps) for one in outcome.procedures) > 1
+    assert asked
+    assert all(effects.given is None for effects in asked)

@@ -90,7 +90,9 @@ class Effects:
     and so do all that it calls; ``with_same_summary`` one that has the same summary; None: there is
     none.  ``tracing`` stores summaries for other programs, whose procedures ``locate`` finds in
     this one.  ``why_not_alone``: why no condition of the preprocessor at a unit (its file, its
-    names) excludes the calls of an MPI procedure that are not compiled here.
+    names) excludes the calls of an MPI procedure that are not compiled here.  ``given``: those of
+    the program of which this one is an edited text, if it is one; what no edit changes is asked
+    there.
     """
 
     def __init__(
@@ -113,6 +115,7 @@ class Effects:
         self._recall = recall
         self.assumed = assumed or Assumed()
         self.why_not_alone: Callable[[str, tuple[str, ...], str], str | None] | None = None
+        self.given: Effects | None = None
         self._found: dict[Callable[[Effects], object], object] = {}
         self._of_units: dict[
             tuple[int, Callable[[Scope, Effects], object]], tuple[Scope, object]
