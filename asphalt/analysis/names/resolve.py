@@ -9,7 +9,8 @@ from typing import TypeVar, cast
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import Use
+from asphalt.ir.stmt import UnitHead, Use
+from asphalt.ir.tree import Block, Unit
 
 T = TypeVar("T")
 
@@ -63,7 +64,40 @@ def _resolved(name: str, scope: Scope) -> Located | None:
             return None  # it may come from a module that cannot be seen
         if any(_may_be_included(use, name, scope) for use in used):
             return None
-    return program.external(name)
+    outside = program.external(name)
+    if outside is None or not _has_label_of(outside, name, scope):
+        return None
+    return outside
+
+
+def _has_label_of(found: Located, name: str, scope: Scope) -> bool:
+    """Whether the interface bodies of a name, of which there may be none, have the binding label of
+    an external procedure: otherwise another procedure is meant (F2018 18.10.2)."""
+    symbol = scope.lookup(name)
+    homes = [symbol.home] if symbol is not None and isinstance(symbol.home, Scope) else []
+    here: Scope | None = scope
+    while here is not None:
+        homes.append(here)
+        here = here.host
+    labels = {
+        _label(body)
+        for home in homes
+        for node in home.unit.spec
+        if isinstance(node, Block)
+        for body in node.body
+        if isinstance(body, Unit) and body.name == name
+    }
+    return (labels or {""}) == {_label(found.unit)}
+
+
+def _label(unit: Unit) -> str:
+    """What a procedure has for a binding label, as its statement has it; empty: none."""
+    what = None if unit.head is None else unit.head.what
+    for one in what.prefix if isinstance(what, UnitHead) else ():
+        if one.startswith("bind("):
+            named = one.replace("'", '"')
+            return named if "name=" in one else f'bind(c,name="{unit.name}")'
+    return ""
 
 
 def _may_be_generic(name: str, scope: Scope) -> bool:

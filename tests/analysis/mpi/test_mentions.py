@@ -66,7 +66,10 @@ def _scopes(folder: Path, texts: dict[str, str]) -> Scopes:
     [
         {"main.f90": _MAIN, "grid.f90": _IN_MODULE},
         {"main.f90": _MAIN, "grid.f90": _GRID, "setup.f90": _SETUP},
-        {"main.f90": _MAIN.replace("use grid", "use unseen"), "grid.f90": _SETUP},
+        {
+            "main.f90": _MAIN.replace("use grid", "use unseen, only: other"),
+            "grid.f90": _SETUP,
+        },
         {
             "main.f90": _MAIN.replace("end program", "contains\n" + _SETUP + "end program"),
             "grid.f90": _GRID,
@@ -101,6 +104,11 @@ def test_a_procedure_of_the_program_is_none_of_mpi(texts: dict[str, str], tmp_pa
             {"main.f90": _MAIN.replace("use grid", "use unseen"), "grid.f90": _IN_MODULE},
             "mpi_setup",
         ),
+        # a module that is not seen gives the name of a procedure that is
+        (
+            {"main.f90": _MAIN.replace("grid", "unseen, only: mpi_setup"), "grid.f90": _SETUP},
+            "mpi_setup",
+        ),
         # behind the profiling name stands MPI's
         (
             {"main.f90": _MAIN, "grid.f90": _PROFILED},
@@ -115,6 +123,7 @@ def test_a_procedure_of_the_program_is_none_of_mpi(texts: dict[str, str], tmp_pa
         "undefined",
         "elsewhere MPI's",
         "from an unseen module",
+        "named there",
         "profiling",
         "generic",
         "removed",
