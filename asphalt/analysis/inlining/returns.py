@@ -56,7 +56,8 @@ def without_returns(nodes: tuple[Node, ...], name: str, jumps: bool) -> tuple[No
         first = next(iter(leaves(node)))
         if following is None and not ends:
             return nodes[:number]
-        if (following is not None and following.joined) or first.joined:
+        shared = condition is not None and any(leaf.joined for leaf in leaves(node))
+        if shared or (following is not None and following.joined) or first.joined:
             raise RefusedError(TEXT, f"a RETURN of {name} shares its line with others")
         inner = without_returns(rest, name, jumps)
         if condition is None:
@@ -132,7 +133,7 @@ def _skipping(node: Branch, rest: tuple[Node, ...], name: str) -> Branch:
     for arm in node.arms:
         last = arm.body[-1]
         assert isinstance(last, Leaf)
-        if last.joined:
+        if last.joined or arm.head.joined or node.end.joined:
             raise RefusedError(TEXT, f"a RETURN of {name} shares its line with others")
         head = replace(arm.head, lead=(*waiting, *arm.head.lead))
         arms.append(Arm(head, arm.body[:-1]))

@@ -104,8 +104,11 @@ def test_the_text(tmp_path: Path) -> None:
         "    if (kind == 2) then\n      u(1) = 7\n      return\n    end if\n"
         "    if (kind == 3) goto 10\n    u(2) = 1\n10  u(3) = 1",
         "    if (kind == 2) then\n      u(1) = 7; return\n    end if",
+        "    if (kind == 2) then\n      u(1) = 7\n      return; end if",
+        "    if (kind == 2) then; return; end if",
+        "    if (kind == 1) then\n      return; else if (kind == 2) then\n      return\n    end if",
     ],
-    ids=["inside", "else", "else-if", "named", "loop", "labels", "one-line"],
+    ids=["inside", "else", "else-if", "named", "loop", "labels", "one-line", "end", "all", "arm"],
 )
 def test_other_ways_out_stay(body: str, tmp_path: Path) -> None:
     tree = _tree(tmp_path, body)
