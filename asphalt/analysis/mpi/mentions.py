@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from asphalt.analysis.mpi.call import is_users_own
 from asphalt.analysis.mpi.procedures import procedure
-from asphalt.analysis.names.resolve import gives, procedure_named
+from asphalt.analysis.names.resolve import may_be_unseen, procedure_named
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.names.symbol import Origin
 from asphalt.ir.expr import Ref
@@ -56,12 +56,8 @@ def _means_own(name: str, scope: Scope) -> bool:
     return procedure_named(Ref(name, name), scope) is not None
 
 
-def _may_be_of_unseen_module(name: str, scope: Scope) -> bool:
-    """Whether a module that is not in the tree may give a unit a name."""
-    here: Scope | None = scope
-    while here is not None:
-        unseen = (use for use in here.declared.uses if scope.scopes.module(use.module) is None)
-        if any(gives(use, name) for use in unseen):
-            return True
-        here = here.host
-    return False
+def _may_be_of_unseen_module(name: str, scope: Scope | None) -> bool:
+    """Whether a module that is not in the tree may give a unit, or a host of it, a name."""
+    return scope is not None and (
+        may_be_unseen(name, scope) or _may_be_of_unseen_module(name, scope.host)
+    )

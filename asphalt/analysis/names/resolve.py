@@ -6,6 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar, cast
 
+from asphalt.analysis.names.intrinsic_modules import (
+    KINDS,
+    MPI_MODULES,
+    intrinsic_module_name,
+    is_intrinsic_module,
+)
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.program import Located
@@ -60,8 +66,8 @@ def _resolved(name: str, scope: Scope) -> Located | None:
         if found:
             same = all(f.chain == found[0].chain for f in found)
             return found[0] if same else None
-        if any(scope.scopes.module(u.module) is None and gives(u, name) for u in used):
-            return None  # it may come from a module that cannot be seen
+        if may_be_unseen(name, scope.scopes.of(host)):
+            return None
         if any(_may_be_included(use, name, scope) for use in used):
             return None
     outside = program.external(name)
@@ -124,9 +130,21 @@ def _is_generic_somewhere(scope: Scope, name: str) -> bool:
 
 def gives(use: Use, name: str) -> bool:
     """Whether a module that is not in the tree may make a name accessible by a USE statement."""
-    if use.module in ("mpi", "mpi_f08", "iso_fortran_env", "iso_c_binding"):
+    original = use.original_name(name)
+    if original is None or use.module in MPI_MODULES or use.module in KINDS:
         return False
-    return not use.only or any(item.local == name for item in use.items)
+    if is_intrinsic_module(use.module):
+        return intrinsic_module_name(use.module, original) is not None
+    return True
+
+
+def may_be_unseen(name: str, scope: Scope) -> bool:
+    """Whether a module that is not in the tree may give a name to a unit by its own USE
+    statements."""
+    return any(
+        not use.intrinsic and scope.scopes.module(use.module) is None and gives(use, name)
+        for use in scope.declared.uses
+    )
 
 
 def _may_be_included(use: Use, name: str, scope: Scope) -> bool:

@@ -87,3 +87,29 @@ def test_modules_in_a_circle_end(tmp_path: Path) -> None:
     scope = _last(tmp_path, [*texts, _LAST.format("  use m1\n  use m0")])
     assert procedure_named(Ref("start", "start"), scope) is not None
     assert "a2" in used_names(scope)
+
+
+@pytest.mark.parametrize(
+    ("used", "found"),
+    [
+        ("omp_lib", True),
+        ("ieee_arithmetic", True),
+        ("openacc, only: other => acc_init", True),
+        ("unseen, only: other", True),
+        ("unseen, start => other", False),
+        ("unseen", False),
+        ("unseen, other => start", True),  # renamed, it has no name of its own
+    ],
+)
+def test_an_external_procedure_is_meant_where_no_module_may_give_its_name(
+    used: str, found: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "start.f90").write_text("subroutine start\nend subroutine start\n")
+    scope = _last(tmp_path, [_LAST.format(f"  use {used}")])
+    assert (procedure_named(Ref("start", "start"), scope) is not None) is found
+
+
+def test_a_name_of_an_intrinsic_module_is_no_external_procedure(tmp_path: Path) -> None:
+    (tmp_path / "own.f90").write_text("subroutine omp_init_lock\nend subroutine\n")
+    scope = _last(tmp_path, [_LAST.format("  use omp_lib")])
+    assert procedure_named(Ref("omp_init_lock", "omp_init_lock"), scope) is None
