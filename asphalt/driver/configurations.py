@@ -94,11 +94,10 @@ def _confined(tree: Tree, configurations: Configurations, change: Change) -> Cha
     if not confined:
         return change
     tests = own.tests(merging.places)
-    text = merging.text(tests)
     if merging.needs_conditions(tests):  # what only moves to the right would stand there twice
         merging = merged(shifted=False)
-        text = min(text, merging.text(own.tests(merging.places)), key=lambda one: one.count("\n"))
-    made = text.encode("latin-1")
+        tests = own.tests(merging.places)
+    made = merging.text(tests).encode("latin-1")
     if composition is not None:
         check_borders(composition, tree.file(path), tree.edited({path: made}).file(path), made)
     return replace(change, after=made)

@@ -10,12 +10,20 @@ new lines get a condition of their own, with the old ones in ``#else``::
     #endif
 
 No other line of the file changes.  So in every other configuration the file is compiled as it was.
+
+A line that stays is not repeated, so that nobody has to edit it twice.  What becomes the end of a
+statement in free form stays, too::
+
+    #if defined(HAVE_MPI)
+      if (.not. asphalt_x%finished(s, r, ierr)) &
+    #endif
+      call MPI_Alltoall(s, n, MPI_REAL, r, n, MPI_REAL, comm, ierr)
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
@@ -25,10 +33,24 @@ from asphalt.ir.source import Form
 Paths = Callable[[int], Sequence[MacroTest] | None]
 """The tests that led to a line, by its number (from 1); None: it is removed."""
 
-_NEAR = 1  # unchanged lines between two changes that get one condition
 _GOES_ON = re.compile(r"&[ \t]*(?:!.*)?\r?\n?\Z")
 _CONTINUED_FIXED = re.compile(r"     [^ 0\t\r\n]")
-_SILENT = re.compile(r"[ \t]*(?:![^$].*|!)?\r?\n?\Z")
+_SILENT = re.compile(r"[ \t]*(?:!(?![a-z]{0,3}[$*]|ocl\b).*)?\r?\n?\Z", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    """Where two texts differ: lines ``i`` to ``j`` of the old one became ``k`` to ``n`` of the new
+    one (from 0; ``j`` and ``n`` are the first ones behind)."""
+
+    i: int
+    j: int
+    k: int
+    n: int
+
+    def through(self, other: _Difference) -> _Difference:
+        """With all lines up to the end of a later one."""
+        return _Difference(self.i, other.j, self.k, other.n)
 
 
 class NotConfinedError(Exception):
@@ -117,15 +139,15 @@ class Merging:
         if not missing:
             yield from place.new
             return
-        text = condition(missing)
-        if place.new:
-            yield f"#if {text}{self._eol}"
+        if not all(map(_SILENT.match, old)):
+            yield f"#if {condition(missing) if place.new else _opposite(missing)}{self._eol}"
             yield from self._ended(place.new)
-            if old:
+            if place.new:
                 yield f"#else{self._eol}"
+            yield from self._ended(old)
         else:
-            yield f"#if !({text}){self._eol}"
-        yield from self._ended(old)
+            yield f"#if {condition(missing)}{self._eol}"
+            yield from self._ended(place.new)
         yield f"#endif{self._eol}"
 
     def _ended(self, lines: Sequence[str]) -> Iterator[str]:
@@ -135,12 +157,12 @@ class Merging:
         """The changes in the order of their places."""
         inserted: dict[int, list[str]] = {}
         gone: set[int] = set()
-        for i, j, k, n in self._differences():
-            old = [at for at in range(i, j) if not _is_mark(self._shown[at])]
+        for one in self._grouped(map(self._without_end, self._differences())):
+            old = [at for at in range(one.i, one.j) if not _is_mark(self._shown[at])]
             gone.update(old)
-            fresh = [line for line in self._new[k:n] if not _is_mark(line)]
+            fresh = [line for line in self._new[one.k : one.n] if not _is_mark(line)]
             if fresh:
-                inserted.setdefault(old[0] if old else self._live(i), []).extend(fresh)
+                inserted.setdefault(old[0] if old else self._live(one.i), []).extend(fresh)
         found: list[Place] = []
         for at in range(len(self._old) + 1):
             new = inserted.get(at, [])
@@ -172,24 +194,51 @@ class Merging:
                 if cut[k + at] == self._is_cut(self._shown, i + at):
                     self._new[k + at] = self._shown[i + at]
 
-    def _differences(self) -> list[list[int]]:
-        """What differs: from and to in the lines before and after, whole statements."""
+    def _differences(self) -> list[_Difference]:
+        """What differs: whole statements."""
         old, new = self._shown, self._new
-        found: list[list[int]] = []
+        found: list[_Difference] = []
         codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
         changes = [code[1:] for code in codes if code[0] != "equal"]
         ends = [*(i for i, *_ in changes), len(old)][1:]
         for (i, j, k, n), end in zip(changes, ends, strict=True):
-            before = found[-1][1] if found else 0
+            before = found[-1].j if found else 0
             while i > before and (self._is_cut(old, i) or self._is_cut(new, k)):
                 i, k = i - 1, k - 1
             while j < end and (self._is_cut(old, j) or self._is_cut(new, n)):
                 j, n = j + 1, n + 1
-            if found and i - before <= _NEAR:
-                found[-1][1], found[-1][3] = j, n
-            else:
-                found.append([i, j, k, n])
+            one = _Difference(i, j, k, n)
+            if found and i == before:
+                one = found.pop().through(one)
+            found.append(one)
         return found
+
+    def _without_end(self, one: _Difference) -> _Difference:
+        """A difference without the old lines that are the end of a new statement in free form."""
+        begin = one.n - (one.j - one.i)
+        if self._fixed or one.i == one.j or begin <= one.k or not self._is_cut(self._new, begin):
+            return one
+        old, new = self._shown[one.i : one.j], self._new[begin : one.n]
+        same = [line.lstrip(" \t") for line in old] == [line.lstrip(" \t") for line in new]
+        return _Difference(one.i, one.i, one.k, begin) if same else one
+
+    def _grouped(self, found: Iterable[_Difference]) -> Iterator[_Difference]:
+        """Differences, as one where lines that are only new have but comments and blank lines
+        between them."""
+        last: _Difference | None = None
+        for one in found:
+            if last is not None:
+                through = last.through(one)
+                if self._is_silent(self._shown[through.i : through.j]):
+                    one = through
+                else:
+                    yield last
+            last = one
+        if last is not None:
+            yield last
+
+    def _is_silent(self, lines: Sequence[str]) -> bool:
+        return all(_SILENT.match(line) and not _is_mark(line) for line in lines)
 
     def _is_cut(self, lines: Sequence[str], at: int) -> bool:
         """Whether a line goes on with the statement of the line before."""
@@ -201,6 +250,14 @@ class Merging:
         while before >= 0 and _is_mark(lines[before]):
             before -= 1
         return before >= 0 and _GOES_ON.search(lines[before]) is not None
+
+
+def _opposite(tests: Sequence[MacroTest]) -> str:
+    """A condition that holds where not all tests come out the same."""
+    if len(tests) > 1:
+        return f"!({condition(tests)})"
+    (test,) = tests
+    return MacroTest(test.text, not test.holds).condition
 
 
 def _is_mark(line: str) -> bool:

@@ -133,6 +133,68 @@ def test_lines_that_only_move_to_the_right_stand_there_once() -> None:
     )
 
 
+_IN_A = [MacroTest("defined(A)", True)]
+
+
+def _merged(text: str, *changes: tuple[str, str], form: Form = Form.FREE) -> str:
+    """A text below a conditional of A, with parts replaced where A is defined."""
+    text = f"#ifdef A\n#endif\n{text}"
+    here = conditionals(source_text("a.F90", text.encode()), ("A",), ())
+    shown = selected(text, here)
+    after = shown
+    for old, new in changes:
+        assert shown.count(old) == 1
+        after = after.replace(old, new)
+    merging = Merging(text, shown, after, form, here.path, shifted=False)
+    made = merging.text([_IN_A for _ in merging.places])
+    meant = [line for line in after.splitlines() if not line.startswith(MARK)]
+    assert [line.split() for line in preprocessed(made, ["A"])] == [
+        line.split() for line in meant if line.strip()
+    ]
+    return made.removeprefix("#ifdef A\n#endif\n")
+
+
+def test_the_end_of_a_statement_stays_once() -> None:
+    call = "call f(s, &\n  r)\n"
+    guarded = "if (g()) &\n  call f(s, &\n    r)\n"
+    made = _merged(f"x = 1\n{call}y = 1\n", (call, guarded))
+    assert made == f"x = 1\n#if defined(A)\nif (g()) &\n#endif\n{call}y = 1\n"
+    fixed = "      call f(s,\n     &  r)\n"
+    other = "      if (g()) call f(s,\n     &  r)\n"
+    made = _merged(fixed, (fixed, other), form=Form.FIXED)
+    assert made == f"#if defined(A)\n{other}#else\n{fixed}#endif\n"
+
+
+def test_lines_between_two_changes_are_not_repeated() -> None:
+    changes = ("do i = 1, n\n", "do i = lo, hi\n"), ("end do\n", "end do\nend do\n")
+    made = _merged("do i = 1, n\n  s(i) = 1\nend do\n", *changes)
+    assert made == (
+        "#if defined(A)\ndo i = lo, hi\n#else\ndo i = 1, n\n#endif\n  s(i) = 1\nend do\n"
+        "#if defined(A)\nend do\n#endif\n"
+    )
+
+
+@pytest.mark.parametrize(("between", "once"), [("\n! words\n", True), ("!dir$ x\n", False)])
+def test_one_condition_goes_past_comments(between: str, once: bool) -> None:
+    changes = ("end do\n", "end do\nend do\n"), ("call f\n", "if (g()) &\n  call f\n")
+    made = _merged(f"do i = 1, n\nend do\n{between}call f\n", *changes)
+    assert made.count("#if") == (1 if once else 2)
+    assert made.count(between) == 1
+    assert "#else" not in made
+
+
+def test_a_removed_line_stands_under_the_opposite_condition() -> None:
+    made = _merged("x = 1\ny = 2\n", ("y = 2\n", ""))
+    assert made == "x = 1\n#if !defined(A)\ny = 2\n#endif\n"
+    text = "#ifndef B\n#endif\nx = 1\ny = 2\n"
+    here = conditionals(source_text("a.F90", text.encode()), (), ())
+    shown = selected(text, here)
+    merging = Merging(text, shown, shown.replace("y = 2\n", ""), Form.FREE, here.path)
+    both = [MacroTest("defined(B)", False), MacroTest("C == 1", True)]
+    assert "#if defined(B)\ny = 2\n#endif\n" in merging.text([both[:1]])
+    assert "#if !(!defined(B) && C == 1)\ny = 2\n" in merging.text([both])
+
+
 def test_a_place_with_more_tests_than_the_change_is_refused() -> None:
     text = "#ifdef A\nx = 1\n#endif\n"
     here = conditionals(source_text("a.F90", text.encode()), ("A",), ())
