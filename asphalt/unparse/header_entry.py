@@ -7,15 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from asphalt.config.backends import ISEND, offering_procedure
+from asphalt.unparse.header_checks import FIXED_WIDTH, SECOND
 
 _OPENINGS = {
     "k": "      integer, parameter ::",
     "d": "      integer, parameter ::",
     "backend": "      procedure(), pointer ::",
 }
-SECOND = "     &"
-"""What continues a statement, in both source forms."""
-_FIXED_WIDTH = 72  # columns of code; what is not a comment ends here in fixed form
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,29 +61,16 @@ def lines_of(entry: HeaderEntry, what: str) -> list[str]:
     code = f"asphalt_{what}_{entry.site} {sign} {value}"
     note = f"  ! written as: {entry.of(what)}"
     opening = _OPENINGS[what]
-    if len(f"{opening} {code}") + room <= _FIXED_WIDTH:
+    if len(f"{opening} {code}") + room <= FIXED_WIDTH:
         return [f"{opening} {code}{note}"]
-    if len(code) + room > _FIXED_WIDTH - 6:
+    if len(code) + room > FIXED_WIDTH - 6:
         code = code.replace(" ", "")
     # past column 72 the first & is seen in free form only, in column 6 the second is seen in both
-    lines = [opening.ljust(_FIXED_WIDTH) + "&"]
-    if len(code) + room > _FIXED_WIDTH - 6:
+    lines = [opening.ljust(FIXED_WIDTH) + "&"]
+    if len(code) + room > FIXED_WIDTH - 6:
         name, _, code = code.partition(sign)
-        lines.append(f"{SECOND}{name}{sign}".ljust(_FIXED_WIDTH) + "&")
+        lines.append(f"{SECOND}{name}{sign}".ljust(FIXED_WIDTH) + "&")
     return [*lines, f"{SECOND}{code}{note}"]
-
-
-def check_of(site: str) -> list[str]:
-    """The statement that does not compile where K or D is out of range, in both source forms."""
-    parts = [
-        "integer(merge(kind(0), -1, ",
-        f"asphalt_k_{site} ",
-        ">= 0 .and. ",
-        f"asphalt_d_{site} ",
-        ">= 1)), parameter :: ",
-        f"asphalt_valid_{site} = 0",
-    ]
-    return _continued(parts)
 
 
 def external_of(backend: str) -> str:
@@ -96,14 +81,3 @@ def external_of(backend: str) -> str:
 def either(names: Iterable[str]) -> str:
     """The procedures of several backends, in words."""
     return " or ".join(map(offering_procedure, names))
-
-
-def _continued(parts: Iterable[str]) -> list[str]:
-    """A statement in lines that are valid in both source forms."""
-    lines = [" " * 6]
-    for part in parts:
-        if len(lines[-1]) + len(part.rstrip()) > _FIXED_WIDTH:
-            lines.append(SECOND)
-        lines[-1] += part
-    whole = [line.ljust(_FIXED_WIDTH) + "&" for line in lines[:-1]]
-    return [*whole, lines[-1].rstrip()]

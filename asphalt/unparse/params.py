@@ -9,12 +9,12 @@ and is kept.
     ! transpose: MPI_Alltoall at exchange.f90:20, tiled along z
           integer, parameter :: asphalt_k_transpose = 4  ! written as: 0
           integer, parameter :: asphalt_d_transpose = 2  ! written as: 2
-          integer(merge(kind(0), -1, asphalt_k_transpose >= 0 .and. &
-         &asphalt_d_transpose >= 1)), parameter :: asphalt_valid_transpose = 0
+          integer(merge(kind(0), -1, asphalt_k_transpose >= 0)), & ! K must be 0 or more
+         &parameter :: asphalt_valid_k_transpose = 0
 
-The third statement of a site does not compile where one of the values is out of range.  A backend
-is the procedure that offers it, and the header declares those that were put in: another one does
-not compile.
+The third statement does not compile where K is out of range, and there is one for D
+(``header_checks``).  A backend is the procedure that offers it, and the header declares those that
+were put in: another one does not compile.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ from pathlib import Path
 from asphalt.config.backends import backends
 from asphalt.config.errors import InputError
 from asphalt.config.limits import DEPTH, HEADER, TILE
-from asphalt.unparse.header_entry import SECOND, check_of, either, external_of, lines_of
+from asphalt.unparse.header_checks import SECOND, Check, are_those_of, checks, checks_of
 from asphalt.unparse.header_entry import HeaderEntry as HeaderEntry
+from asphalt.unparse.header_entry import either, external_of, lines_of
 
 _TITLE = (
     "! Written by asphalt. Edit the numbers and rebuild; there is no need to run asphalt again.",
@@ -57,11 +58,6 @@ _BELONGS = re.compile(
     re.IGNORECASE,
 )
 _MENTION = re.compile(r"\basphalt_(?:[kd]|backend)_(\w+)", re.IGNORECASE | re.ASCII)
-_CHECK = re.compile(
-    r"integer\(merge\(kind\(0\),-1,asphalt_k_(\w+)>=0\.and\.asphalt_d_\1>=1\)\),"
-    r"parameter::asphalt_valid_\1=0",
-    re.IGNORECASE | re.ASCII,
-)
 _OFFERED = re.compile(r"\s*external\s*::\s*asphalt_by_(\w+)\s*", re.IGNORECASE | re.ASCII)
 _BACKEND = re.compile(r"[^!]*\basphalt_backend_\w+\s*=>", re.IGNORECASE | re.ASCII)
 _SITE = re.compile(
@@ -75,11 +71,11 @@ _WRITTEN = re.compile(r"written as: (\w+)")
 class _Site:
     """Where the lines of a site are: indices, and of K, D and the backend also the match.
 
-    ``check``: of K and D.
+    ``checks``: of K and D.
     """
 
     comment: int | None = None
-    check: range | None = None
+    checks: list[Check] = field(default_factory=list)
     lines: dict[str, int] = field(default_factory=dict)
     values: dict[str, re.Match[str]] = field(default_factory=dict)
 
@@ -110,7 +106,7 @@ def merge_header(
             edits.remove(known)
             at = _place_for(entry.site.lower(), sites, lines)
             edits.insert(at, [entry.comment, *lines_of(entry, "k"), *lines_of(entry, "d")])
-            edits.insert(at, check_of(entry.site))
+            edits.insert(at, checks_of(entry.site))
             if "backend" in entry.names:
                 edits.insert(at, lines_of(entry, "backend"))
         else:
@@ -182,9 +178,9 @@ def _read(lines: Sequence[str], wanted: Collection[str], path: str) -> dict[str,
     continued = False
     known: set[int] = set()
     offered = _offered(lines)
-    for pattern, places in _checks(lines):
-        sites.setdefault(pattern[1].lower(), _Site()).check = places
-        known.update(places)
+    for check in checks(lines):
+        sites.setdefault(check.site, _Site()).checks.append(check)
+        known.update(check.lines)
     for index, line in enumerate(lines):
         if index in known:
             continued = False
@@ -229,21 +225,6 @@ def _read(lines: Sequence[str], wanted: Collection[str], path: str) -> dict[str,
         if above >= 0 and lines[above].lower().startswith(f"! {name}:"):
             site.comment = above
     return sites
-
-
-def _checks(lines: Sequence[str]) -> Iterator[tuple[re.Match[str], range]]:
-    """The statements that check values, each as it matches, and its lines."""
-    for index, line in enumerate(lines):
-        if not line.lstrip().lower().startswith("integer(merge("):
-            continue
-        end, text = index, line.partition("!")[0]
-        while text.rstrip().endswith("&") and end + 1 < len(lines):
-            end += 1
-            text = text.rstrip()[:-1] + lines[end].partition("!")[0].strip().removeprefix("&")
-        code = "".join(text.split())
-        match = _CHECK.fullmatch(code)
-        if match is not None:
-            yield match, range(index, end + 1)
 
 
 def _form_of(name: str) -> str:
@@ -307,7 +288,8 @@ class _Edits:
             self.replaced.update({i: [] for i in range(_start(at, self.lines), at + 1)})
         if site.comment is not None:
             self.replaced[site.comment] = []
-        self.replaced.update({at: [] for at in site.check or ()})
+        for check in site.checks:
+            self.replaced.update({at: [] for at in check.lines})
 
     def result(self, ending: str) -> list[str]:
         """The lines after all edits; ``ending`` is added to new ones."""
@@ -341,10 +323,12 @@ def _refresh(site: _Site, entry: HeaderEntry, edits: _Edits) -> None:
             edits.replaced[at] = [f"{before}{text}{after}"]
 
     end = max(site.lines[what] for what in ("k", "d") if what in site.lines) + 1
-    if site.check is None:
-        edits.insert(end, check_of(entry.site))
+    if are_those_of(entry.site, site.checks):
+        end = max(check.lines.stop for check in site.checks)
     else:
-        end = site.check.stop
+        for check in site.checks:
+            edits.replaced.update({at: [] for at in check.lines})
+        edits.insert(end, checks_of(entry.site))
     _refresh_backend(site, entry, end, edits)
 
 

@@ -30,10 +30,24 @@ NEW = """\
 ! transpose: MPI_Alltoall at exchange.f90:20, tiled along z
       integer, parameter :: asphalt_k_transpose = 0  ! written as: 0
       integer, parameter :: asphalt_d_transpose = 2  ! written as: 2
+      integer(merge(kind(0), -1, asphalt_k_transpose >= 0)),            & ! K must be 0 or more
+     &parameter :: asphalt_valid_k_transpose = 0
+      integer(merge(kind(0), -1, asphalt_d_transpose >= 1 .and.         &
+     &asphalt_d_transpose <= 4096)), parameter ::                       & ! D must be from 1 to 4096
+     &asphalt_valid_d_transpose = 0
+"""
+OLDER = """\
       integer(merge(kind(0), -1, asphalt_k_transpose >= 0 .and.         &
      &asphalt_d_transpose >= 1)), parameter ::                          &
      &asphalt_valid_transpose = 0
 """
+
+
+def test_an_older_check_makes_place() -> None:
+    old = "".join(NEW.splitlines(keepends=True)[:5]) + OLDER
+    assert merge_header(old, [entry("transpose")]) == NEW
+    assert merge_header(old, []) == old
+    assert merge_header(old, [], drop=["transpose"]) == merge_header(NEW, [], drop=["transpose"])
 
 
 def test_new_header() -> None:
@@ -84,7 +98,7 @@ def test_a_backend_that_is_not_there_is_told_of() -> None:
     text = merge_header(None, [chosen("transpose", "persistent", "isend")])
     wrong = text.replace("asphalt_by_persistent  ! w", "asphalt_by_shmem  ! w")
     must = "must be asphalt_by_isend or asphalt_by_persistent, not"
-    with pytest.raises(InputError, match=rf"12: .* {must} asphalt_by_shmem"):
+    with pytest.raises(InputError, match=rf"14: .* {must} asphalt_by_shmem"):
         merge_header(wrong, [])
     declared = wrong.replace(
         "      external", "      external :: asphalt_by_shmem\n      external", 1
@@ -241,22 +255,32 @@ def test_header_compiles_in_both_forms(tmp_path: Path) -> None:
     assert LONG not in merge_header(text, [], drop=[LONG])
 
 
+_K_RANGE, _D_RANGE = "K must be 0 or more", "D must be from 1 to 4096"
+
+
 @pytest.mark.parametrize("site", ["site", LONG])
+@pytest.mark.parametrize("suffix", ["f", "f90"])
 @pytest.mark.parametrize(
-    ("tile", "depth", "compiles"), [(0, 1, True), (4, 2, True), (-1, 1, False), (4, 0, False)]
+    ("tile", "depth", "said"),
+    [(0, 1, ""), (4, 4096, ""), (-3, 1, _K_RANGE), (4, 0, _D_RANGE), (4, 4097, _D_RANGE)],
 )
 def test_values_out_of_range_do_not_compile(
-    tile: int, depth: int, compiles: bool, site: str, tmp_path: Path
+    tile: int, depth: int, said: str, site: str, suffix: str, tmp_path: Path
 ) -> None:
-    text = merge_header(None, [entry(site, 7, 9)]).replace("& ", "&")
-    (tmp_path / HEADER).write_text(
-        re.sub(r"= ?7\b", f"={tile}", re.sub(r"= ?9\b", f"={depth}", text))
-    )
-    program = f"program p\nimplicit none\ninclude '{HEADER}'\nprint *, asphalt_k_{site}\nend\n"
-    (tmp_path / "p.f90").write_text(program)
-    command = ["gfortran", "-fsyntax-only", "p.f90"]
-    outcome = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
-    assert (outcome.returncode == 0) == compiles
+    text = merge_header(None, [entry(site, 7, 9)])
+    text = re.sub(r"= ?7\b", f"={tile}", re.sub(r"= ?9\b", f"={depth}", text))
+    (tmp_path / HEADER).write_text(text)
+    user = tmp_path / f"p.{suffix}"
+    user.write_text(f"      program p\n      implicit none\n      include '{HEADER}'\n      end\n")
+    command = ["gfortran", "-fsyntax-only", "-Wall", user.name]
+    outcome = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (outcome.returncode == 0) == (said == "")
+    if said:
+        assert re.search(rf"{HEADER}:\d+:", outcome.stderr)
+        assert outcome.stderr.count("Error") == 1
+    shown = [line for line in outcome.stderr.splitlines() if said and said in line]
+    assert len(shown) == (1 if said else 0)
+    assert all(f"asphalt_{said[0].lower()}_{site}" in line for line in shown)
 
 
 def _writer(header: Path, worker: int) -> None:
