@@ -23,6 +23,7 @@ from asphalt.config.runtime import is_runtime_source, needed, runtime_modules
 from asphalt.diagnostics.model import ProblemReport
 from asphalt.output.atomic import link_atomically, write_atomically
 from asphalt.output.ledger import add_to_ledger, fingerprint, read_ledger
+from asphalt.output.left_backends import LeftBackends, left_backends, remove
 from asphalt.output.mirror import Mirror, MirroredFile, absolute, base_of, plan_mirror
 from asphalt.output.modules import modules_used_in
 from asphalt.unparse.params import HeaderEntry, kept_values, merge_header, update_header
@@ -92,6 +93,7 @@ def write_tree(
         parameters[entry.destination.parent].extend(change.parameters)
     entries = _with_headers(mirror, tuple(transformed))
     runtime: list[MirroredFile] = []
+    left = LeftBackends()
     if parameters:
         texts = [change.after for change in transformed.values()]
         given = {
@@ -101,13 +103,7 @@ def write_tree(
             and is_runtime_source(entry.destination)
             and _has_module(entry.content(), entry.destination.stem)
         }
-        runtime = _runtime_entries(
-            mirror.output,
-            list(parameters),
-            texts,
-            given,
-            put_in_modules(chain(*parameters.values())),
-        )
+        runtime, left = _runtime_entries(mirror.output, parameters, texts, given)
         own = {entry.destination for entry in runtime}
         for entry in entries:
             if entry.destination in own - given and not force:
@@ -130,7 +126,12 @@ def write_tree(
         _write_all(entries, parameters),
         tuple(directory / HEADER for directory, found in parameters.items() if found),
         tuple(entry.destination for entry in runtime),
-        (*mirror.problems, *problems, *_kept_values(parameters)),
+        (
+            *mirror.problems,
+            *problems,
+            *_kept_values(parameters),
+            *remove(mirror.output, left.files),
+        ),
     )
 
 
@@ -206,9 +207,7 @@ def write_in_place(
         return Written((), (), (), (), (), tuple(problems))
     texts = [entry.content() for entry in entries]
     top = Path(os.path.realpath(base_of(paths)))
-    runtime = _runtime_entries(
-        top, list(parameters), texts, (), put_in_modules(chain(*parameters.values()))
-    )
+    runtime, unused = _runtime_entries(top, parameters, texts, ())
     places = tuple(entry.destination for entry in runtime)
     for place in places:
         if place.exists() and not force and not _is_runtime(place):
@@ -221,7 +220,7 @@ def write_in_place(
         _write_all([*runtime, *entries], parameters),
         tuple(directory / HEADER for directory, found in parameters.items() if found),
         places,
-        (*problems, *_kept_values(parameters)),
+        (*problems, *_kept_values(parameters), *remove(top, unused.files)),
     )
 
 
@@ -267,10 +266,16 @@ def _refuse_foreign(output: Path, entries: Sequence[MirroredFile], force: bool) 
 
 def _refuse_bad_headers(parameters: Mapping[Path, Sequence[HeaderEntry]]) -> None:
     """Raise ``InputError`` for a header that an edit made unreadable."""
-    for directory, entries in parameters.items():
-        header = directory / HEADER
-        if header.exists():
-            merge_header(header.read_bytes().decode("latin-1"), entries, path=header)
+    _merged_headers(parameters)
+
+
+def _merged_headers(parameters: Mapping[Path, Sequence[HeaderEntry]]) -> dict[Path, str]:
+    """The headers that are there already, as they will be."""
+    return {
+        header: merge_header(header.read_bytes().decode("latin-1"), entries, path=header)
+        for directory, entries in parameters.items()
+        if (header := directory / HEADER).exists()
+    }
 
 
 def _kept_values(parameters: Mapping[Path, Sequence[HeaderEntry]]) -> list[ProblemReport]:
@@ -319,19 +324,20 @@ def _write_all(
 
 def _runtime_entries(
     top: Path,
-    directories: Sequence[Path],
+    parameters: Mapping[Path, Sequence[HeaderEntry]],
     sources: Sequence[bytes],
     given: Collection[Path],
-    backends: frozenset[str],
-) -> list[MirroredFile]:
-    """The files of the runtime that the ``sources`` need, in the order to compile them.
+) -> tuple[list[MirroredFile], LeftBackends]:
+    """The files of the runtime that the ``sources`` need, in the order to compile them; and what is
+    left of backends that nothing names any more.
 
     Their place is where others of them are already, at or above the transformed files but not above
     ``top``; else the deepest directory that holds all transformed files.  What is there already is
-    written, too: other files may use it, and all of the runtime is of one version.  ``given``:
-    files that will be there; ``backends``: modules of backends that headers name.
+    written, too: other files may use it, and all of the runtime is of one version.
+    ``parameters``: the entries of the headers, by their directories; ``given``: files that will be
+    there.
     """
-    deepest = Path(os.path.commonpath(directories))
+    deepest = Path(os.path.commonpath(list(parameters)))
     place, there = deepest, frozenset[str]()
     for directory in (deepest, *deepest.parents):
         if not directory.is_relative_to(top):
@@ -344,10 +350,15 @@ def _runtime_entries(
         if there:
             place = directory
             break
-    return [
+    used = put_in_modules(chain(*parameters.values())).union(*map(used_runtime, sources))
+    headers = _merged_headers(parameters)
+    copied = {path.stem for path in given if path.parent == place}
+    left = left_backends(top, place, there, used | copied, headers)
+    entries = [
         MirroredFile(place / module.file, module.source, 0o644, module.source.read_bytes())
-        for module in needed(there.union(backends, *map(used_runtime, sources)))
+        for module in needed(there.union(used) - left.modules)
     ]
+    return entries, left
 
 
 def put_in_modules(entries: Iterable[HeaderEntry]) -> frozenset[str]:

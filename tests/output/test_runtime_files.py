@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from asphalt.config.errors import UsageError
+from asphalt.config.limits import HEADER
 from asphalt.config.runtime import needed, runtime_modules
 from asphalt.output.write import Written, used_runtime, write_in_place, write_tree
 from asphalt.unparse.params import HeaderEntry
@@ -133,3 +134,77 @@ def test_in_place(tmp_path: Path) -> None:
         module.name for module in needed(["asphalt_transfers"])
     ]
     assert change.path.read_bytes() == change.after
+
+
+def entry(site: str, *chosen: str) -> HeaderEntry:
+    """The entry of a site that some backends may serve."""
+    return HeaderEntry(site, "MPI_Alltoall", "a.f90:1", "z", 0, 4, backends=chosen)
+
+
+PERSISTENT = ["asphalt_backend_persistent", "asphalt_datatypes"]
+
+
+def put_in(folder: Path, name: str, *chosen: str) -> Changed:
+    """A file with an exchange of some backends."""
+    given = changed(folder, name, "asphalt_exchange")
+    return Changed(given.path, given.before, given.after, (entry(Path(name).stem, *chosen),))
+
+
+def test_a_backend_that_no_header_names_goes(tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    kept = ("persistent", "isend")
+    mirrored(tmp_path, put_in(source, "a.f90", *kept))
+    assert runtime(tmp_path / "out") == sorted([*EXCHANGE, *PERSISTENT])
+    written = mirrored(tmp_path, put_in(source, "a.f90", "isend"))
+    assert runtime(tmp_path / "out") == EXCHANGE
+    assert sorted(path.stem for path in written.runtime) == EXCHANGE
+    said = [problem.message for problem in written.problems]
+    assert said == ["was removed: no header names its backend any more"] * 2
+    assert not mirrored(tmp_path, put_in(source, "a.f90", "isend")).problems
+
+
+def test_a_backend_that_another_header_names_stays(tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    both = [put_in(source, name, "persistent", "isend") for name in ("one/a.f90", "two/b.f90")]
+    mirrored(tmp_path, *both)
+    written = mirrored(tmp_path, put_in(source, "one/a.f90", "isend"))
+    assert runtime(tmp_path / "out") == sorted([*EXCHANGE, *PERSISTENT])
+    assert not written.problems
+    (tmp_path / "out" / "two" / HEADER).unlink()
+    mirrored(tmp_path, put_in(source, "one/a.f90", "isend"))
+    assert runtime(tmp_path / "out") == EXCHANGE
+
+
+def test_what_others_use_of_a_backend_that_goes_stays(tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    others = changed(source, "b.f90", "asphalt_transfers")
+    mirrored(tmp_path, put_in(source, "a.f90", "persistent", "isend"), others)
+    before = runtime(tmp_path / "out")
+    mirrored(tmp_path, put_in(source, "a.f90", "isend"))
+    needs = {one.name for one in needed(["asphalt_exchange", "asphalt_transfers"])}
+    assert needs <= set(before)
+    assert runtime(tmp_path / "out") == sorted(needs)
+
+
+def test_an_edited_backend_stays_and_is_told(tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    mirrored(tmp_path, put_in(source, "a.f90", "persistent", "isend"))
+    edited = tmp_path / "out" / "asphalt_backend_persistent.f90"
+    edited.write_text(edited.read_text() + "! mine\n")
+    written = mirrored(tmp_path, put_in(source, "a.f90", "isend"))
+    assert edited.read_text().endswith("! mine\n")
+    assert edited not in written.runtime
+    messages = {Path(one.file).stem: one.message for one in written.problems}
+    assert messages["asphalt_backend_persistent"].startswith("was edited, so it stays")
+
+
+def test_in_place_a_backend_that_no_header_names_goes(tmp_path: Path) -> None:
+    first = put_in(tmp_path, "a.f90", "persistent", "isend")
+    write_in_place([tmp_path], [first])
+    second = put_in(tmp_path, "b.f90", "isend")
+    assert not write_in_place([tmp_path], [second]).problems
+    assert runtime(tmp_path) == sorted([*EXCHANGE, *PERSISTENT])
+    (tmp_path / HEADER).unlink()
+    third = put_in(tmp_path, "c.f90", "isend")
+    assert len(write_in_place([tmp_path], [third]).problems) == 2
+    assert runtime(tmp_path) == EXCHANGE
