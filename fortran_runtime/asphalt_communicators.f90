@@ -82,9 +82,37 @@ contains
     type(companion), pointer, intent(out) :: carried
     integer, intent(out) :: ierror
     integer(MPI_ADDRESS_KIND) :: attribute
+    integer :: key
     logical :: found
 
     nullify (carried)
+    call find_key(key, ierror)
+    if (ierror /= MPI_SUCCESS) return
+    attribute = 0  ! an MPI that keeps 32 bits sets no others
+    call MPI_Comm_get_attr(comm, key, attribute, found, ierror)
+    if (ierror /= MPI_SUCCESS) return
+    if (found) then
+      carried => companion_of(attribute)
+    else
+      allocate(carried)
+      attribute = attribute_of(carried)
+      call MPI_Comm_set_attr(comm, key, attribute, ierror)
+      if (ierror /= MPI_SUCCESS) deallocate(carried)
+    end if
+  end subroutine find_companion
+
+  !> The key of the program, made at the first use.
+  !!
+  !! With MPI_THREAD_MULTIPLE, threads may enter their first exchanges at once, on different
+  !! communicators.  With two keys, one would not find again what it has put on its communicator;
+  !! on other ranks there may be one key, and they would disagree about what is there.  So only one
+  !! thread at a time is in here.  The directive is for threads of OpenMP, and the runtime is
+  !! compiled with the same option as the program.
+  subroutine find_key(key, ierror)
+    integer, intent(out) :: key, ierror
+
+    !$omp critical (asphalt_key_of_companions)
+    ierror = MPI_SUCCESS
     if (.not. private_key_exists) then
       if (.not. is_smpi()) then
         call MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_companion, private_key, &
@@ -93,21 +121,11 @@ contains
         call MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, keep_companion, private_key, &
                                     0_MPI_ADDRESS_KIND, ierror)
       end if
-      if (ierror /= MPI_SUCCESS) return
-      private_key_exists = .true.
+      private_key_exists = ierror == MPI_SUCCESS
     end if
-    attribute = 0  ! an MPI that keeps 32 bits sets no others
-    call MPI_Comm_get_attr(comm, private_key, attribute, found, ierror)
-    if (ierror /= MPI_SUCCESS) return
-    if (found) then
-      carried => companion_of(attribute)
-    else
-      allocate(carried)
-      attribute = attribute_of(carried)
-      call MPI_Comm_set_attr(comm, private_key, attribute, ierror)
-      if (ierror /= MPI_SUCCESS) deallocate(carried)
-    end if
-  end subroutine find_companion
+    key = private_key
+    !$omp end critical (asphalt_key_of_companions)
+  end subroutine find_key
 
   !> What stands for a companion in an attribute.
   integer(MPI_ADDRESS_KIND) function attribute_of(carried)

@@ -247,20 +247,26 @@ contains
 
   !> Makes MPI_Finalize wait for the messages that leave from copies: it first deletes what
   !! MPI_COMM_SELF carries (MPI-3.1 section 8.7.1).
+  !!
+  !! One thread at a time: to set an attribute again would delete the one of another thread, and
+  !! wait at once.
   subroutine wait_in_finalize()
     integer :: error
 
-    if (finalize_waits) return
-    finalize_waits = .true.
-    if (.not. is_smpi()) then
-      call MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, wait_for_leaving, finalize_key, &
-                                  0_MPI_ADDRESS_KIND, error)
-    else
-      call MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, wait_for_all, finalize_key, &
-                                  0_MPI_ADDRESS_KIND, error)
+    !$omp critical (asphalt_key_of_finalize)
+    if (.not. finalize_waits) then
+      finalize_waits = .true.
+      if (.not. is_smpi()) then
+        call MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, wait_for_leaving, finalize_key, &
+                                    0_MPI_ADDRESS_KIND, error)
+      else
+        call MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, wait_for_all, finalize_key, &
+                                    0_MPI_ADDRESS_KIND, error)
+      end if
+      if (error == MPI_SUCCESS) call MPI_Comm_set_attr(MPI_COMM_SELF, finalize_key, &
+                                                       0_MPI_ADDRESS_KIND, error)
     end if
-    if (error == MPI_SUCCESS) call MPI_Comm_set_attr(MPI_COMM_SELF, finalize_key, &
-                                                     0_MPI_ADDRESS_KIND, error)
+    !$omp end critical (asphalt_key_of_finalize)
   end subroutine wait_in_finalize
 
   !> Called by MPI_Finalize.

@@ -93,6 +93,22 @@ def test_kept_requests(mpi: Mpi, tmp_path: Path) -> None:
         assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), (arguments, outcome)
 
 
+@pytest.mark.parametrize(
+    "mpi",
+    [
+        m if m is MPICH else pytest.param(m, marks=pytest.mark.wide)
+        for m in installed(MPICH, OPENMPI)
+    ],
+    ids=str,
+)
+def test_threads_make_one_key(mpi: Mpi, tmp_path: Path) -> None:
+    """Two threads meet in their first exchanges: the one that makes the key is held up."""
+    sources = [*RUNTIME, PROGRAMS / "key_of_threads.f90", PROGRAMS / "second_thread.c"]
+    program = build(mpi, sources, tmp_path, ["-O1", "-fopenmp"], runtime=["-O1", "-fopenmp"])
+    outcome = run(mpi, program, 1, threads=2)
+    assert (outcome.code, outcome.stdout.strip()) == (0, "PASS"), outcome
+
+
 @pytest.mark.parametrize("mpi", installed(MPICH), ids=str)
 def test_a_backend_of_another_kind(mpi: Mpi, tmp_path: Path) -> None:
     """Pieces may be put through a window; nothing but the four points says so.
