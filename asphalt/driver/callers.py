@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
+from asphalt.analysis.data_flow.unit import with_places
 from asphalt.diagnostics.model import SiteReport
 from asphalt.gain.wording import losses_text
 from asphalt.optimiser.dropped import LESS_SAVED
 from asphalt.optimiser.origins import SourceLine
-from asphalt.optimiser.outcome import Dropped, InlinedCall, Tried
+from asphalt.optimiser.outcome import Dropped, InlinedCall, StoppedAtCall, Tried
 
 _MOST = 2  # clauses
 
@@ -38,8 +39,17 @@ def at_calls(site: SiteReport, tries: Collection[Tried], own: range) -> tuple[st
     told = list(dict.fromkeys(_priced(one, site) for one in priced))[:_MOST]
     place = SourceLine(site.file, site.line)
     stops = (s for tried in tries for s in tried.at_calls if s.place == place)
-    told = told or list(dict.fromkeys(f"{_called(s.call, site)}: {s.why}" for s in stops))[:_MOST]
+    told = told or list(dict.fromkeys(_stopped(one, site) for one in stops))[:_MOST]
     return tuple(told or list(dict.fromkeys(_inlined(dropped, site)))[:1])
+
+
+def _stopped(one: StoppedAtCall, site: SiteReport) -> str:
+    """What keeps the work behind a call where it is; the call may stand in a procedure of another
+    file than that work."""
+    why = one.why
+    if one.path != one.call.place.path:
+        why = with_places(why, lambda line: f"{one.path}:{line}")
+    return f"{_called(one.call, site)}: {why}"
 
 
 def _priced(one: Dropped, site: SiteReport) -> str:

@@ -269,5 +269,5 @@ def stopped_at_calls(shop: Workshop, found: Optimised) -> tuple[StoppedAtCall, .
             why = windows.kept_below(match.leaf, is_own)
             place = shop.given(shop.place(tree, line_of(match.leaf)))
             if why is not None:
-                stopped.append(StoppedAtCall(place, call, why))
+                stopped.append(StoppedAtCall(place, call, why, facts.located.path))
     return tuple(stopped)

@@ -86,11 +86,12 @@ class Dropped:
 class StoppedAtCall:
     """A transfer that came to a caller, where its procedure was inlined in vain: its place in the
     user's source, the call, and ``why`` the work behind the call does not overlap with it, a
-    clause."""
+    clause, whose lines are those of the file ``path``."""
 
     place: SourceLine
     call: InlinedCall
     why: str
+    path: str
 
 
 @dataclass(frozen=True, slots=True)

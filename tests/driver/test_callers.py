@@ -116,6 +116,27 @@ def test_a_refusal_tells_what_stands_in_the_way_at_the_call(
     assert "above, line" in own
 
 
+def test_lines_are_those_of_the_file_that_is_named(tmp_path: Path) -> None:
+    """The procedure that exchanges is called in its own file, what stays where it is in another."""
+    inner = """  subroutine both(u, n, left, right)
+    integer, intent(in) :: n, left, right
+    real(8), intent(inout) :: u(0:n+1)
+    call exchange(u, n, left, right)
+  end subroutine both
+end module halo"""
+    procedure = _PROCEDURE.replace("end module halo", inner)
+    (tmp_path / "halo.f90").write_text(procedure.format(kept=""))
+    heat = tmp_path / "heat.f90"
+    program = _PROGRAM.format(
+        n=100_000, between="    print *, step", work=_WORK.format(value=_STENCIL)
+    )
+    heat.write_text(program.replace("call exchange", "call both"))
+    project = Project(tmp_path, settings=Settings(passes=TRANSFERS, cache=False, jobs=1))
+    (site,) = (one for one in reports_before(project) if one.operation == "MPI_Sendrecv")
+    told = f"called in line 18: the loop of {heat}:16 does not move above {heat}:15: the PRINT in "
+    assert told + f"{heat}:15" in site.message
+
+
 def test_a_call_without_work_beside_it_is_not_told(tmp_path: Path) -> None:
     """Its procedure could not overlap with anything there, inlined or not."""
     site = _site(tmp_path, kept=_KEPT, work="")

@@ -21,7 +21,7 @@ from asphalt.analysis.call_graph.statement_conditions import ConditionedStatemen
 from asphalt.analysis.call_graph.sure_definitions import SureDefinitions
 from asphalt.analysis.call_graph.unit_definitions import UnitDefinitions
 from asphalt.analysis.directives.assumed_facts import Assumed
-from asphalt.analysis.names.generic_names import could_be
+from asphalt.analysis.names.generic_names import may_mean
 from asphalt.analysis.names.references import (
     bind,
     generic_listings,
@@ -285,7 +285,8 @@ class CallSites:
             for statement, reference in _references(caller, generic):
                 if reference is None:
                     return unclear
-                if could_be(Call(Ref(generic, generic), reference), callee.scope, caller.scope):
+                call = Call(Ref(generic, generic), reference)
+                if may_mean(call, callee.scope, generic, caller.scope):
                     args = bind(reference, callee.dummies)
                     if args is None:
                         return unclear

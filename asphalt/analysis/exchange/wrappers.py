@@ -21,7 +21,7 @@ from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant
 from asphalt.analysis.mpi.procedures import Timing
-from asphalt.analysis.names.generic_names import generic_names, is_meant
+from asphalt.analysis.names.generic_names import generic_names, means
 from asphalt.analysis.names.references import bind, expressions_of, passed_on
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope
@@ -98,7 +98,7 @@ def _callers(inner: Exchange, effects: Effects) -> Iterator[Exchange]:
             if (call := leaf.call) is not None
             and leaf.span is not None
             and isinstance(call.procedure, Ref)
-            and _means(call.procedure, wrapper, generic, scope)
+            and _means(call, wrapper, generic, scope)
         ]
         found += at_calls(caller, effects, calls)
     sole = len(found) == 1 and _is_only_mention(found[0], wrapper, mentioning)
@@ -122,10 +122,14 @@ def _is_only_mention(call: Exchange, wrapper: Located, mentioning: Mapping[int, 
     )
 
 
-def _means(procedure: Ref, wrapper: Located, generic: tuple[str, ...], scope: Scope) -> bool:
-    """Whether a name is that of the wrapper, or a generic one that may mean it."""
+def _means(call: Call, wrapper: Located, generic: tuple[str, ...], scope: Scope) -> bool:
+    """Whether a call is by the name of the wrapper, or by a generic one that may mean it."""
+    procedure = call.procedure
+    assert isinstance(procedure, Ref)
     if procedure.name in generic:
-        return _is_generic(procedure, scope)
+        return _is_generic(procedure, scope) and (
+            means(call, wrapper, scope, scope.scopes) is not False
+        )
     target = procedure_named(procedure, scope)
     if target is None:
         return False
@@ -151,8 +155,7 @@ def _at_caller(inner: Exchange, call: Call, outer: Exchange) -> Exchange:
     if inner.opaque is not None:
         return _unseen(inner, call, outer, inner.opaque)
     generic = call.procedure.name in generic_names(inner.located)
-    scopes = outer.effects.scopes
-    if generic and not is_meant(call, inner.located, outer.scope, scopes):
+    if generic and not means(call, inner.located, outer.scope, outer.effects.scopes):
         message = f"{call.procedure.spelled} is a generic name that may mean several procedures"
         return _unseen(inner, call, outer, message)
     args = _substituted(inner, call, outer.scope)

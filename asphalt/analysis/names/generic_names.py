@@ -7,7 +7,7 @@ it, and the arguments of the call exclude all of them but one by number, type, k
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from asphalt.analysis.names.derived_types import type_definition
@@ -57,8 +57,8 @@ def specific_of(call: Call, generic: str, scope: Scope) -> Located | None:
     if is_intrinsic(generic):
         return None
     candidates = all_specifics(generic, scope) or ()
-    possible = [one for one in candidates if could_be(call, scope.scopes.of(one), scope)]
-    return possible[0] if len(possible) == 1 else None
+    possible = fitting(call, [scope.scopes.of(one) for one in candidates], scope)
+    return possible[0].located if len(possible) == 1 else None
 
 
 def all_specifics(name: str, scope: Scope) -> tuple[Located, ...] | None:
@@ -123,26 +123,42 @@ def generic_names(procedure: Located) -> tuple[str, ...]:
     return tuple(found)
 
 
-def is_meant(call: Call, procedure: Located, scope: Scope, scopes: Scopes) -> bool:
-    """Whether a call by a generic name certainly is one of this module procedure."""
+def means(call: Call, procedure: Located, scope: Scope, scopes: Scopes) -> bool | None:
+    """Whether a call by a generic name is one of this module procedure; None: not known."""
     assert isinstance(call.procedure, Ref)
     name = call.procedure.name
     program, host = scope.program, replace(procedure, chain=procedure.chain[:-1])
     for unit in program.mentions(name):
         elsewhere = (unit.path, _names(unit)) != (host.path, _names(host))
         if unit.is_unread or (elsewhere and _blocks(name, unit)):
-            return False
+            return None
     listed = specifics(name, host)
     if listed is None:
-        return False
-    candidates = []
-    for specific in listed:
-        located = program.contained(host, specific)
-        if located is None:
-            return False
-        if could_be(call, scopes.of(located), scope):
-            candidates.append(specific)
-    return candidates == [procedure.unit.name]
+        return None
+    found = [program.contained(host, specific) for specific in listed]
+    candidates = fitting(call, [scopes.of(one) for one in found if one is not None], scope)
+    names = [one.unit.name for one in candidates]
+    if None in found or len(names) != 1:
+        return None
+    return names == [procedure.unit.name]
+
+
+def may_mean(call: Call, procedure: Scope, generic: str, scope: Scope) -> bool:
+    """Whether a call by a generic name may be one of this procedure."""
+    if could_be(call, procedure, scope) or not could_be(call, procedure, scope, any_kinds=True):
+        return could_be(call, procedure, scope)
+    others = all_specifics(generic, scope)
+    return others is None or not any(could_be(call, scope.scopes.of(o), scope) for o in others)
+
+
+def fitting(call: Call, candidates: Sequence[Scope], outer: Scope) -> list[Scope]:
+    """The procedures that nothing known about the arguments of a call rules out.
+
+    If that rules out all of them, an option of the compiler sets the default kinds
+    (``-fdefault-real-8``): then kinds rule out none.
+    """
+    found = [one for one in candidates if could_be(call, one, outer)]
+    return found or [one for one in candidates if could_be(call, one, outer, any_kinds=True)]
 
 
 def _names(located: Located) -> tuple[str, ...]:
@@ -160,8 +176,9 @@ def _blocks(name: str, host: Located) -> list[Block]:
     ]
 
 
-def could_be(call: Call, inner: Scope, outer: Scope) -> bool:
-    """Whether nothing that is known about the arguments rules a procedure out."""
+def could_be(call: Call, inner: Scope, outer: Scope, *, any_kinds: bool = False) -> bool:
+    """Whether nothing that is known about the arguments, or ``any_kinds``: about their types and
+    ranks, rules a procedure out."""
     head = inner.unit.head.what if inner.unit.head is not None else None
     if not isinstance(head, UnitHead):
         return True
@@ -175,12 +192,12 @@ def could_be(call: Call, inner: Scope, outer: Scope) -> bool:
         if dummy not in actuals:
             if "optional" not in symbol.attrs:
                 return False
-        elif _differs(actuals[dummy], dummy, inner, outer):
+        elif _differs(actuals[dummy], dummy, inner, outer, any_kinds):
             return False
     return True
 
 
-def _differs(actual: Expr, dummy: str, inner: Scope, outer: Scope) -> bool:
+def _differs(actual: Expr, dummy: str, inner: Scope, outer: Scope, any_kinds: bool) -> bool:
     """Whether an argument certainly has another type, kind or rank than the dummy.
 
     The ranks agree where a generic name refers to a procedure that is not elemental (F2018
@@ -189,13 +206,15 @@ def _differs(actual: Expr, dummy: str, inner: Scope, outer: Scope) -> bool:
     taken = inner.lookup(dummy)
     if taken is None or taken.type is None or _takes_any(taken):
         return False
-    if _has_another_type(actual, taken, inner, outer):
+    if _has_another_type(actual, taken, inner, outer, any_kinds):
         return True
     rank = None if _is_elemental(inner) else rank_of(actual, outer)
     return rank is not None and rank != len(taken.dims or ())
 
 
-def _has_another_type(actual: Expr, taken: Symbol, inner: Scope, outer: Scope) -> bool:
+def _has_another_type(
+    actual: Expr, taken: Symbol, inner: Scope, outer: Scope, any_kinds: bool
+) -> bool:
     given, own = _type_given(actual, outer), symbol_key(taken, inner)
     base = _DOUBLE.get(taken.type.base, taken.type.base) if taken.type is not None else None
     if given is None:
@@ -203,6 +222,8 @@ def _has_another_type(actual: Expr, taken: Symbol, inner: Scope, outer: Scope) -
         return known is not None and known != base and "class" not in (known, base)
     if given[0] != base:
         return base != "class" or given[0] != "type"
+    if any_kinds and base in _WITH_KINDS:
+        return False
     if base not in _WITH_KINDS and (base != "type" or _may_be_defined_twice(taken, inner)):
         return False
     return own is not None and given != own

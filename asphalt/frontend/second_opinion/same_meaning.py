@@ -10,7 +10,7 @@ import re
 import string
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from asphalt.ir.expr import (
     AltReturn,
@@ -46,7 +46,7 @@ def same_statement(ours: What, theirs: What) -> bool:
             return (
                 ours.kind == theirs.kind
                 and sorted(ours.labels) == sorted(theirs.labels)
-                and _explained(ours.reads, theirs.reads)
+                and _explained(ours.reads, _without_groups(theirs, ours))
                 and _explained(ours.writes, theirs.writes)
             )
     return same(ours, theirs)
@@ -106,6 +106,14 @@ def _words(expr: Arg) -> frozenset[str]:
     return frozenset(found)
 
 
+def _without_groups(theirs: IO, ours: IO) -> tuple[Arg, ...]:
+    """What they read, without what they mark as a possible namelist and we do not read: the name of
+    a group is none of a variable."""
+    groups = [a.value for a in (*theirs.reads, *theirs.writes) if _is_group(a)]
+    dropped = [group for group in groups if not any(same(arg, group) for arg in ours.reads)]
+    return tuple(arg for arg in theirs.reads if arg not in dropped)
+
+
 def _explained(ours: Sequence[Arg], theirs: Sequence[Arg]) -> bool:
     """Whether our names are theirs, except those that only declarations explain.
 
@@ -126,6 +134,10 @@ def _explained(ours: Sequence[Arg], theirs: Sequence[Arg]) -> bool:
         at += 1
     extra += len(rest) - at
     return extra == 0 or bool(marked)
+
+
+def _is_group(arg: Arg) -> TypeGuard[Keyword]:
+    return isinstance(arg, Keyword) and arg.name == "nml"
 
 
 def _is_marked(arg: Arg) -> bool:

@@ -91,6 +91,8 @@ def _resolved(args: Iterable[Arg], names: IoNames) -> Iterator[Arg]:
         match arg:
             case Keyword(name="nml", value=Ref(name=group)) if group in names.groups:
                 yield from names.groups[group]
+            case Ref(name=group, args=None) if group in names.groups:
+                pass  # the name of a group is no variable
             case Keyword(name="nml", value=Ref(name=variable)) if variable in names.types:
                 pass  # a format after all
             case Keyword(name="unit", value=Ref(name=variable)) if variable in names.types:

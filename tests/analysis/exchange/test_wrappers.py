@@ -318,6 +318,20 @@ def test_double_precision_is_a_real_of_eight_bytes(tmp_path: Path) -> None:
     assert site.exchange.through[0].unit.name == "swap_planes"
 
 
+@pytest.mark.parametrize(
+    ("other", "is_certain"), [("integer", True), ("real(16)", False)], ids=["type", "kind"]
+)
+def test_kinds_that_an_option_of_the_compiler_sets(
+    other: str, is_certain: bool, tmp_path: Path
+) -> None:
+    """No procedure of the name takes a default REAL without ``-fdefault-real-8``: kinds rule out
+    none then, types do."""
+    text = generic(SHAPED_ERROR.replace("real(8)", other))
+    text = text.replace("real(8), allocatable :: a", "real, allocatable :: a")
+    (site,) = (s for s in sites(tmp_path, text) if s.report.unit == "exchange")
+    assert ("may mean several procedures" not in site.report.message) is is_certain
+
+
 def test_a_generic_name_that_is_not_certain(tmp_path: Path) -> None:
     unknown = SHAPED_ERROR.replace("real(8)", "real(wp)")
     text = generic(unknown).replace("  interface", "  integer, external :: wp\n  interface", 1)

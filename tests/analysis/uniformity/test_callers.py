@@ -90,6 +90,24 @@ def test_generic_names(body: str, level: Level, tmp_path: Path) -> None:
     assert _reached(tmp_path, body, used=_USE, tools_f90=_module(_BLOCK)).level is level
 
 
+@pytest.mark.parametrize(
+    ("other", "level"),
+    [
+        ("integer", Level.VARYING),
+        ("real(16)", Level.VARYING),  # none of the two fits: it may be this one
+        ("real", Level.UNIFORM),  # the nearest one: the other fits, and nothing calls this one
+    ],
+)
+def test_kinds_that_an_option_of_the_compiler_sets(
+    other: str, level: Level, tmp_path: Path
+) -> None:
+    """``-fdefault-real-8`` makes a default REAL fit, which no procedure of the name takes."""
+    peak = _PROCEDURE.format(name="peak").replace("real,", "real(8),")
+    tools = f"module tools\n{_BLOCK}contains\n{peak}{_OTHER.replace('integer', other)}end module\n"
+    body = f"{_IF}call largest(x, y)"
+    assert _reached(tmp_path, body, used=_USE, tools_f90=tools).level is level
+
+
 def test_generic_names_of_other_modules(tmp_path: Path) -> None:
     more = "module more\n  use tools\n  interface largest\n    module procedure peak\n"
     more += "  end interface\nend module more\n"

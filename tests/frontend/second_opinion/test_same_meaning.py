@@ -96,6 +96,8 @@ UNIT, GROUP = Keyword("unit", "unit", e("s")), Keyword("nml", "nml", e("g"))
         (IO("write", (e("x"),), (e("s"),)), IO("write", (e("x"),)), False),
         (IO("write", (e("y"),), (e("s"),)), IO("write", (e("x"),), (UNIT,)), False),
         (IO("read", (e("g"),), (e("x"), e("y"))), IO("read", (e("g"),), (GROUP,)), True),
+        (IO("read", (), (e("x"), e("y"))), IO("read", (e("g"),), (GROUP,)), True),
+        (IO("read", (), (e("x"),)), IO("read", (e("g"), e("u")), (GROUP,)), False),
         (IO("read", (e("g"),), (e("x"),)), IO("read", (e("g"),), (GROUP, e("y"))), False),
         (IO("read", (), (e("x"),), (10,)), IO("read", (), (e("x"),)), False),
         (IO("read", (), (e("x"), e("y"))), IO("read", (), (e("y"), e("x"))), False),
