@@ -1,13 +1,14 @@
 """What ``asphalt apply`` makes of sources of real programs.
 
 ``python -m bench.applied SET NAME TREE`` applies all passes to the sources in TREE, the program
-NAME of a SET of programs, in one process, with nothing cached, under the assumptions ``timers`` and
-``fatal``.  It keeps in ``bench/results/optimiser/applied.json`` what became of the transfers and
-exchanges, and what that took, and writes the last part of ``docs/coverage.md`` from all that is
-kept.  Nothing of the sources is kept.
+NAME of a SET of programs, in one process, with nothing cached, under the assumptions ``timers``,
+``fatal`` and ``control``.  It keeps in ``bench/results/optimiser/applied.json`` what became of the
+transfers and exchanges, and what that took, and writes the last part of ``docs/coverage.md`` from
+all that is kept.  Nothing of the sources is kept.
 
 ``--as before`` keeps the results as those of an earlier version, ``--ran TEXT`` what was done with
-the transformed program.  Options of asphalt follow behind ``--``, for instance ``-- -D NAME``.
+the transformed program.  Options of asphalt follow behind ``--``, for instance ``-- -D NAME``; the
+page names them, except for directories.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ from asphalt.diagnostics.catalogue import ALL_CODES
 RESULTS = Path("bench") / "results" / "optimiser" / "applied.json"
 PAGE = Path("docs") / "coverage.md"
 HEADING = "## Transfers and exchanges under `apply --passes all`"
-_OPTIONS = ("--passes", "all", "--assume", "timers,fatal", "--jobs", "1", "--format", "json")
+_ASSUMED = "timers,fatal,control"
+_OPTIONS = ("--passes", "all", "--assume", _ASSUMED, "--jobs", "1", "--format", "json")
 _STATES = ("before", "after")
 
 Result = Mapping[str, Any]
 """``verdicts``: the number of sites by verdict and code; ``words``: of those that rest on an
 assumption, by its word; ``seconds`` of processors; ``megabytes``
-at the peak; ``ran``: what was done with the transformed program."""
+at the peak; ``ran``: what was done with the transformed program; ``options`` of asphalt."""
 Sets = Mapping[str, Mapping[str, Mapping[str, Result]]]
 """Results by set, program and state."""
 
@@ -49,7 +51,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--ran", default="", help="what was done with the transformed program")
     parser.add_argument("options", nargs="*", help="options of asphalt")
     given = parser.parse_args(arguments)
-    result = {**measured(given.tree, given.options), "ran": given.ran}
+    result = {
+        **measured(given.tree, given.options),
+        "ran": given.ran,
+        "options": list(_without_directories(given.options)),
+    }
     results = kept()
     results.setdefault(given.set, {}).setdefault(given.name, {})[given.state] = result
     RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
@@ -80,6 +86,15 @@ def measured(tree: Path, options: Sequence[str] = ()) -> dict[str, Any]:
     return {"verdicts": dict(verdicts), "words": dict(sorted(words.items())), **used}
 
 
+def _without_directories(options: Sequence[str]) -> Iterator[str]:
+    """Options without ``-I DIR``, which says where files stand on one machine."""
+    is_directory = False
+    for option in options:
+        if not is_directory and option != "-I":
+            yield option
+        is_directory = option == "-I"
+
+
 def _run(command: Sequence[str], said: Path) -> dict[str, float]:
     """Run a command, its output in a file; returns what it took."""
     with said.open("wb") as stream:
@@ -107,10 +122,12 @@ def section(results: Sets) -> list[str]:
     lines = [
         HEADING,
         "",
-        "`python -m bench.applied` measures these with `--assume timers,fatal`, in one process and",
-        "with nothing cached.  A site is a transfer, a collective operation, or a store that a",
-        "receive overwrites.  Seconds are those of processors.  The last column says where the",
-        "transformed program ran as the original did, with the same results.",
+        f"`python -m bench.applied` measures these with `--assume {_ASSUMED}`, in one",
+        "process and with nothing cached.  A site is a transfer, a collective operation, or a",
+        "store that a receive overwrites.  Seconds are those of processors.  The last column says",
+        "where the transformed program ran as the original did, with the same results.  Before an",
+        "arrow stands what an earlier version made of it, without `control`, and for public codes",
+        "with no more options than `-D` and `-I`.",
     ]
     for name, programs in sorted(results.items()):
         lines += ["", f"### {name}", "", *_figures(programs), "", *_codes(programs)]
@@ -137,8 +154,21 @@ def _figures(programs: Mapping[str, Mapping[str, Result]]) -> Iterator[str]:
             for name, states in sorted(programs.items())
         ),
     )
-    yield ""
-    yield "An arrow leads from an earlier version to this one."
+    if any("before" in states for states in programs.values()):
+        yield ""
+        yield "An arrow leads from an earlier version to this one."
+    options = {
+        name: " ".join(given)
+        for name, states in sorted(programs.items())
+        if (given := states.get("after", {}).get("options"))
+    }
+    if options:
+        yield ""
+        yield "More options, besides directories:"
+        yield ""
+    for given in sorted(set(options.values())):
+        names = ", ".join(name for name in options if options[name] == given)
+        yield f"- `{given}`: {names}"
 
 
 def _last(result: Result) -> tuple[str, str]:
