@@ -304,15 +304,15 @@ class Overlap:
     def _split_in_turn(self, state: UnitState, steps: Sequence[nonblocking.Split]) -> UnitState:
         """These transfers made non-blocking one after the other: one that stores MPI_SUCCESS no
         more may be the one that another relied on, and what it relied on is read now."""
-        split: list[Transfer] = []
-        rest = list(steps)
-        for given in steps:
-            facts, others = self.shop.facts(state.tree), rest[1:]
-            step = nonblocking.stored_now(facts, rest[0])
-            now = () if step is None else (step,)
-            split += (Transfer(given.line, s.operation, len(s.sides), s.assumed) for s in now)
+        split, given, rest = list[Transfer](), list(steps), list(steps)
+        while rest:
+            facts = self.shop.facts(state.tree)
+            judged = nonblocking.stored_now(facts, rest)
+            own = [(g, s) for g, s in zip(given, judged, strict=False) if s is not None]
+            split += (Transfer(g.line, s.operation, len(s.sides), s.assumed) for g, s in own)
+            now, others = [step for _, step in own], rest[len(judged) :]
             places = nonblocking.positions_after(facts, now, others)
-            state = self.shop.started(state, facts, now)
+            state, given = self.shop.started(state, facts, now), given[len(judged) :]
             facts = self.shop.facts(state.tree)
             rest = [nonblocking.moved_to(facts, *one) for one in zip(others, places, strict=True)]
         return replace(state, split=tuple(split))

@@ -35,6 +35,7 @@ class Temporaries:
         self.accesses = accesses
         # with the statements, so that no others get their identities
         self._known: dict[tuple[str, int], tuple[Node, bool]] = {}
+        self._pairs: dict[tuple[str, int, int], tuple[Node, Node, bool]] = {}
 
     def between(self, storage: str, first: Node, second: Node) -> bool:
         """Whether two statements may be reordered although both access a variable.
@@ -42,6 +43,12 @@ class Temporaries:
         Each reads only its own value, and nothing else reads the values of both; or all their
         values are MPI_SUCCESS.
         """
+        key = storage, id(first), id(second)
+        if key not in self._pairs:
+            self._pairs[key] = first, second, self._between(storage, first, second)
+        return self._pairs[key][2]
+
+    def _between(self, storage: str, first: Node, second: Node) -> bool:
         both = first, second
         unread = is_local_until_return(storage, self.facts) and all(
             self._keeps_to_itself(storage, n) for n in both

@@ -24,6 +24,7 @@ from asphalt.analysis.data_flow.same_statements import (
 )
 from asphalt.analysis.data_flow.temporaries import Temporaries
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
+from asphalt.analysis.dependence.defined_between import DefinedBetween
 from asphalt.analysis.dependence.held_memory import HeldMemory
 from asphalt.analysis.dependence.placement import Placement
 from asphalt.analysis.dependence.size_limits import KnownLimits
@@ -300,11 +301,7 @@ class Independence:
     def _conflicting(
         self, first: Node, second: Node, mine: tuple[Access, ...], theirs: tuple[Access, ...]
     ) -> Iterator[Conflict]:
-        start = next(leaves(first))
-        some = (Access.to_some_of(name, start) for name in self._defined_between(first, second))
-        writes = (*(a for a in (*mine, *theirs) if a.writes), *some)
-        changing = frozenset(a.storage for a in writes)
-        region = Region(self.facts.values, start, changing, writes, self.limits.at(start))
+        region: Region | None = None  # most statements have no variable in common
         to_storage = defaultdict[str, list[Access]](list)
         for b in theirs:
             to_storage[b.storage].append(b)
@@ -315,6 +312,8 @@ class Independence:
                 if not a.path and self.is_temporary(a.storage, first, second):
                     self._temporary.add(frozenset((id(first), id(second))))
                     continue
+                if region is None:
+                    region = self._region(first, second, (*mine, *theirs))
                 if region.conflict(a, b, _any_order) is not None:
                     why = None if a.path else self._temporaries.why_not(a.storage, first, second)
                     if a.by_others or b.by_others:
@@ -323,67 +322,28 @@ class Independence:
                     what = shown if why is None else f"{shown} ({why})"
                     yield Conflict(_reason(what, a.leaf, b.leaf), region, a, b, what)
 
+    def _region(self, first: Node, second: Node, accesses: tuple[Access, ...]) -> Region:
+        """The region in which accesses of two statements are compared."""
+        start = next(leaves(first))
+        some = (Access.to_some_of(name, start) for name in self._defined_between(first, second))
+        writes = (*(a for a in accesses if a.writes), *some)
+        changing = frozenset(a.storage for a in writes)
+        return Region(self.facts.values, start, changing, writes, self.limits.at(start))
+
     def _stands_behind(self, first: Node, second: Node) -> bool:
         """Whether ``first`` stands behind ``second`` in the unit."""
-        places = [self._places.get(id(next(leaves(node)))) for node in (first, second)]
+        places = [self._defined.place(node) for node in (first, second)]
         return places[0] is not None and places[1] is not None and places[0] > places[1]
 
     def _defined_between(self, first: Node, second: Node) -> frozenset[str]:
         """The objects that may be defined between two statements of the unit as it stands: what is
         asked may be whether they commute once those between them have moved, and their subscripts
         have different values then although they have the same names."""
-        places = [
-            self._places[id(leaf)]
-            for node in (first, second)
-            for leaf in leaves(node)
-            if id(leaf) in self._places
-        ]
-        own = {id(leaf) for node in (first, second) for leaf in leaves(node)}
-        between = self._unit_leaves[min(places) : max(places)] if places else self._unit_leaves
-        return frozenset(
-            name for leaf in between if id(leaf) not in own for name in self._defined_by(leaf)
-        )
-
-    def _defined_by(self, leaf: Leaf) -> frozenset[str]:
-        """The objects that one line may define; a completion may define all receive buffers."""
-        known = self._defining.get(id(leaf))
-        if known is None:
-            found = self._definitions.get(id(leaf), frozenset())
-            if any(stage_of(call) is not Stage.NOTHING for _, call in self.messages.calls(leaf)):
-                found |= self._received
-            known = self._defining[id(leaf)] = leaf, found
-        return known[1]
+        return self._defined.objects(first, second)
 
     @cached_property
-    def _defining(self) -> dict[int, tuple[Leaf, frozenset[str]]]:
-        return {}
-
-    @cached_property
-    def _definitions(self) -> dict[int, frozenset[str]]:
-        found: defaultdict[int, set[str]] = defaultdict(set)
-        for access in self.facts.values.footprint.accesses:
-            if access.writes:
-                found[id(access.leaf)].add(access.object)
-        return {leaf: frozenset(objects) for leaf, objects in found.items()}
-
-    @cached_property
-    def _received(self) -> frozenset[str]:
-        """The objects that MPI may define after the call that names them: receive buffers of the
-        unit, and whatever others may have passed to MPI."""
-        accesses = self.facts.reaching.accesses
-        storages = {access.storage for access in self.facts.values.footprint.accesses}
-        started = frozenset[str]().union(
-            *(self._definitions.get(id(leaf), ()) for leaf, _ in self.messages.own_calls())
-        )
-        return started | {storage for storage in storages if accesses.is_exposed(storage)}
-
-    @cached_property
-    def _unit_leaves(self) -> tuple[Leaf, ...]:
-        return tuple(leaf for node in self.facts.unit.body for leaf in leaves(node))
-
-    @cached_property
-    def _places(self) -> dict[int, int]:
-        return {id(leaf): place for place, leaf in enumerate(self._unit_leaves)}
+    def _defined(self) -> DefinedBetween:
+        return DefinedBetween(self.facts, self.messages)
 
     @cached_property
     def limits(self) -> KnownLimits:

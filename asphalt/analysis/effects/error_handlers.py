@@ -95,7 +95,7 @@ def rests_on_fatal(effects: Effects) -> bool:
 def _doubt(effects: Effects) -> Doubt | None:
     """Asked once for all texts of a program: no edit sets an error handler, or hides a call."""
     if effects.given is not None:
-        return effects.given.once(_doubt)
+        return effects.once_for_all_texts(_doubt)
     named = effects.once(_named_doubt)
     if named is not None:
         return named

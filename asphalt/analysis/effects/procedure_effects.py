@@ -143,6 +143,11 @@ class Effects:
             self._found[find] = find(self)
         return cast(T, self._found[find])
 
+    def once_for_all_texts(self, find: Callable[[Effects], T]) -> T:
+        """The result of ``find`` for the program of which this one is an edited text, if it is one;
+        of questions whose answers no edit changes."""
+        return self.once(find) if self.given is None else self.given.once_for_all_texts(find)
+
     def forget(self) -> None:
         """Forget all results for units and for the program; what is known of procedures stays."""
         self._found.clear()

@@ -11,6 +11,7 @@ to ``b``.  The nests are perfect, or have loops for rows of temporaries at the e
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
@@ -227,6 +228,9 @@ class Nest:
         done = (access for node in hoisted for access in self.facts.footprint(node).accesses)
         changing = [*writing, *(access for access in done if access.writes)]
         pairs: list[tuple[Access, Access]] = []
+        to_storage = defaultdict[str, list[Access]](list)
+        for access in mine:
+            to_storage[access.storage].append(access)
         for node in passed:
             theirs = self.order.accesses(node)
             if theirs is None:
@@ -235,8 +239,9 @@ class Nest:
             pairs += (
                 (one, two)
                 for one in theirs
-                for two in (mine if one.writes else writing)
-                if one.meets(two)
+                for two in to_storage.get(one.storage, ())
+                if (one.writes or two.writes)
+                and one.meets(two)
                 and (one.path or not self.order.is_temporary(one.storage, node, self.nest))
             )
         start = next(leaves(self._in_order(passed[0])[0]))

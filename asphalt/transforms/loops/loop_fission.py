@@ -140,12 +140,13 @@ class _Nest:
         parts = StatementOrder(self.nest, self.facts)
         if not parts.can_be_parted:
             return
+        known: dict[tuple[int, int], bool] = {}
         for run, first in runs:
             if any(self.order.place.bound(node) is not None for node in run):
                 continue
             if all(self._is_free(node, first) for node in run):
                 continue  # all of it can be moved
-            free = (n for n in range(len(parts.parts)) if self._passes(parts, n, run, first))
+            free = (n for n in range(len(parts.parts)) if self._passes(parts, n, run, first, known))
             group = parts.separable(frozenset(free), first=first)
             if group:
                 yield self._found(parts, group, first)
@@ -162,12 +163,23 @@ class _Nest:
         pair = (node, self.whole) if first else (self.whole, node)
         return self.order.why_not(*pair) is None
 
-    def _passes(self, parts: StatementOrder, number: int, run: Run, first: bool) -> bool:
-        """Whether a part, in a nest of its own, may change places with some statements."""
+    def _passes(
+        self,
+        parts: StatementOrder,
+        number: int,
+        run: Run,
+        first: bool,
+        known: dict[tuple[int, int], bool],
+    ) -> bool:
+        """Whether a part, in a nest of its own, may change places with some statements; ``known``:
+        gets whether it may with each, by their identity."""
         mine = parts.accesses(parts.parts[number])
         for node in run:
-            theirs = self.order.accesses(node)
-            if theirs is None or self._meets(mine, node, theirs, first):
+            key = number, id(node)
+            if key not in known:
+                theirs = self.order.accesses(node)
+                known[key] = theirs is not None and not self._meets(mine, node, theirs, first)
+            if not known[key]:
                 return False
         return True
 

@@ -40,7 +40,7 @@ from asphalt.config.passes import Pass
 from asphalt.ir.expr import names_in
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.motion.comments_in_place import with_comments_in_place
-from asphalt.transforms.motion.hoisting import needed
+from asphalt.transforms.motion.hoisting import Run
 from asphalt.transforms.motion.schedules import Move, Schedule, in_separate_lists
 from asphalt.transforms.motion.windows import (
     OverlapWindow,
@@ -295,22 +295,29 @@ class _Window:
 
     def _from_behind(self) -> Iterator[Move]:
         """Work that stands behind the wait, with something between that the wait cannot pass."""
+        run = Run((self.siblings[self.last],), self.order.facts)
+        does = "goes into the window of"
         for origin in range(self.last + 1, len(self.siblings)):
             node = self.siblings[origin]
-            if not self._is_work(node) or any(self.messages.calls(node)) or is_given(node):
-                continue
-            run = self.siblings[self.last : origin]
-            sizes = self._past(run, node)
-            if sizes is not None:
-                does = "goes into the window of"
-                yield self._move(origin, self.last, "the work of", does, sizes)
-                return
-            ahead = needed(run, node, self.order.facts)
-            rest = [one for n, one in enumerate(run) if n not in ahead]
-            if ahead and self._past(rest, node) is not None:
-                does = "goes into the window of"
-                yield self._move(self.last + ahead[0], self.last, "the statement of", does)
-                return
+            if self._is_work(node) and not any(self.messages.calls(node)) and not is_given(node):
+                sizes = self._past(run.nodes, node)
+                if sizes is not None:
+                    yield self._move(origin, self.last, "the work of", does, sizes)
+                    return
+                if self._may_pass(run, node):
+                    ahead = run.needed(node)
+                    rest = [one for n, one in enumerate(run.nodes) if n not in ahead]
+                    if ahead and self._past(rest, node) is not None:
+                        yield self._move(self.last + ahead[0], self.last, "the statement of", does)
+                        return
+            run.nodes.append(node)
+
+    def _may_pass(self, run: Run, node: Node) -> bool:
+        """Whether a statement can go before a run if those that may go before it do so first."""
+        return all(
+            run.may_go(number) or self._sizes_for(run.nodes[number], node) is not None
+            for number in reversed(range(len(run.nodes)))
+        )
 
     def _past(self, run: Sequence[Node], node: Node) -> frozenset[str] | None:
         """The named constants that have to be positive for a statement to go before a run; None:

@@ -34,32 +34,64 @@ from asphalt.transforms.motion.windows import is_given, is_work
 def hoistable(run: Sequence[Node], facts: UnitFacts) -> tuple[int, ...]:
     """The positions of the short statements of a run that can go before its first statement, one
     after the other."""
-    order, messages = facts.once(Independence.of), facts.once(Messages)
-    stay, found = list(run[:1]), list[int]()
-    for number, node in enumerate(run[1:], 1):
-        if _is_short(node, messages, order) and all(
-            order.why_not(other, node) is None for other in stay
-        ):
-            found.append(number)
-        else:
-            stay.append(node)
-    return tuple(found)
+    return Run(run, facts).hoistable()
 
 
-def needed(run: Sequence[Node], node: Node, facts: UnitFacts) -> tuple[int, ...]:
-    """Those of the hoistable statements of a run without which a statement behind the run cannot
-    go before it."""
-    order = facts.once(Independence.of)
-    found, kept = list[int](), [node]
-    for number in reversed(hoistable(run, facts)):
-        if any(order.why_not(run[number], other) is not None for other in kept):
-            found.insert(0, number)
-            kept.append(run[number])
-    return tuple(found)
+class Run:
+    """A statement, and those behind it, which may become more; ``nodes``: all of them."""
+
+    def __init__(self, nodes: Sequence[Node], facts: UnitFacts) -> None:
+        self.nodes = list(nodes)
+        self._facts = facts
+        self._order, self._messages = facts.once(Independence.of), facts.once(Messages)
+        self._stay = self.nodes[:1]
+        self._judged = 1
+        self._hoistable: list[int] = []
+
+    def needed(self, node: Node) -> tuple[int, ...]:
+        """Those of the hoistable statements without which a statement behind all of them cannot go
+        before the first one."""
+        found, kept = list[int](), [node]
+        for number in reversed(self.hoistable()):
+            if any(self._order.why_not(self.nodes[number], other) is not None for other in kept):
+                found.insert(0, number)
+                kept.append(self.nodes[number])
+        return tuple(found)
+
+    def may_go(self, number: int) -> bool:
+        """Whether the statement at a position may be one of the hoistable ones."""
+        return number > 0 and self._is_short(self.nodes[number])
+
+    def hoistable(self) -> tuple[int, ...]:
+        """The positions of the short statements that can go before the first one, one after the
+        other."""
+        for number in range(self._judged, len(self.nodes)):
+            node = self.nodes[number]
+            if self._is_short(node) and all(
+                self._order.why_not(other, node) is None for other in self._stay
+            ):
+                self._hoistable.append(number)
+            else:
+                self._stay.append(node)
+        self._judged = len(self.nodes)
+        return tuple(self._hoistable)
+
+    def _is_short(self, node: Node) -> bool:
+        """Whether a statement takes no time to speak of, and may change its place."""
+        known = self._facts.once(_Short).found
+        found = known.get(id(node))
+        if found is None:
+            found = known[id(node)] = node, self._judge(node)
+        return found[1]
+
+    def _judge(self, node: Node) -> bool:
+        if is_work(node, self._messages) or any(self._messages.calls(node)) or is_given(node):
+            return False
+        return self._order.place.bound(node) is None
 
 
-def _is_short(node: Node, messages: Messages, order: Independence) -> bool:
-    """Whether a statement takes no time to speak of, and may change its place."""
-    if is_work(node, messages) or any(messages.calls(node)) or is_given(node):
-        return False
-    return order.place.bound(node) is None
+class _Short:
+    """Which statements of a unit are short, by the identity of each, which is kept with it."""
+
+    def __init__(self, facts: UnitFacts) -> None:
+        self.found: dict[int, tuple[Node, bool]] = {}

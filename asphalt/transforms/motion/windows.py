@@ -134,6 +134,21 @@ def _is_marked(node: Node, comment: str) -> bool:
 def is_work(node: Node, messages: Messages) -> bool:
     """Whether a statement takes time: it has a loop, calls a procedure that is not MPI's, or works
     on arrays as a whole; and not only in case of an error."""
+    known = messages.facts.once(_Work).found
+    found = known.get(id(node))
+    if found is None:
+        found = known[id(node)] = node, _is_work(node, messages)
+    return found[1]
+
+
+class _Work:
+    """Which statements of a unit take time, by the identity of each, which is kept with it."""
+
+    def __init__(self, facts: UnitFacts) -> None:
+        self.found: dict[int, tuple[Node, bool]] = {}
+
+
+def _is_work(node: Node, messages: Messages) -> bool:
     if messages.only_starts(node, computing=True):
         return False
     return any(takes_time(x, messages) for x in leaves(node))

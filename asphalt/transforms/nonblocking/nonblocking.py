@@ -192,9 +192,29 @@ def moved_to(facts: UnitFacts, step: Split, position: int) -> Split:
     return replace(step, line=line_of(leaf), leaf=leaf, call=call)
 
 
-def stored_now(facts: UnitFacts, step: Split) -> Split | None:
-    """The step with what has to be stored as the unit is now, after others; None: the error code of
-    the call is read now, and may be another one than MPI_SUCCESS."""
+def stored_now(facts: UnitFacts, steps: Sequence[Split]) -> tuple[Split | None, ...]:
+    """The first of these steps with what has to be stored as the unit is now, after others, and
+    those behind it for which the same is true once these are done; None: the error code of the call
+    is read now, and may be another one than MPI_SUCCESS.
+
+    A step whose code may be read leaves the variable as it was before: it stores MPI_SUCCESS, or
+    others have.  One whose code nothing reads may take away the store that another one relies on,
+    and is the last.  The codes of others are read at least where they are now: a code that nothing
+    reads may be read as soon as a later store is gone, and is judged again then.
+    """
+    found: list[Split | None] = []
+    for step in steps:
+        error = step.call.error
+        is_kept = error is None or is_read(error, step.leaf, facts)
+        if found and not is_kept:
+            break
+        found.append(_stored_now(facts, step))
+        if not is_kept:
+            break
+    return tuple(found)
+
+
+def _stored_now(facts: UnitFacts, step: Split) -> Split | None:
     error, assumed = step.call.error, step.assumed
     if error is not None and is_read(error, step.leaf, facts):
         codes = facts.once(ErrorCodes)

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from asphalt.ir.tree import Do, Leaf
 from asphalt.transforms.loops import splitting
 from asphalt.transforms.motion import code_motion
+from asphalt.transforms.motion.hoisting import Run, hoistable
 from support.mpi_run import MPICH, OPENMPI, Mpi, installed
 from support.stepping import Stepped
 
@@ -107,3 +109,22 @@ def test_a_bound_that_goes_before_the_wait_is_not_what_it_was(tmp_path: Path) ->
     tree.applied(splitting, code_motion)
     text = tree.text("smooth.f90").partition("do k = 1, 3")[2]
     assert _in_order(text, "MPI_Wait", "do i = first, n")
+
+
+def test_a_run_that_grows_is_as_one_that_is_given_whole(tmp_path: Path) -> None:
+    between = "    c = 0.5d0*k\n    d = c + u(1)\n    first = 2\n    c = c + 1\n    w(1) = w(2)"
+    facts = next(one for one in _tree(tmp_path, between).facts() if one.unit.kind == "program")
+    loop = next(node for node in facts.unit.body if isinstance(node, Do) and len(node.body) > 2)
+    wait = next(
+        n
+        for n, node in enumerate(loop.body)
+        if isinstance(node, Leaf) and "MPI_Wait" in (node.body or "")
+    )
+    run = Run(loop.body[wait : wait + 1], facts)
+    for end in range(wait + 1, len(loop.body)):
+        node = loop.body[end]
+        assert run.needed(node) == Run(loop.body[wait:end], facts).needed(node)
+        assert run.hoistable() == hoistable(loop.body[wait:end], facts)
+        run.nodes.append(node)
+    assert run.hoistable()
+    assert not run.may_go(0)

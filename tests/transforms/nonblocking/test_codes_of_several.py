@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.config.passes import Pass
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.optimiser.options import Options
 from asphalt.transforms.buffers import receive_queues
+from asphalt.transforms.nonblocking import nonblocking
+from asphalt.transforms.nonblocking.nonblocking import Split
 from support.mpi_run import OPENMPI, Mpi, installed, same_lines
 from support.stepping import Stepped
 
@@ -120,3 +124,60 @@ def test_receives_of_a_loop_do_not_rely_on_each_other(mpi: Mpi, tmp_path: Path) 
     assert after.count("call asphalt_take") == 2
     assert after.count("ierr = MPI_SUCCESS") == 1
     same_lines(mpi, tmp_path, text, after.encode())
+
+
+_IN_MODULE = {
+    "codes.f90": "module codes\n  integer :: ierr\nend module codes\n",
+    "main.f90": f"""\
+subroutine shifts(a, b, c, d, e, w, n, left, right)
+  use mpi
+  use codes
+  implicit none
+  integer, intent(in) :: n, left, right
+  real(8), intent(inout) :: a(n), b(n), c(n), d(n), e(n), w(n, n)
+  integer :: i
+{_AB}{_CD}{_shift("a", "e")}{_WORK}end subroutine shifts
+""",
+}
+
+
+def _judged_at_once(
+    folder: Path, files: dict[str, str], unit: str, monkeypatch: pytest.MonkeyPatch
+) -> tuple[list[int], str]:
+    """How many steps are judged in each text, and what becomes of the file of a unit."""
+    sizes: list[int] = []
+
+    def seen(facts: UnitFacts, steps: Sequence[Split]) -> tuple[Split | None, ...]:
+        sizes.append(len(found := whole(facts, steps)))
+        return found
+
+    whole = nonblocking.stored_now
+    monkeypatch.setattr(nonblocking, "stored_now", seen)
+    folder.mkdir()
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    tree = load_tree([folder], Settings(cache=False, jobs=1))
+    located = next(one for one in tree.units_of(str(folder / "main.f90")) if one.unit.name == unit)
+    outcome = optimise(
+        tree, located, Options((Pass.NONBLOCKING, Pass.MOTION), frozenset(("fatal",)))
+    )
+    return sizes, (outcome.content or b"").decode()
+
+
+def test_codes_that_are_read_whatever_becomes_of_others_are_judged_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes, text = _judged_at_once(tmp_path / "in", _IN_MODULE, "shifts", monkeypatch)
+    assert sizes[0] == 3
+    assert text.count("ierr = MPI_SUCCESS") == 1
+
+
+def test_a_code_is_judged_behind_the_last_one_that_nothing_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # the first one relies on the second one of the iteration before, which nothing reads until then
+    body, _ = _OVERWRITTEN["iteration before"]
+    files = {"main.f90": _PROGRAM.format(body=body, work=_WORK)}
+    sizes, text = _judged_at_once(tmp_path / "in", files, "main", monkeypatch)
+    assert sizes[:2] == [1, 1]
+    assert text.count("ierr = MPI_SUCCESS") == 1

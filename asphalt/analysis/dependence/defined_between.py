@@ -1,0 +1,86 @@
+"""What the statements between two others of a unit may define."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cached_property, reduce
+from itertools import pairwise
+from operator import or_
+
+from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.messages.messages import Messages, Stage, stage_of
+from asphalt.ir.tree import Node, leaves
+
+
+class DefinedBetween:
+    """Answers for one unit as it stands."""
+
+    def __init__(self, facts: UnitFacts, messages: Messages) -> None:
+        self._facts = facts
+        self._messages = messages
+        self._leaves = tuple(leaf for node in facts.unit.body for leaf in leaves(node))
+        self._places = {id(leaf): place for place, leaf in enumerate(self._leaves)}
+        self._answers: dict[tuple[int, int], tuple[Node, Node, frozenset[str]]] = {}
+        self._named: dict[int, frozenset[str]] = {}
+
+    def place(self, node: Node) -> int | None:
+        """The number of the first line of a statement among those of the unit; None: it is none."""
+        return self._places.get(id(next(leaves(node))))
+
+    def objects(self, first: Node, second: Node) -> frozenset[str]:
+        """The objects that lines between two statements may define, their own lines aside."""
+        key = (id(first), id(second))
+        if key not in self._answers:  # the nodes are kept, so that no other gets their ids
+            self._answers[key] = (first, second, self._objects(first, second))
+        return self._answers[key][2]
+
+    def _objects(self, first: Node, second: Node) -> frozenset[str]:
+        lines = (id(leaf) for node in (first, second) for leaf in leaves(node))
+        own = sorted({self._places[line] for line in lines if line in self._places})
+        found = reduce(or_, self._masks, 0) if not own else 0
+        for place, following in pairwise(own):
+            found = reduce(or_, self._masks[place + 1 : following], found)
+        if found not in self._named:
+            numbers = enumerate(self._numbers)
+            self._named[found] = frozenset(name for n, name in numbers if found >> n & 1)
+        return self._named[found]
+
+    @cached_property
+    def _masks(self) -> tuple[int, ...]:
+        """The objects that each line may define, as bits (``_numbers``); a completion may define
+        all receive buffers."""
+        found: list[int] = []
+        received = self._mask(self._received)
+        for leaf in self._leaves:
+            mask = self._mask(self._definitions.get(id(leaf), frozenset()))
+            calls = self._messages.calls(leaf)
+            if any(stage_of(call) is not Stage.NOTHING for _, call in calls):
+                mask |= received
+            found.append(mask)
+        return tuple(found)
+
+    def _mask(self, names: frozenset[str]) -> int:
+        return sum(1 << self._numbers.setdefault(name, len(self._numbers)) for name in names)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {}
+
+    @cached_property
+    def _definitions(self) -> dict[int, frozenset[str]]:
+        found: defaultdict[int, set[str]] = defaultdict(set)
+        for access in self._facts.values.footprint.accesses:
+            if access.writes:
+                found[id(access.leaf)].add(access.object)
+        return {leaf: frozenset(objects) for leaf, objects in found.items()}
+
+    @cached_property
+    def _received(self) -> frozenset[str]:
+        """The objects that MPI may define after the call that names them: receive buffers of the
+        unit, and whatever others may have passed to MPI."""
+        accesses = self._facts.reaching.accesses
+        storages = {access.storage for access in self._facts.values.footprint.accesses}
+        started = frozenset[str]().union(
+            *(self._definitions.get(id(leaf), ()) for leaf, _ in self._messages.own_calls())
+        )
+        return started | {storage for storage in storages if accesses.is_exposed(storage)}
