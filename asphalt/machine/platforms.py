@@ -153,7 +153,10 @@ PLAIN = {
 
 
 def _pieces(pieces: tuple[CostSegment, ...]) -> str:
-    return ";".join(f"{piece.size}:{piece.message:.9g}:{piece.byte:.9g}" for piece in pieces)
+    """The segments as SMPI reads them: each is for messages of more bytes than it says."""
+    return ";".join(
+        f"{max(0, piece.size - 1)}:{piece.message:.9g}:{piece.byte:.9g}" for piece in pieces
+    )
 
 
 def _of_senders(network: Network) -> tuple[CostSegment, ...]:

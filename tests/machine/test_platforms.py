@@ -16,7 +16,8 @@ from asphalt.simulation.runs import BuiltProgram, Simulator, TimedPart
 from support.mpi_run import SMPI, build, installed
 from support.places import ROOT
 
-SIZES = (8, 4000, 40000, 4000000)
+LIMITS = tuple(sorted({network.eager for network in NETWORKS}))
+SIZES = (8, 4000, *LIMITS, 4000000)  # a limit belongs to the longer messages
 
 PING_PONG = f"""\
 program pingpong
