@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from asphalt.frontend.source_tree.scan import find_foreign
@@ -12,10 +14,15 @@ _PASTE = re.compile(r"\w\s*##\s*_")
 
 
 class ForeignFiles:
-    """The C and C++ files below some roots; each is read on the first question about it."""
+    """The C and C++ files below some roots; each is read on the first question about it.
 
-    def __init__(self, roots: Sequence[Path]) -> None:
+    ``parts``: files whose text stands in a Fortran file, and is asked for there, whatever their
+    suffix.
+    """
+
+    def __init__(self, roots: Sequence[Path], parts: Iterable[str] = ()) -> None:
         self._roots = roots
+        self._parts = frozenset(map(os.path.abspath, parts))
         self._texts: dict[str, str] | None = None
         self._mentioning: dict[str, tuple[str, ...]] = {}
 
@@ -30,9 +37,7 @@ class ForeignFiles:
     def containing(self, name: str) -> tuple[str, ...]:
         """The files that contain an identifier, in any case."""
         pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-        return tuple(
-            path for path, text in self.texts().items() if name in text and pattern.search(text)
-        )
+        return tuple(path for path, text in self._foreign if name in text and pattern.search(text))
 
     def _search(self, name: str) -> Iterator[str]:
         word = re.escape(name)
@@ -40,13 +45,19 @@ class ForeignFiles:
             rf"(?<!\w)(?:{word}__?(?!\w)|{word}\s*,\s*{word}\b|(?:\w*_mod_|_qm\w+p){word}(?!\w))"
         )
         pasted = re.compile(rf"\w\s*\(\s*{word}\s*\)")
-        for path, text in self.texts().items():
+        for path, text in self._foreign:
             if name in text and (pattern.search(text) or (pasted.search(text) and self._pastes())):
                 yield path
 
     def _pastes(self) -> bool:
         """Whether a macro puts names together."""
-        return any(_PASTE.search(text) for text in self.texts().values())
+        return any(_PASTE.search(text) for _, text in self._foreign)
+
+    @cached_property
+    def _foreign(self) -> tuple[tuple[str, str], ...]:
+        """Path and text of the files that are no parts of Fortran files."""
+        texts = self.texts().items()
+        return tuple(one for one in texts if os.path.abspath(one[0]) not in self._parts)
 
     def texts(self) -> dict[str, str]:
         """The content of each file in lower case, by path, sorted."""

@@ -9,6 +9,10 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 
+from asphalt.config.errors import InputError
+from asphalt.config.settings import Settings
+from asphalt.frontend.lexical.preprocess import is_preprocessed, preprocess
+from asphalt.frontend.lexical.source_text import form_by_content, source_text
 from asphalt.frontend.source_tree.includes import find_include, is_mpi_header
 
 _WORD = b"include"
@@ -137,3 +141,48 @@ class IncludeLines:
             return Path(path).read_bytes()
         except OSError:
             return b""
+
+
+@dataclass
+class RemovedIncludes:
+    """Which include lines stand in text that the preprocessor removes, if what comes out is
+    compiled with the given macros alone.
+
+    Only those of files that no line includes: what else is defined where a file is included
+    depends on the place.  ``given``: the Fortran files of a tree, by path.
+    """
+
+    given: Mapping[str, bytes]
+    settings: Settings
+    lines: IncludeLines
+    _live: dict[str, frozenset[int] | None] = field(default_factory=dict)
+
+    def has(self, line: IncludeLine) -> bool:
+        """Whether the preprocessor removes a line that includes a file."""
+        path = line.including
+        if not self.settings.one_configuration or path not in self.given:
+            return False
+        if path not in self._live:
+            self._live[path] = self._of(path)
+        live = self._live[path]
+        return live is not None and line.line not in live
+
+    def _of(self, path: str) -> frozenset[int] | None:
+        """The numbers of the lines of a file that include others; None: not known."""
+        own, text = self.settings, self.given[path].decode("latin-1")
+        named = any(one.name is not None for one in self.lines.meaning(path))
+        if named or not is_preprocessed(path, text, own.defines, own.cpp):
+            return None
+        form = own.form_of(path) or form_by_content(path, text)
+        source = source_text(path, self.given[path], form, own.width, own.cpp)
+        try:
+            facts = preprocess(source, own.defines, own.include_dirs)
+        except InputError:
+            return None
+        if facts is None or facts.missing:  # what is not found may define what decides
+            return None
+        return frozenset(
+            one.line
+            for one in self.lines.lines[path]
+            if (one.line in facts.included if one.preprocessed else one.line not in facts.dead)
+        )

@@ -26,7 +26,7 @@ from asphalt.frontend.lexical.source_text import (
 from asphalt.frontend.lexical.split import split
 from asphalt.frontend.source_tree.compiled_alone import CompiledAlone
 from asphalt.frontend.source_tree.composition import Composition, Part, border
-from asphalt.frontend.source_tree.include_lines import IncludeLine, IncludeLines
+from asphalt.frontend.source_tree.include_lines import IncludeLine, IncludeLines, RemovedIncludes
 from asphalt.frontend.source_tree.includes import IncludeFiles
 from asphalt.frontend.source_tree.scan import FOREIGN, SUFFIXES
 from asphalt.frontend.structure.nesting import build
@@ -109,7 +109,8 @@ def inclusions(roots: Sequence[Path], given: Mapping[str, bytes], settings: Sett
     lines.read(given, _others(roots))
     files = IncludeFiles(settings.include_dirs)
     alone = CompiledAlone(given, settings, lines)
-    composing = _Composing(roots, given, settings, lines, found, files, alone)
+    removed = RemovedIncludes(given, settings, lines)
+    composing = _Composing(roots, given, settings, lines, found, files, alone, removed)
     for path, content in given.items():
         including = [one for one in lines.meaning(path) if one.including != path and one.name]
         if including:
@@ -154,6 +155,7 @@ class _Composing:
     found: Inclusions
     files: IncludeFiles
     alone: CompiledAlone
+    removed: RemovedIncludes
     _why: dict[IncludeLine, str | None] = field(default_factory=dict)
 
     def compose(self, path: str, content: bytes) -> None:
@@ -217,6 +219,7 @@ class _Composing:
 
     def _why_not(self, line: IncludeLine, path: str) -> str | None:
         others = [one for one in self.lines.meaning(path) if one != line]
+        others = [one for one in others if not self.removed.has(one)]
         if others:
             named = next((one for one in others if one.name is not None), None)
             if named is None:
@@ -319,7 +322,7 @@ class _Text:
         """Whether the text of the included file stands in place of a line."""
         assert one.found is not None
         found, place = self.composing.found, (one.including, one.line)
-        if not self.is_executed(one.found):
+        if not self.is_executed(one.found) or self.composing.removed.has(one):
             return False
         pattern = _PLAIN_CPP if one.preprocessed else _PLAIN_FORTRAN
         fixed = self.form is Form.FIXED and not one.preprocessed

@@ -46,9 +46,8 @@ def load_tree(paths: Iterable[str | Path], settings: Settings | None = None) -> 
     """The tree of the files at and below ``paths``; raises nothing: see ``Tree.problems``."""
     roots = tuple(Path(path) for path in paths)
     sources, problems = find_sources(roots)
-    return Tree(
-        roots, Reader(sources, settings or Settings(), roots=roots), ForeignFiles(roots), problems
-    )
+    reader = Reader(sources, settings or Settings(), roots=roots)
+    return Tree(roots, reader, ForeignFiles(roots, reader.inclusions.texts), problems)
 
 
 class Tree:

@@ -18,12 +18,18 @@ _BOUND = "module n\ntype t\ncontains\n{}\nend type\nend module n\n"
 _WHOLE = "subroutine step(x)\nx = x + 1\nend\n"
 
 
-def read(folder: Path, files: dict[str, str], at: str = "") -> Inclusions:
-    """What becomes of the included files below ``folder / at``."""
+def read(
+    folder: Path, files: dict[str, str], at: str = "", *, defines: tuple[str, ...] | None = None
+) -> Inclusions:
+    """What becomes of the included files below ``folder / at``; ``defines``: of the one
+    configuration of what comes out."""
     for name, text in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(text.encode())
-    settings = Settings((), (str(folder / "other"),), cache=False, jobs=1)
+    alone = defines is not None
+    settings = Settings(
+        defines or (), (str(folder / "other"),), cache=False, jobs=1, one_configuration=alone
+    )
     return load_tree([folder / at], settings).inclusions
 
 
@@ -170,6 +176,49 @@ def test_a_file_that_is_also_given_by_name(tmp_path: Path) -> None:
     found = load_tree(paths, Settings(cache=False, jobs=1)).inclusions
     assert [one.why for one in found.refused.values()] == ["it is also given by itself"]
     assert found.included == {str(tmp_path / "step.f90"): "m.f90:3"}
+
+
+_BRANCHES = f"#ifdef A\n{_MAIN}#else\n{_MAIN.replace('work', 'other')}#endif\n"
+_BY_MACRO = f"{_MAIN}#ifdef B\nsubroutine b\n#include NAME\nend\n#endif\n"
+
+
+_IN_BRANCH = _MAIN.replace("end", "#ifdef B\n!$ include 'step.inc'\n#endif\nend")
+_OUTER = 'module c\ncontains\n#include "main.F90"\nend\n'
+
+
+@pytest.mark.parametrize("defines", [("A",), ()])
+@pytest.mark.parametrize(
+    "main",
+    [_BRANCHES, _BY_MACRO, _MAIN.replace("end", "#ifdef B\n!$ include 'step.inc'\n#endif\nend")],
+)
+def test_a_line_that_the_one_configuration_does_not_have_does_not_count(
+    main: str, defines: tuple[str, ...], tmp_path: Path
+) -> None:
+    files = {"main.F90": main, "step.inc": _STEP}
+    found = read(tmp_path, files, defines=defines)
+    assert not found.refused
+    assert len(found.compositions) == 1
+    assert read(tmp_path, files).refused
+
+
+@pytest.mark.parametrize(
+    ("more", "defines"),
+    [
+        ({}, ("A", "B")),  # it has the line
+        ({"main.F90": f'#include "lost.h"\n{_BY_MACRO}'}, ()),  # which may define B
+        (
+            {"c.f90": 'module c\ncontains\n#include "main.F90"\nend\n'},
+            (),
+        ),  # so may what includes it
+        ({"other.F90": _MAIN.replace("work", "other")}, ()),
+    ],
+)
+def test_a_line_counts_that_the_one_configuration_may_have(
+    more: dict[str, str], defines: tuple[str, ...], tmp_path: Path
+) -> None:
+    found = read(tmp_path, {"main.F90": _BY_MACRO, "step.inc": _STEP, **more}, defines=defines)
+    assert found.refused
+    assert not found.compositions
 
 
 def test_a_name_that_a_macro_gives_says_nothing_of_given_files(tmp_path: Path) -> None:

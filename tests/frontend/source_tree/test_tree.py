@@ -187,6 +187,16 @@ def test_mentions_from_c(load: Load) -> None:
     assert tree.mention_count("helper") == 3
 
 
+def test_a_header_that_stands_in_a_fortran_file_is_not_of_another_language(load: Load) -> None:
+    files = {"f.F90": 'subroutine f\n#include "body.h"\nend\n', "body.h": "call g(h,h)\nx = h\n"}
+    assert names(tree := load(files), "h") == ["f"]
+    assert not tree.foreign_files_with("h")
+    assert tree.mention_count("h") == 1
+    more = load({**files, "a.c": '#include "body.h"\n'})  # the nearest one that may be
+    assert [Path(located.path).name for located in more.mentions("h")][-1] == "body.h"
+    assert more.foreign_files_with("h")
+
+
 def test_a_macro_may_put_the_name_of_a_procedure_together(load: Load) -> None:
     files = {"f.f90": "subroutine helper\nend\n", "a.c": "void f() { F77(helper)(); }"}
     assert load(files).mentions("helper") == ()
