@@ -7,6 +7,7 @@ reference wherever a definition may be visible.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.expression_ranks import rank_of
@@ -22,6 +23,7 @@ _KNOWN_MODULES = frozenset(
      *LIBRARY_MODULES}
 )  # fmt: skip
 _RELATIONAL = ("==", "/=", "<", "<=", ">", ">=")
+_WORDS = {".eq.": "==", ".ne.": "/=", ".lt.": "<", ".le.": "<=", ".gt.": ">", ".ge.": ">="}
 _DERIVED = frozenset({"type", "class"})
 _NUMERIC = frozenset({"integer", "real", "double_precision", "complex", "double_complex"})
 
@@ -32,7 +34,7 @@ def is_intrinsic_operation(op: Op, scope: Scope) -> bool:
         return True
     if op.op.startswith(".") and op.op not in (".and.", ".or.", ".not.", ".eqv.", ".neqv."):
         return False
-    if not definitions_visible(scope):
+    if not _is_visible(_definition_of(f"operator({op.op})"), scope):
         return True
     classes = {type_class(operand, scope) for operand in op.operands}
     return len(classes) == 1 and classes <= _classes_of(op.op) and _are_conformable(op, scope)
@@ -61,7 +63,7 @@ def _are_conformable(op: Op, scope: Scope) -> bool:
 
 def is_intrinsic_assignment(assign: Assign, scope: Scope) -> bool:
     """Whether an assignment certainly calls no procedure."""
-    if not definitions_visible(scope):
+    if not _is_visible(_definition_of("assignment(=)"), scope):
         return True
     classes = {type_class(assign.target, scope), type_class(assign.value, scope)}
     if len(classes) != 1 or None in classes:
@@ -166,18 +168,33 @@ def _types(use: Use, scope: Scope) -> bool:
 
 
 def _defines(node: Node) -> bool:
+    return any(name.startswith(("operator(", "assignment(")) for name in _generic_specs(node))
+
+
+@cache
+def _definition_of(spec: str) -> Callable[[Node], bool]:
+    """Whether a node of a specification part defines ``operator(+)``, say, or ``assignment(=)``."""
+    return lambda node: spec in _generic_specs(node)
+
+
+def _generic_specs(node: Node) -> Iterator[str]:
+    """The operators and the assignment, as ``operator(+)``, that an interface block or the bindings
+    of a derived type define."""
     if not isinstance(node, Block):
-        return False
+        return
     head = node.head.what
-    if isinstance(head, UnitHead) and head.name.startswith(("operator(", "assignment(")):
-        return True
-    return node.kind == "type" and any(
-        isinstance(leaf, Leaf)
-        and isinstance(leaf.what, Decl)
-        and "generic" in leaf.what.attrs
-        and any("(" in name for name, _ in leaf.what.groups)
-        for leaf in node.body
-    )
+    if isinstance(head, UnitHead) and node.kind == "interface":
+        yield _symbolic(head.name)
+    for leaf in node.body if node.kind == "type" else ():
+        if isinstance(leaf, Leaf) and isinstance(leaf.what, Decl) and "generic" in leaf.what.attrs:
+            yield from (_symbolic(name) for name, _ in leaf.what.groups)
+
+
+def _symbolic(spec: str) -> str:
+    """A generic specification with the symbol of a relational operator in place of its word."""
+    for word, symbol in _WORDS.items():
+        spec = spec.replace(f"({word})", f"({symbol})")
+    return spec
 
 
 def _finalizes(node: Node) -> bool:

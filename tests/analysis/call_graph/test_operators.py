@@ -39,6 +39,15 @@ subroutine unit(n, v, m)
 end subroutine unit
 """
 _INTERFACE = "  interface assignment(=)\n    module procedure set\n  end interface\n"
+_OF = "  interface operator({})\n    module procedure other\n  end interface\n"
+_SYMBOLS = ("+", "-", "*", "**", "//", "==", "<", ".and.", ".not.")
+_OPERATORS = "".join(map(_OF.format, _SYMBOLS))
+_BOUND = """  type :: bound
+  contains
+    procedure :: other
+    generic :: operator({}) => other
+  end type bound
+"""
 _INTRINSIC = [
     "n + 1",
     "2*v",
@@ -69,7 +78,7 @@ def test_intrinsic_operations(text: str) -> None:
     expr = e(text)
     assert isinstance(expr, Op)
     assert is_intrinsic_operation(
-        expr, Analysed(UNIT.format(interface=_INTERFACE), chain=("unit",)).scope
+        expr, Analysed(UNIT.format(interface=_OPERATORS), chain=("unit",)).scope
     )
 
 
@@ -77,9 +86,31 @@ def test_intrinsic_operations(text: str) -> None:
 def test_operations_that_may_be_defined(text: str) -> None:
     expr = e(text)
     assert isinstance(expr, Op)
-    seen = Analysed(UNIT.format(interface=_INTERFACE), chain=("unit",)).scope
+    seen = Analysed(UNIT.format(interface=_OPERATORS), chain=("unit",)).scope
     assert not is_intrinsic_operation(expr, seen)
     assert is_intrinsic_operation(expr, Analysed(UNIT.format(interface=""), chain=("unit",)).scope)
+
+
+@pytest.mark.parametrize(
+    ("definition", "text", "intrinsic"),
+    [
+        (_OF.format(".bs."), "p + s", True),
+        (_OF.format("-"), "p + s", True),
+        (_INTERFACE, "p + s", True),
+        (_BOUND.format("*"), "p + s", True),
+        (_OF.format("+"), "p + s", False),
+        (_BOUND.format("+"), "p + s", False),
+        (_OF.format(".EQ."), "p == s", False),
+        (_OF.format("=="), "p .eq. s", False),
+    ],
+)
+def test_a_definition_of_another_operator_does_not_count(
+    definition: str, text: str, intrinsic: bool
+) -> None:
+    expr = e(text)
+    assert isinstance(expr, Op)
+    scope = Analysed(UNIT.format(interface=definition), chain=("unit",)).scope
+    assert is_intrinsic_operation(expr, scope) is intrinsic
 
 
 @pytest.mark.parametrize(
