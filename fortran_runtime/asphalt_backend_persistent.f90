@@ -30,11 +30,12 @@
 ! called from has: see asphalt_exchange.
 module asphalt_backend_persistent
   use, intrinsic :: iso_c_binding, only: c_intptr_t, c_loc
-  use asphalt_core, only: asphalt_byte, is_smpi, keep_first
+  use asphalt_core, only: asphalt_byte, keep_first
   use asphalt_backend_isend, only: backend_t
   use asphalt_datatypes, only: free_kept, is_lasting
-  use mpi, only: MPI_ADDRESS_KIND, MPI_COMM_NULL, MPI_COMM_NULL_COPY_FN, MPI_COMM_SELF, &
-                 MPI_REQUEST_NULL, MPI_SUCCESS, MPI_THREAD_MULTIPLE
+  use asphalt_persistent, only: may_keep, MPI_Recv_init, MPI_Send_init, number_of, numbering
+  use mpi, only: MPI_ADDRESS_KIND, MPI_COMM_NULL, MPI_COMM_SELF, &
+                 MPI_REQUEST_NULL, MPI_SUCCESS
   implicit none
   private
   ! for the other modules of the runtime
@@ -59,7 +60,7 @@ module asphalt_backend_persistent
   !> What is kept of a site on a communicator.
   type :: kept_site
     !> The number of the communicator; 0: this place of the table is free.
-    integer :: number = 0
+    integer(MPI_ADDRESS_KIND) :: number = 0
     character(:), allocatable :: site
     !> Whether its exchange is going on; whether its communicator was freed meanwhile.
     logical :: active = .false., orphaned = .false.
@@ -82,32 +83,9 @@ module asphalt_backend_persistent
   end type persistent
 
   type(kept_site), save :: table(most_sites)
-  !> Requests that are kept; communicators that have a number.
-  integer, save :: kept_requests = 0, numbers = 0
-  !> The key of that attribute; 0 until it is made.
-  integer, save :: number_key = 0
-  logical, save :: number_key_exists = .false.
-
-  ! buffers of any type and rank: see asphalt_core
-  interface
-    subroutine MPI_Send_init(buf, count, datatype, dest, tag, comm, request, ierror)
-      implicit none
-      !GCC$ attributes no_arg_check :: buf
-      !DIR$ ignore_tkr buf
-      integer, dimension(*), asynchronous :: buf
-      integer, intent(in) :: count, datatype, dest, tag, comm
-      integer, intent(out) :: request, ierror
-    end subroutine MPI_Send_init
-
-    subroutine MPI_Recv_init(buf, count, datatype, source, tag, comm, request, ierror)
-      implicit none
-      !GCC$ attributes no_arg_check :: buf
-      !DIR$ ignore_tkr buf
-      integer, dimension(*), asynchronous :: buf
-      integer, intent(in) :: count, datatype, source, tag, comm
-      integer, intent(out) :: request, ierror
-    end subroutine MPI_Recv_init
-  end interface
+  !> Requests that are kept.
+  integer, save :: kept_requests = 0
+  type(numbering), save :: communicators
 
 contains
 
@@ -119,20 +97,6 @@ contains
     b%apart = b%lasting
     if (b%lasting) b%keeps = may_keep()
   end subroutine may_last
-
-  !> Whether this MPI, as it was initialised, lets anything be kept.
-  logical function may_keep()
-    logical, save :: asked = .false., answer = .false.
-    integer :: level, error
-
-    if (.not. asked) then
-      call MPI_Query_thread(level, error)
-      answer = error == MPI_SUCCESS .and. level /= MPI_THREAD_MULTIPLE
-      if (answer) answer = .not. is_smpi()
-      asked = .true.
-    end if
-    may_keep = answer
-  end function may_keep
 
   !> Starts a receive, as the kept one in its place if it can.
   subroutine receive_again(b, buf, count, datatype, source, slot)
@@ -206,12 +170,14 @@ contains
   !> Finds the place of the site in the table, at the first message of an exchange.
   subroutine find_place(b)
     class(persistent), intent(inout) :: b
-    integer :: number, place
+    integer(MPI_ADDRESS_KIND) :: number
+    integer :: place
 
     if (b%opened) return
     b%opened = .true.
     if (.not. b%keeps) return
-    call number_of(b%owner, number)
+    if (b%owner == MPI_COMM_SELF) return
+    call number_of(b%owner, communicators, free_sites, number)
     if (number == 0) return
     do place = 1, most_sites
       if (table(place)%number /= number) cycle
@@ -316,36 +282,6 @@ contains
     site%orphaned = .false.
   end subroutine free_site
 
-  !> The number of a communicator, which it gets at the first use; 0: it cannot have one.
-  subroutine number_of(comm, number)
-    integer, intent(in) :: comm
-    integer, intent(out) :: number
-    integer(MPI_ADDRESS_KIND) :: attribute
-    integer :: error
-    logical :: found
-
-    number = 0
-    if (.not. number_key_exists) then
-      call MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_sites, number_key, &
-                                  0_MPI_ADDRESS_KIND, error)
-      if (error /= MPI_SUCCESS) return
-      call MPI_Comm_set_attr(MPI_COMM_SELF, number_key, 0_MPI_ADDRESS_KIND, error)
-      if (error /= MPI_SUCCESS) return
-      number_key_exists = .true.
-    end if
-    call MPI_Comm_get_attr(comm, number_key, attribute, found, error)
-    if (error /= MPI_SUCCESS) return
-    if (found .and. attribute > 0) then
-      number = int(attribute)
-    else if (comm /= MPI_COMM_SELF .and. numbers < huge(numbers)) then
-      attribute = numbers + 1
-      call MPI_Comm_set_attr(comm, number_key, attribute, error)
-      if (error /= MPI_SUCCESS) return
-      numbers = numbers + 1
-      number = numbers
-    end if
-  end subroutine number_of
-
   !> Called by MPI when a communicator that has a number is freed: frees what is kept of it, or what
   !! its exchange has not completed yet when that is over.  MPI_COMM_SELF: everything.
   subroutine free_sites(comm, key, attribute, state, ierror)
@@ -354,7 +290,7 @@ contains
     integer :: place
 
     ierror = MPI_SUCCESS
-    if (comm == MPI_COMM_NULL .or. key /= number_key .or. state /= 0) return
+    if (comm == MPI_COMM_NULL .or. key /= communicators%key .or. state /= 0) return
     do place = 1, most_sites
       if (table(place)%number == 0) cycle
       if (attribute > 0 .and. table(place)%number /= attribute) cycle

@@ -11,7 +11,8 @@
 ! The other starts, `asphalt_isend` and `asphalt_irecv`, are those of asphalt_core.
 !
 ! For the other modules of the runtime
-!   waited    what is left to do when MPI has waited itself
+!   waited         what is left to do when MPI has waited itself
+!   on_completion  told of the request of each transfer that is complete, if there is such a procedure
 module asphalt_transfers
   use, intrinsic :: iso_c_binding, only: c_ptr, c_size_t
   use asphalt_core, only: asphalt_irecv, asphalt_sync, int64, is_dense, keep_first, memcpy, &
@@ -23,10 +24,20 @@ module asphalt_transfers
   private
   public :: asphalt_wait, asphalt_wait_all, asphalt_issend, asphalt_isendrecv_replace
   ! for the other modules of the runtime
-  public :: waited
+  public :: waited, on_completion, completion_handler
 
   !> Messages that leave from copies of buffers into which others come.
   type(message), pointer :: replaced => null()
+
+  abstract interface
+    !> What is told of requests that are complete.
+    subroutine completion_handler(request)
+      implicit none
+      integer, intent(in) :: request
+    end subroutine completion_handler
+  end interface
+
+  procedure(completion_handler), pointer :: on_completion => null()
 
   ! buffers of any type and rank: see asphalt_core
   interface
@@ -87,6 +98,7 @@ contains
       call MPI_Wait(request, found, error)  ! an empty status
       found(MPI_SOURCE) = MPI_PROC_NULL
     end if
+    if (associated(on_completion)) request = MPI_REQUEST_NULL  ! MPI keeps handles of kept requests
     if (.not. present(status)) return
     found(MPI_ERROR) = status(MPI_ERROR)
     status = found
@@ -133,6 +145,7 @@ contains
 
     from_nobody = started == MPI_REQUEST_NULL
     if (associated(replaced) .and. .not. from_nobody) call finish_replaced(started, from_nobody)
+    if (associated(on_completion)) call on_completion(started)
     call asphalt_sync(buf)
   end subroutine waited
 

@@ -186,9 +186,8 @@ _OPTIONS = (
     click.option(
         "--backend",
         metavar="NAME,...",
-        help="What may carry the messages of an exchange in tiles, of "
-        f"{', '.join(backends())}; the first one does unless the header names another "
-        f"(else {ISEND}).",
+        help=f"What may carry messages, of {', '.join(backends())}; the first one does. For an "
+        f"exchange in tiles, the header may name another of them (else {ISEND}).",
     ),
     click.option(
         "--size",

@@ -12,6 +12,7 @@ from asphalt.config.errors import UsageError
 from asphalt.config.runtime import runtime_modules
 
 ISEND = "isend"
+PERSISTENT = "persistent"
 _MODULE = "asphalt_backend_"
 
 

@@ -1,6 +1,6 @@
 """The final form of units that the optimiser has changed, when it is done with all: nests in tiles
-with objects of the runtime, loops over blocks with iterators, requests in arrays, fences behind
-inlined waits, and no declarations of what only replaced statements named."""
+with objects of the runtime, loops over blocks with iterators, persistent requests, requests in
+arrays, fences behind inlined waits, and no declarations of what only replaced statements named."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from asphalt.ir.tree import File, Unit
 from asphalt.optimiser.acceptance import Key
 from asphalt.transforms.decomposition.block_iterators import with_iterators
 from asphalt.transforms.inlining.fences import fenced
+from asphalt.transforms.nonblocking.persistent_starts import with_persistent
 from asphalt.transforms.nonblocking.request_arrays import gathered
 from asphalt.transforms.rewriting.edit import replace_unit
 from asphalt.transforms.rewriting.tidying import without_abandoned
@@ -26,9 +27,10 @@ from asphalt.unparse.unparse import unparse
 _Form = Callable[[UnitFacts, File], Unit]
 
 
-def _forms(given: Located | None, before: Tree) -> tuple[_Form, ...]:
+def _forms(given: Located | None, before: Tree, persistent: bool) -> tuple[_Form, ...]:
     """What makes the final form of a unit out of that which the optimiser has left.  ``given``: the
-    unit of the tree ``before`` all changes; None: it had none."""
+    unit of the tree ``before`` all changes; None: it had none.  ``persistent``: messages of loops
+    get persistent requests."""
 
     def tidy(facts: UnitFacts, _: File) -> Unit:
         located, tree = facts.located, facts.effects.scopes.program
@@ -37,6 +39,7 @@ def _forms(given: Located | None, before: Tree) -> tuple[_Form, ...]:
     return (
         lambda facts, _: with_objects(facts),
         lambda facts, _: with_iterators(facts),
+        lambda facts, _: with_persistent(facts) if persistent else facts.unit,
         lambda facts, file: gathered(facts, file.macros),
         lambda facts, _: facts.unit if given is None else fenced(facts, given.unit),
         tidy,
@@ -44,15 +47,21 @@ def _forms(given: Located | None, before: Tree) -> tuple[_Form, ...]:
 
 
 def in_final_form(
-    analyses: Analyses, before: Tree, changes: Iterable[Change], units: Iterable[Key]
+    analyses: Analyses,
+    before: Tree,
+    changes: Iterable[Change],
+    units: Iterable[Key],
+    *,
+    persistent: bool,
 ) -> tuple[Change, ...]:
     """The changes with these units in their final form.
 
-    ``analyses``: of the tree with the changes, which was as ``before``.
+    ``analyses``: of the tree with the changes, which was as ``before``.  ``persistent``: messages
+    of loops get persistent requests.
     """
     by_path = {str(change.path): change for change in changes}
     for path, chain in units:
-        for form in _forms(unit_of(before, path, chain), before):
+        for form in _forms(unit_of(before, path, chain), before, persistent):
             tree = analyses.tree
             located = unit_of(tree, path, chain)
             if located is None:

@@ -209,7 +209,7 @@ class OverlapRequest:
     file and name of the units that are asked about; None: all.  ``watch``: called for each unit
     before its turn.  ``jobs``: how many processes may work on units.  ``known``: what became of
     units of the tree, also under other assumptions, by the usual networks.  ``kept``: what is left
-    as it is.
+    as it is.  ``persistent``: messages of loops may have persistent requests.
     """
 
     options: Options
@@ -220,6 +220,7 @@ class OverlapRequest:
     jobs: int = 1
     known: KnownOutcomes = field(default_factory=KnownOutcomes)
     kept: Kept = NOTHING_KEPT
+    persistent: bool = False
 
 
 def optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRequest) -> Outcome:
@@ -308,7 +309,7 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
                 parameters=(*change.parameters, *request.values.parameters(given)),
             )
     units = (one for one in places if one in done)
-    changed = in_final_form(analyses, tree, by_path.values(), units)
+    changed = in_final_form(analyses, tree, by_path.values(), units, persistent=request.persistent)
     notes = tuple(left.values())
     return Outcome(changed, tuple(procedures), tuple(own.values()), tries, notes)
 

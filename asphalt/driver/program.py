@@ -19,6 +19,7 @@ from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.analysis_manager.user_units import user_units
 from asphalt.config.assumptions import PURE, of_kind
+from asphalt.config.backends import PERSISTENT
 from asphalt.config.limits import HEADER
 from asphalt.config.passes import TRANSFERS, Pass
 from asphalt.config.settings import Settings
@@ -394,6 +395,7 @@ class Program:
         request = OverlapRequest(
             self._options, values, wanted.judges, wanted.units, jobs=jobs, kept=wanted.kept
         )
+        request = replace(request, persistent=self.settings.backend[0] == PERSISTENT)
         if wanted.judges is None:
             request = replace(request, known=self._known)
         if wanted.watch is not None:

@@ -52,6 +52,7 @@ CHECKED = {
     "communicators.f90": MPICH,
     "datatypes.f90": OPENMPI,
     "persistent.f90": OPENMPI,
+    "persistent_transfers.f90": OPENMPI,
     "packed.f90": SMPI,
     "segments.f90": SMPI,
     "uneven.f90": SMPI,
@@ -84,9 +85,10 @@ def test_what_programs_check(name: str, mpi: Mpi, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH), ids=str)
-def test_kept_requests(mpi: Mpi, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["persistent", "persistent_transfers"])
+def test_kept_requests(name: str, mpi: Mpi, tmp_path: Path) -> None:
     """Nothing is kept where threads may call MPI at once."""
-    source = PROGRAMS / "persistent.f90"
+    source = PROGRAMS / f"{name}.f90"
     program = build(mpi, [*RUNTIME, source], tmp_path, ["-O1", "-fcheck=all"])
     for arguments in ([], ["threads"]):
         outcome = run(mpi, program, 2, arguments)

@@ -77,6 +77,8 @@ RUNTIME_CALLS: Mapping[str, RuntimeCall] = {
     "asphalt_isend": RuntimeCall("mpi_isend", _SEND),
     "asphalt_issend": RuntimeCall("mpi_issend", _SEND),
     "asphalt_irecv": RuntimeCall("mpi_irecv", _RECEIVE),
+    "asphalt_persistent_isend": RuntimeCall("mpi_isend", _SEND),
+    "asphalt_persistent_irecv": RuntimeCall("mpi_irecv", _RECEIVE),
     "asphalt_isendrecv_replace": RuntimeCall("mpi_isendrecv_replace", _REPLACE),
     "asphalt_wait": RuntimeCall("mpi_wait", ("request", "", "status")),
     "asphalt_wait_f08": RuntimeCall("mpi_wait", ("request", "", "status")),
