@@ -291,7 +291,7 @@ contains
     integer :: place
 
     ierror = MPI_SUCCESS
-    if (key /= communicators%key .or. state /= 0) return
+    if (comm == MPI_COMM_NULL .or. key /= communicators%key .or. state /= 0) return
     do place = 1, used
       if (attribute /= 0 .and. table(place)%number /= attribute) cycle
       if (table(place)%active) then
