@@ -20,6 +20,7 @@ from asphalt.ir.tree import leaves
 
 GREATEST = 32
 """The greatest value of a constant that is small."""
+_TO_OTHERS = frozenset({"real", "cmplx", "aint", "anint", "logical"})
 _DEPTH = 6  # calls that are followed, and constants that give each other's values
 
 
@@ -83,9 +84,18 @@ def _constants(statements: Iterable[What], scope: Scope) -> Iterator[tuple[str, 
         for part in (part for expression in expressions for part in walk(expression)):
             if not isinstance(part, Ref | Component):
                 continue
-            for index in part.args or ():
+            for index in () if _gives_no_integer(part, scope) else part.args or ():
                 yield from ((one.name, scope) for one in walk(index) if isinstance(one, Ref))
             yield from _in_declaration(_symbol(part, scope), seen)
+
+
+def _gives_no_integer(part: Ref | Component, scope: Scope) -> bool:
+    """Whether a reference is one to a function that converts to another type than integer (F2018
+    16.9): no subscript and no bound has the value of its arguments, of which one may be a kind."""
+    if not isinstance(part, Ref) or part.name not in _TO_OTHERS:
+        return False
+    symbol = scope.lookup(part.name)
+    return symbol is not None and symbol.origin is Origin.INTRINSIC
 
 
 def _in_declaration(

@@ -67,7 +67,7 @@ def why_errors_return(effects: Effects) -> str | None:
 
 def errors_return(effects: Effects) -> bool:
     """Whether ``why_errors_return`` has a reason, which is not looked for."""
-    named = effects.once(_named_doubt)
+    named = effects.once_for_all_texts(_named_doubt)
     if named is not None or effects.assumed.fatal:
         return not (effects.assumed.fatal and (named is None or named.lifted))
     return has_unseen_calls(effects) or doubt(effects) is not None
@@ -76,7 +76,7 @@ def errors_return(effects: Effects) -> bool:
 def may_return(effects: Effects) -> bool:
     """Whether an MPI call may return another code under the assumptions that are accepted, as far
     as that is known before the calls of the program are followed, or was asked before."""
-    named = effects.once(_named_doubt)
+    named = effects.once_for_all_texts(_named_doubt)
     if named is not None:
         return not (named.lifted and effects.assumed.fatal)
     if knows_unseen_calls(effects):
@@ -249,7 +249,7 @@ def may_be_of_file(procedure: MpiProcedure, effects: Effects) -> bool:
         return True
     starts = procedure.timing in (Timing.NONBLOCKING, Timing.PERSISTENT)
     has_request = any(p.kind == "REQUEST" for p in procedure.parameters)
-    return has_request and not starts and effects.once(_has_file_requests)
+    return has_request and not starts and effects.once_for_all_texts(_has_file_requests)
 
 
 def _has_file_requests(effects: Effects) -> bool:

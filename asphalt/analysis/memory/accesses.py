@@ -119,7 +119,7 @@ class Access:
     @property
     def writes(self) -> bool:
         """Whether the access may change the storage."""
-        return self.mode in (Mode.WRITE, Mode.MAYBE_WRITE)
+        return self.mode is Mode.WRITE or self.mode is Mode.MAYBE_WRITE
 
     @property
     def is_open(self) -> bool:

@@ -4,6 +4,11 @@ Danalis et al., ICS 2009, section 4: the effects in the library (table 2).  Beyo
 completion never moves before a start that precedes it, so that whatever another rank waits for
 still happens before this rank waits itself.  A program that cannot deadlock under any buffering
 remains such a program.
+
+What the procedures of MPI that a program names may see is asked once for all of its texts: a step
+executes what was executed, so that none adds a probe, a wildcard, a window, or a send in ready or
+buffered mode.  A number that stands for any source or tag may be in an argument, and is seen once
+the call is inlined: so the receives of the unit are looked at in each text.
 """
 
 from __future__ import annotations
@@ -22,7 +27,12 @@ from asphalt.analysis.messages.polling import (
     polling,
 )
 from asphalt.analysis.messages.shared_memory import may_share_memory
-from asphalt.analysis.messages.wildcards import takes_any_source, takes_any_tag
+from asphalt.analysis.messages.wildcards import (
+    takes_any_source,
+    takes_any_source_by_number,
+    takes_any_tag,
+    takes_any_tag_by_number,
+)
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.library_effects import (
     Store,
@@ -39,6 +49,7 @@ from asphalt.ir.program import Program
 from asphalt.ir.tree import Node
 
 _WILDCARDS = frozenset({"mpi_any_source", "mpi_any_tag"})
+_ANY_SOURCE = "the program has MPI_ANY_SOURCE, so that the order of starts on ranks may matter"
 
 
 @dataclass(eq=False)
@@ -89,7 +100,9 @@ class MessageOrder:
         """
         if not is_barrier(call.procedure):
             return False
-        return self.earlier_sends is None and not self.facts.effects.once(_shares_memory)
+        return self.earlier_sends is None and not self.facts.effects.once_for_all_texts(
+            _shares_memory
+        )
 
     def overtaking(self, one: MpiCall, other: MpiCall) -> str | None:
         """Why the messages of two calls, which may have the same envelope, cannot be reordered."""
@@ -129,14 +142,15 @@ class MessageOrder:
         value = self.facts.values.constants(expr).value
         return value is not None and value < 0
 
-    @property
+    @cached_property
     def _takes_any_tag(self) -> bool:
-        return self.facts.effects.once(_takes_any_tag)
+        found = self.facts.effects.once_for_all_texts(_takes_any_tag)
+        return found or takes_any_tag_by_number(self.facts.scope_of_these_sizes)
 
     @property
     def _ready(self) -> str | None:
         """Whether a send of the program needs its receive to be posted (MPI-4.0 section 3.4)."""
-        return self.facts.effects.once(_sends_ready)
+        return self.facts.effects.once_for_all_texts(_sends_ready)
 
     def why_not_earlier(self, start: MpiCall) -> str | None:
         """Why it may matter that a call starts its operation before others are complete that
@@ -149,7 +163,7 @@ class MessageOrder:
     def earlier_sends(self) -> str | None:
         """Why it may matter that operations which are not only receives start earlier than others
         are complete."""
-        return self.depends_on_time or self.facts.effects.once(_sees_sends)
+        return self.depends_on_time or self.facts.effects.once_for_all_texts(_sees_sends)
 
     @cached_property
     def depends_on_time(self) -> str | None:
@@ -159,7 +173,9 @@ class MessageOrder:
         of each rank alone decide which message a receive gets.  Where the program may see how far
         operations are, ``earlier_sends`` says more.
         """
-        reason = self.facts.effects.once(_depends_on_time)
+        reason = self.facts.effects.once_for_all_texts(_depends_on_time)
+        if reason is None and takes_any_source_by_number(self.facts.scope_of_these_sizes):
+            reason = _ANY_SOURCE
         if reason is None and frees_sends(self.facts.scope):
             return "a message may show that a send whose request is freed is complete"
         return reason
@@ -172,7 +188,7 @@ def _depends_on_time(effects: Effects) -> str | None:
         if polled is not None:
             return polled
     if takes_any_source(program):
-        return "the program has MPI_ANY_SOURCE, so that the order of starts on ranks may matter"
+        return _ANY_SOURCE
     ready = effects.once(_sends_ready)
     if ready is not None:
         return ready

@@ -43,6 +43,17 @@ def takes_any_tag(program: Program) -> bool:
     return is_named(program, "mpi_any_tag") or _by_number(program, _TAG)
 
 
+def takes_any_source_by_number(scope: Scope) -> bool:
+    """Whether a receive of a unit has a number as its source that stands for any; ``scope``: with
+    the values of named constants."""
+    return any(is_wildcard(given[_SOURCE], scope) for given in _received_in(scope))
+
+
+def takes_any_tag_by_number(scope: Scope) -> bool:
+    """The same for tags."""
+    return any(is_wildcard(given[_TAG], scope) for given in _received_in(scope))
+
+
 def _by_number(program: Program, which: int) -> bool:
     return any(
         given is None or is_wildcard(given[which], scope) for given, scope in _received(program)
@@ -64,10 +75,15 @@ def _received(program: Program) -> Iterator[tuple[tuple[Expr, Expr] | None, Scop
             scope = scopes.of(located)
             if located.is_unread:
                 yield None, scope
-            for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
-                call = mpi_call_in(leaf, scope)
-                for given in () if call is None else _given(call):
-                    yield given, scope
+            for given in _received_in(scope):
+                yield given, scope
+
+
+def _received_in(scope: Scope) -> Iterator[tuple[Expr, Expr]]:
+    """Source and tag of the receives and probes of a unit."""
+    for leaf in (leaf for node in scope.unit.body for leaf in leaves(node)):
+        call = mpi_call_in(leaf, scope)
+        yield from () if call is None else _given(call)
 
 
 def _given(call: MpiCall) -> Iterator[tuple[Expr, Expr]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from asphalt.analysis.names.constants import constant, type_bytes
+from asphalt.analysis.names.constants import constant, type_bytes, value_now
 from asphalt.analysis.names.derived_types import type_definition
 from asphalt.analysis.names.designators import declarations_on_the_way, way_to
 from asphalt.analysis.names.mpi_constants import HANDLES, INTEGERS, STATUS
@@ -130,7 +130,7 @@ def _intrinsic_key(reference: Ref, scope: Scope) -> TypeKey | None:
     if key is None or key[0] not in _NUMERIC or any(other != key for other in keys):
         return None
     if asked:
-        size = constant(asked[0], scope)
+        size = value_now(asked[0], scope)  # kinds of types are known, whatever sizes are
         known = reference.name in ("real", "int") and size in (1, 2, 4, 8)
         return ("integer" if reference.name == "int" else "real", size, 1) if known else None
     real = key[0] != "complex"

@@ -6,9 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.commutation import Independence
+from asphalt.analysis.effects.procedure_effects import Effects
+from asphalt.analysis.messages import non_overtaking
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.messages.non_overtaking import MessageOrder
+from asphalt.analysis_manager.analyses import Analyses
+from asphalt.config.settings import Settings
+from asphalt.frontend.source_tree.tree import load_tree
 from support.stepping import Stepped
 
 _UNIT = """\
@@ -284,3 +290,70 @@ def test_a_segment_that_c_maps_may_be_an_argument(c: str, passed: bool, tmp_path
 def test_the_header_of_mpi_calls_nothing(tmp_path: Path) -> None:
     (tmp_path / "mpi.h").write_text("int MPI_Test(MPI_Request *r, int *flag, MPI_Status *s);\n")
     assert why_not(tmp_path, _WAIT, start(_SEND, "a", 1, 5)) is None
+
+
+_TAKES = """\
+subroutine unit(a, b, comm)
+  use mpi
+  implicit none
+  real(8) :: a(9), b(9)
+  integer :: comm, ierr, r
+  call MPI_Isend(b, 9, MPI_REAL8, 1, 5, comm, r, ierr)
+  call MPI_Wait(r, MPI_STATUS_IGNORE, ierr)
+{}
+contains
+  subroutine take(from, tag)
+    integer, intent(in) :: from, tag
+    integer :: ierr
+    call MPI_Recv(a, 9, MPI_REAL8, from, tag, comm, MPI_STATUS_IGNORE, ierr)
+  end subroutine take
+end subroutine unit
+"""
+_TAKEN = "  call MPI_Recv(a, 9, MPI_REAL8, {}, {}, comm, MPI_STATUS_IGNORE, ierr)"
+
+
+@pytest.mark.parametrize(
+    ("source", "tag", "seen"), [(1, 5, ()), (-2, 5, ("source",)), (1, -1, ("tag",))]
+)
+def test_a_wildcard_in_an_argument_is_seen_when_the_call_is_inlined(
+    source: int, tag: int, seen: tuple[str, ...], tmp_path: Path
+) -> None:
+    path = tmp_path / "a.f90"
+    path.write_text(_TAKES.format(f"  call take({source}, {tag})"))
+    tree = load_tree([tmp_path], Settings(cache=False, jobs=1))
+    text = _TAKES.format(_TAKEN.format(source, tag))
+    found = []
+    for edited in (tree, tree.edited({str(path): text.encode()})):
+        effects, _ = Analyses(tree).edited(edited).of(any_sizes=True)
+        assert (effects.given is None) is (edited is tree)
+        facts = UnitFacts(edited.units_of(str(path))[0], effects)
+        order = MessageOrder(facts, Messages(facts))
+        takes = order.why_not_earlier(next(order.messages.own_calls())[1])
+        assert order._takes_any_tag is ("tag" in seen and edited is not tree)
+        found.append(takes)
+    assert found[0] is None
+    assert (found[1] is not None) is ("source" in seen)
+
+
+def test_what_a_program_names_is_asked_once_for_all_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Effects] = []
+
+    def seen(effects: Effects) -> str | None:
+        asked.append(effects)
+        return whole(effects)
+
+    whole = non_overtaking._depends_on_time
+    monkeypatch.setattr(non_overtaking, "_depends_on_time", seen)
+    path = tmp_path / "a.f90"
+    path.write_text(_TAKES.format("  call take(1, 5)"))
+    tree = load_tree([tmp_path], Settings(cache=False, jobs=1))
+    analyses = Analyses(tree)
+    for more in range(3):
+        text = _TAKES.format(f"  call take(1, 5)\n  b(1) = {more}")
+        edited = tree.edited({str(path): text.encode()})
+        effects, _ = analyses.edited(edited).of(any_sizes=True)
+        facts = UnitFacts(edited.units_of(str(path))[0], effects)
+        assert MessageOrder(facts, Messages(facts)).depends_on_time is None
+    assert [one.given for one in asked] == [None]
