@@ -135,6 +135,8 @@ class Analyses:
     def _scopes_for(self, asked: Asked) -> Scopes:
         if asked not in self._scopes:
             self._scopes[asked] = Scopes(self.tree, asked is not None, asked or frozenset())
+            if self._before is not None:
+                self._scopes[asked].given = self._before._scopes_for(asked)
         return self._scopes[asked]
 
     def of(

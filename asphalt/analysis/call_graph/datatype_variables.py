@@ -5,7 +5,8 @@
     call MPI_Send(a, n, dp_type, ...)
 
 A variable that is used is defined.  So it has that datatype wherever it is used, if each of its
-definitions in the program gives it the same one; else it has one of those that they give it.
+definitions in the program gives it the same one; else it has one of those that they give it.  What
+the program gives a variable of a module, all of its edited texts do: no step gives it another one.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from asphalt.analysis.call_graph.definitions import Source
 from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.mpi.datatypes import PredefinedType
 from asphalt.analysis.names.scopes import Origin, Scope, Scopes, Symbol
+from asphalt.analysis.names.symbol import Identity
 from asphalt.ir.expr import Component, Expr, Ref
 
 _OTHER_NAMES = frozenset({"pointer", "target", "volatile", "bind", "data"})
@@ -41,8 +43,28 @@ def datatypes_of(handle: Expr, scope: Scope) -> frozenset[PredefinedType]:
     kept = scope.scopes.once(_known)
     key = symbol.identity, symbol.origin, id(symbol.home)
     if key not in kept:
-        kept[key] = symbol, _given(symbol, scope)
+        found = _in_all_texts(symbol, scope) or _given(symbol, scope.scopes)
+        kept[key] = symbol, found
     return kept[key][1]
+
+
+def _in_all_texts(symbol: Symbol, scope: Scope) -> frozenset[PredefinedType]:
+    """The datatypes of a variable of a module in the program of which this one is an edited text;
+    none: unknown, or it is no such text."""
+    given = scope.scopes.given
+    if given is None or symbol.origin is not Origin.MODULE:
+        return frozenset()
+    while given.given is not None:
+        given = given.given
+    kept = given.once(_of_modules)
+    if symbol.identity not in kept:
+        kept[symbol.identity] = _given(symbol, given)
+    return kept[symbol.identity]
+
+
+def _of_modules(scopes: Scopes) -> dict[Identity, frozenset[PredefinedType]]:
+    """The answers for variables of modules that edited texts have asked for."""
+    return {}
 
 
 def _known(scopes: Scopes) -> dict[tuple[object, ...], tuple[Symbol, frozenset[PredefinedType]]]:
@@ -61,10 +83,10 @@ def _is_handle(symbol: Symbol) -> bool:
     return symbol.type.base == "integer" and symbol.type.kind is None
 
 
-def _given(symbol: Symbol, scope: Scope) -> frozenset[PredefinedType]:
+def _given(symbol: Symbol, scopes: Scopes) -> frozenset[PredefinedType]:
     """The datatypes that the definitions of a variable in the program give it; none: unknown."""
     types = set[PredefinedType]()
-    for context, one in _definitions(symbol, scope) or ():
+    for context, one in _definitions(symbol, scopes) or ():
         plain = one.source is Source.EXPRESSIONS and not one.path and len(one.exprs) == 1
         value = one.exprs[0] if plain else None
         known = predefined_type(value, context.scope) if isinstance(value, Expr) else None
@@ -74,9 +96,9 @@ def _given(symbol: Symbol, scope: Scope) -> frozenset[PredefinedType]:
     return frozenset(types)
 
 
-def _definitions(symbol: Symbol, scope: Scope) -> SharedDefinitions | None:
+def _definitions(symbol: Symbol, scopes: Scopes) -> SharedDefinitions | None:
     """All definitions of a variable in the program; None: they are not known."""
-    sites = scope.scopes.once(CallSites)
+    sites = scopes.once(CallSites)
     if symbol.origin is Origin.LOCAL and isinstance(symbol.home, Scope):
         return sites.own_definitions(symbol.name, sites.context(symbol.home))
     if symbol.origin is Origin.COMMON:

@@ -77,6 +77,7 @@ class Scopes:
         self.program = program
         self.any_sizes = any_sizes
         self.asked = asked
+        self.given: Scopes | None = None  # those of the program of which this is an edited text
         self.is_circular = False  # whether modules use each other in a circle
         self.own_procedures: dict[str, bool] = {}  # whether an mpi_ name is the user's own
         self._by_unit: dict[int, Scope] = {}
