@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cached_property, reduce
 from itertools import pairwise
 from operator import or_
@@ -37,27 +39,39 @@ class DefinedBetween:
     def _objects(self, first: Node, second: Node) -> frozenset[str]:
         lines = (id(leaf) for node in (first, second) for leaf in leaves(node))
         own = sorted({self._places[line] for line in lines if line in self._places})
-        found = reduce(or_, self._masks, 0) if not own else 0
-        for place, following in pairwise(own):
-            found = reduce(or_, self._masks[place + 1 : following], found)
+        found = 0
+        for begin, end in self._gaps(own):
+            found = reduce(or_, self._masks[begin:end], found)
+            if bisect_left(self._calls, end) > bisect_left(self._calls, begin):
+                found |= self._received
         if found not in self._named:
             numbers = enumerate(self._numbers)
             self._named[found] = frozenset(name for n, name in numbers if found >> n & 1)
         return self._named[found]
 
+    def _gaps(self, own: list[int]) -> Iterator[tuple[int, int]]:
+        """The places between some lines, from each gap's first to behind its last; of all lines, if
+        there are none of these."""
+        if not own:
+            yield 0, len(self._leaves)
+        for place, following in pairwise(own):
+            if following > place + 1:
+                yield place + 1, following
+
     @cached_property
     def _masks(self) -> tuple[int, ...]:
-        """The objects that each line may define, as bits (``_numbers``); a completion may define
-        all receive buffers."""
-        found: list[int] = []
-        received = self._mask(self._received)
-        for leaf in self._leaves:
-            mask = self._mask(self._definitions.get(id(leaf), frozenset()))
-            calls = self._messages.calls(leaf)
-            if any(stage_of(call) is not Stage.NOTHING for _, call in calls):
-                mask |= received
-            found.append(mask)
-        return tuple(found)
+        """The objects that each line itself may define, as bits (``_numbers``)."""
+        found = (self._definitions.get(id(leaf), frozenset()) for leaf in self._leaves)
+        return tuple(map(self._mask, found))
+
+    @cached_property
+    def _calls(self) -> list[int]:
+        """The places of the calls that may define all receive buffers, too."""
+        return [
+            place
+            for place, leaf in enumerate(self._leaves)
+            if any(stage_of(call) is not Stage.NOTHING for _, call in self._messages.calls(leaf))
+        ]
 
     def _mask(self, names: frozenset[str]) -> int:
         return sum(1 << self._numbers.setdefault(name, len(self._numbers)) for name in names)
@@ -75,7 +89,7 @@ class DefinedBetween:
         return {leaf: frozenset(objects) for leaf, objects in found.items()}
 
     @cached_property
-    def _received(self) -> frozenset[str]:
+    def _received(self) -> int:
         """The objects that MPI may define after the call that names them: receive buffers of the
         unit, and whatever others may have passed to MPI."""
         accesses = self._facts.reaching.accesses
@@ -83,4 +97,5 @@ class DefinedBetween:
         started = frozenset[str]().union(
             *(self._definitions.get(id(leaf), ()) for leaf, _ in self._messages.own_calls())
         )
-        return started | {storage for storage in storages if accesses.is_exposed(storage)}
+        exposed = {storage for storage in storages if accesses.is_exposed(storage)}
+        return self._mask(started | exposed)
