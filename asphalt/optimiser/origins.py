@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import lru_cache
 from types import MappingProxyType
@@ -23,6 +23,10 @@ class SourceLine:
 
     path: str
     line: int
+
+
+Places = Callable[[SourceLine], SourceLine]
+"""The places in the user's source of those in a tree."""
 
 
 def itself(place: SourceLine) -> SourceLine:
@@ -127,6 +131,18 @@ def given_lines(given: bytes, now: bytes) -> tuple[int, ...]:
     for number, line in enumerate(found):
         last = found[number] = line or last
     return tuple(found)
+
+
+def through(tree: Tree, made_of: Tree, given: Places) -> Places:
+    """The places in the user's source of those in a tree that is made of another one; ``given``:
+    of those in that one."""
+
+    def place(one: SourceLine) -> SourceLine:
+        before, after = made_of.content(one.path), tree.content(one.path)
+        line = one.line if before == after else given_lines(before, after)[one.line - 1]
+        return given(replace(one, line=line))
+
+    return given if tree is made_of else place
 
 
 def new_lines(units: Sequence[Unit], steps: Sequence[Step]) -> dict[int, int]:

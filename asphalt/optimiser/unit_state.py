@@ -30,7 +30,7 @@ from asphalt.ir.program import Located
 from asphalt.ir.tree import File, Unit, leaves
 from asphalt.optimiser.acceptance import Key, accepted_now, key_of
 from asphalt.optimiser.options import Context, Options
-from asphalt.optimiser.origins import Origins, SourceLine, new_lines
+from asphalt.optimiser.origins import Origins, SourceLine, new_lines, through
 from asphalt.optimiser.outcome import Done, Dropped, Optimised, Transfer, inlined_call
 from asphalt.optimiser.phases import MOST_STEPS
 from asphalt.optimiser.statement_numbers import StatementNumbers
@@ -138,7 +138,8 @@ class Workshop:
 
     def for_unit(self, tree: Tree, path: str, chain: tuple[str, ...]) -> Workshop:
         """A workshop for another unit, with the same options, of a tree that was made here."""
-        context = replace(self.context, model=self.model, analyses=self.analyses.edited(tree))
+        analyses, given = self.analyses.edited(tree), through(tree, self.first, self.given)
+        context = replace(self.context, model=self.model, analyses=analyses, given=given)
         return Workshop(tree, path, chain, self.options, context)
 
     def after(self, found: Optimised) -> Workshop:
@@ -160,7 +161,6 @@ class Workshop:
             self.options.accepted, located, tree, self.first, self.origins, self.context.changed
         )
         said, elsewhere = own.assumptions, own.elsewhere
-        places = partial(self._given_place, tree)
         found = UnitFacts(
             located,
             effects,
@@ -168,7 +168,7 @@ class Workshop:
             uniformity,
             said,
             elsewhere=elsewhere,
-            places=places,
+            places=partial(self._given_place, tree),
             same=self.numbers.of(tree),
         )
         if tree is self.first:

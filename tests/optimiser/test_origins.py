@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
 from asphalt.project import Project
 from support.mpi_run import RUNTIME
@@ -237,3 +238,96 @@ def test_the_runtime_beside_it_changes_nothing(tmp_path: Path) -> None:
     runtime = {source.name: source.read_text() for source in RUNTIME}
     found = _told(tmp_path, {"main.f90": ALONE, **runtime})
     assert found == [("main.f90", 11, "MPI_Allreduce", "overlaps with do i = 1, n")]
+
+
+_TWO_MAIN = """\
+program main
+  use mpi
+  use halo
+  implicit none
+  real(8) :: u(n, 0:n + 1), v(n, 0:n + 1), w(n, n), x(n, n)
+  integer :: me, np, ierr, k
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+  left = modulo(me - 1, np)
+  right = modulo(me + 1, np)
+  u = me + 1
+  v = 2*me
+  w = 0
+  x = 0
+  do k = 1, 3
+    call step(u, v, w, x)
+  end do
+  print '(i0, 2z17)', me, sum(w), sum(x)
+  call MPI_Finalize(ierr)
+end program main
+"""
+_TWO_HALO = """\
+module halo
+  implicit none
+  integer, parameter :: n = 400
+  integer :: left, right
+contains
+#ifdef TRACED
+  subroutine traced
+    print *, left
+    print *, right
+  end subroutine traced
+#endif
+  subroutine step(u, v, w, x)
+    real(8), intent(inout) :: u(n, 0:n + 1), v(n, 0:n + 1), w(n, n), x(n, n)
+    call first(u, w)
+    call second(v, x)
+  end subroutine step
+  subroutine swap(u)
+    use mpi
+    real(8), intent(inout) :: u(n, 0:n + 1)
+    integer :: ierr
+    call MPI_Sendrecv(u(1, n), n, MPI_DOUBLE_PRECISION, right, 1, u(1, 0), n, &
+                      MPI_DOUBLE_PRECISION, left, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+    call MPI_Sendrecv(u(1, 1), n, MPI_DOUBLE_PRECISION, left, 2, u(1, n + 1), n, &
+                      MPI_DOUBLE_PRECISION, right, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+  end subroutine swap
+  subroutine first(u, w)
+    real(8), intent(inout) :: u(n, 0:n + 1), w(n, n)
+    integer :: i, j
+    call swap(u)
+    do j = 1, n
+      do i = 1, n
+        w(i, j) = w(i, j) + sqrt(u(i, j - 1) + u(i, j + 1))
+      end do
+    end do
+  end subroutine first
+  subroutine second(u, w)
+    real(8), intent(inout) :: u(n, 0:n + 1), w(n, n)
+    integer :: i, j
+    do j = 1, n
+      do i = 1, n
+        w(i, j) = w(i, j) + 1
+      end do
+    end do
+    call swap(u)
+    do j = 1, n
+      do i = 1, n
+        w(i, j) = w(i, j) + sqrt(u(i, j - 1) + u(i, j + 1))
+      end do
+    end do
+  end subroutine second
+end module halo
+"""
+
+
+def test_lines_of_procedures_that_are_compared_with_others_as_they_would_become(
+    tmp_path: Path,
+) -> None:
+    """To compare, the second procedure is optimised in the text that the first one would get; the
+    preprocessor removes lines in front of both."""
+    files = {"halo.F90": _TWO_HALO, "main.f90": _TWO_MAIN}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    settings = replace(SETTINGS, passes=TRANSFERS, one_configuration=True)
+    (change,) = Project(tmp_path, settings=settings).transform()
+    sent = [n for n, line in enumerate(_TWO_HALO.splitlines(), 1) if "call MPI_Sendrecv" in line]
+    assert sorted({site.line for site in change.sites}) == sent
+    assert {Path(site.file).name for site in change.sites} == {"halo.F90"}
