@@ -184,6 +184,7 @@ class _Own:
         self._units = tree.outline(path).units
         self._lines = tree.content(path).decode("latin-1").split("\n")
         self._form = next(entry.form for entry in tree.files if entry.path == path)
+        self._is_sole = tree.settings.one_configuration
         self._has_conditionals = any(tree.preprocessed.conditionals(path).paths)
 
     def any(self) -> bool:
@@ -193,7 +194,10 @@ class _Own:
 
     def tests(self, places: Sequence[Place]) -> list[Sequence[MacroTest]]:
         """The tests for each change: of the procedure in which it stands, or of the one that is
-        changed elsewhere."""
+        changed elsewhere.  Where there is one configuration, those that led to the place: they
+        hold."""
+        if self._is_sole:
+            return [place.path for place in places]
         inside = [self._procedure(place) for place in places]
         changed = {number for number in inside if number is not None}
         return [self._of(changed if number is None else {number}) for number in inside]

@@ -304,6 +304,20 @@ def test_where_there_is_one_configuration_no_condition_stands(tmp_path: Path) ->
     assert not Project(tmp_path, settings=other).outcome().changes
 
 
+def test_where_there_is_one_configuration_lines_change_inside_of_branches(tmp_path: Path) -> None:
+    (tmp_path / "halo.F90").write_text(HALO)
+    settings = Settings(
+        ("HAVE_MPI", "SQUARES"), jobs=1, passes=tuple(TRANSFERS), one_configuration=True
+    )
+    (change,) = Project(tmp_path, settings=settings).outcome().changes
+    after = change.after.decode()
+    directives = [line for line in HALO.splitlines() if line.startswith("#")]
+    assert [line for line in after.splitlines() if line.startswith("#")] == directives
+    made = preprocessed(after, ["HAVE_MPI", "SQUARES"])
+    assert "asphalt_isend" in "".join(made)
+    assert not any("call MPI_Sendrecv" in line for line in made)
+
+
 def test_where_the_build_preprocesses_all_files_the_caller_gets_the_condition(
     tmp_path: Path,
 ) -> None:
