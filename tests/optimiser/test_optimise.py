@@ -153,8 +153,18 @@ def test_a_copy_is_no_buffer_of_a_pending_transfer(tmp_path: Path) -> None:
     found = _unit(tmp_path, body)
     assert found.content is None
     assert [refused.code.id for refused in found.refused] == ["ASP021"]
-    assert "may be passed as a copy, which is gone when the call returns" in (
-        found.refused[0].message
+    assert found.refused[0].message == (
+        "a is a section with a stride: it may be passed as a copy, which is gone when the call "
+        "returns"
+    )
+
+
+def test_a_result_is_no_buffer_of_a_pending_transfer(tmp_path: Path) -> None:
+    call = "  call MPI_Send(maxval(a), 1, MPI_DOUBLE_PRECISION, 1, 1, comm, ierr)\n"
+    (refused,) = _unit(tmp_path, call + _work("c")).refused
+    assert (refused.code.id, refused.message.partition(":")[0]) == (
+        "ASP021",
+        "maxval is a function, of which the result is sent",
     )
 
 

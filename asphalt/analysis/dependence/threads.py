@@ -52,7 +52,9 @@ class LoopThreads:
                 line = line_of(found.leaf) - found.above
                 what = "begins with !$ and no blank, and is no directive that asphalt knows"
                 return f"line {line} {what}: {found.text}"
-            return f"the directive {found.text} in line {line_of(found.leaf) - found.above}"
+            line = line_of(found.leaf) - found.above
+            what = "has a directive of OpenMP or OpenACC that is no parallel loop"
+            return f"line {line} {what}: {found.text}"
         return next((why for one in self.threads.loops for why in self._lost(one)), None)
 
     def _lost(self, one: ParallelLoop) -> Iterator[str]:

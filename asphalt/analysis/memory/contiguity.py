@@ -71,7 +71,8 @@ def _as_callers_pass_it(name: str, scope: Scope, depth: int) -> MayMustAnswer:
         return no(f"is not contiguous in any caller: it {answer.reason}", span)
     for answer, span in answers:
         if not answer.yes:
-            return unknown(f"{reason}: what a caller passes {answer.reason}", span)
+            where = "by a caller" if span is None else f"in {span.file}:{span.first}"
+            return unknown(f"{reason}: what is passed {where} {answer.reason}", span)
     return yes("is contiguous in all callers", symbol.span)
 
 

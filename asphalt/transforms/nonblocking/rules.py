@@ -50,6 +50,7 @@ from asphalt.config.assumptions import BITS, CONTROL, FATAL
 from asphalt.ir.expr import Component, Expr, Op, OpaqueExpr, Ref, root_name, walk
 from asphalt.ir.stmt import Allocation, ArmHead, Assign, Guarded, Include
 from asphalt.ir.tree import Leaf, leaves
+from asphalt.support.may_must import MayMustAnswer, unknown, yes
 from asphalt.transforms.nonblocking.sides import Side, handle_arrays, is_f08
 from asphalt.transforms.nonblocking.statuses import is_status_array, is_typed_status, may_be_another
 
@@ -95,12 +96,14 @@ class Rules:
         assumed: tuple[str, ...] = ()
         for side in sides:
             for buffer in (*side.buffers, *side.arrays):
-                reason = _is_one_variable(_given(buffer), facts)
-                if reason is None:
-                    name = root_name(_given(buffer)) or "a buffer"
-                    copied = f"{name} may be passed as a copy, which is gone when the call returns"
+                given = _given(buffer)
+                is_variable = _is_one_variable(given, facts)
+                if not (is_variable.yes and isinstance(given, Ref | Component)):
+                    name = root_name(given) or "a buffer"
+                    copied = "it may be passed as a copy, which is gone when the call returns"
+                    copied = f"{name} {is_variable.reason}: {copied}"
                     return Refused(NO_VARIABLE, copied, leaf.span)
-                evidence.append(reason)
+                evidence.append(f"{spelled_designator(given)} {is_variable.reason}")
             if any(may_be_array(_given(argument), facts.scope) for argument in side.scalars):
                 return Refused(STAYS, "an array where MPI has a scalar", leaf.span)
             handles = handle_arrays(call)
@@ -324,26 +327,28 @@ def _unclear_include(facts: UnitFacts) -> str | None:
     return None
 
 
-def _is_one_variable(buffer: Expr, facts: UnitFacts) -> str | None:
-    """Why a buffer is passed without a copy; None: it may be one."""
+def _is_one_variable(buffer: Expr, facts: UnitFacts) -> MayMustAnswer:
+    """Whether a buffer is passed without a copy."""
     if not isinstance(buffer, Ref | Component):
-        return None
+        return unknown("is a part of an expression")
     if mpi_constant(buffer, facts.scope) is not None:
-        return None
+        return unknown("is a constant of MPI")
     name = designator_name(buffer)
     if name is None:
-        answer = reference_contiguity(buffer, facts.scope)
-        return f"{spelled_designator(buffer)} {answer.reason}" if answer.yes else None
+        return reference_contiguity(buffer, facts.scope)
     symbol = symbol_named(name, facts.scope)
-    if symbol is None or symbol.origin in (Origin.PROCEDURE, Origin.PARAMETER, Origin.INTRINSIC):
-        return None
+    if symbol is None:
+        return unknown("is not known to be a variable")
+    if symbol.origin is Origin.PARAMETER:
+        return unknown("is a constant")
+    if symbol.origin in (Origin.PROCEDURE, Origin.INTRINSIC):
+        return unknown("is a function, of which the result is sent")
     one = is_scalar(buffer, facts.scope) or (
         isinstance(buffer, Component) and not may_be_array(buffer, facts.scope)
     )
     if symbol.dims is None and buffer.args is None and one:
-        return f"{spelled_designator(buffer)} is a scalar variable"
-    answer = reference_contiguity(buffer, facts.scope)
-    return f"{spelled_designator(buffer)} {answer.reason}" if answer.yes else None
+        return yes("is a scalar variable")
+    return reference_contiguity(buffer, facts.scope)
 
 
 def is_read(expr: Expr, leaf: Leaf, facts: UnitFacts) -> bool:
