@@ -569,6 +569,14 @@ def test_a_build_with_openmp_is_another_configuration(tmp_path: Path) -> None:
     assert preprocessed(after, []) != preprocessed(CALLER, [])
 
 
+def test_a_build_with_another_compiler_is_another_configuration(tmp_path: Path) -> None:
+    work = CALLEE.replace("#ifdef DBL", "#ifndef __GFORTRAN__")
+    after = changed(outcome(tmp_path, TRANSFERS, [], step_F90=CALLER, work_F90=work))
+    other = ["-U__GFORTRAN__"]
+    assert preprocessed(after, [], other) == preprocessed(CALLER, [], other)
+    assert preprocessed(after, []) != preprocessed(CALLER, [])
+
+
 def test_a_file_that_is_compiled_twice_is_changed_in_one_of_both(tmp_path: Path) -> None:
     text = "#ifdef SINGLE\n#define NAME step4\n#define KIND 4\n#else\n#define NAME step8\n"
     text += "#define KIND 8\n#endif\n"

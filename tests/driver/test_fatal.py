@@ -79,7 +79,8 @@ end subroutine abort_with
 
 
 def _work(body: str) -> str:
-    return _WORK.format(body=body).replace("file\n", "file, other, r(2)\n")
+    declared = "file, other, r(2); integer, allocatable :: spare(:)\n"
+    return _WORK.format(body=body).replace("file\n", declared)
 
 
 def _project(folder: Path, files: dict[str, str], *accepted: str) -> Project:
@@ -260,6 +261,7 @@ def test_set_elsewhere_it_may_get_them(object: str, handle: str, tmp_path: Path)
         # codes that MPI's error handlers do not decide about
         "    open(newunit=file, file='in.dat', status='old', iostat=ierr)\n",
         "    call MPI_File_open(MPI_COMM_SELF, 'in', 0, MPI_INFO_NULL, file, ierr)\n",
+        "    deallocate(spare, stat=ierr)\n",
         "    call check(file, ierr)\n",
         "    ierr = n\n",
     ],

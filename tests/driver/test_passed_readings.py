@@ -90,6 +90,7 @@ def test_a_transfer_passes_readings_under_the_assumption(tmp_path: Path) -> None
         ("", _OWN, "  if (sums(1) > 100) stop"),
         ("    if (sums(k) > 100) factor = 1", _OWN, "  do i = 1, int(factor)\n  end do"),
         ("", _OWN, "  call MPI_Send(sums, 2, MPI_REAL8, 0, 1, MPI_COMM_WORLD, ierr)"),
+        ("", _OWN, "  call random_seed(put=[(int(sums(1)), i = 1, 64)])"),
         ("    write (*, *) sums(k)", _OWN, ""),  # output keeps its place
     ],
 )

@@ -52,7 +52,7 @@ def _reached(
 ) -> Judgement:
     """Whether all ranks reach the reduction."""
     texts = {name.replace("_", ".", 1): text for name, text in files.items()}
-    texts["main.f90"] = _MAIN.format(body=main, declared=declared, used=used)
+    texts.setdefault("main.f90", _MAIN.format(body=main, declared=declared, used=used))
     for facts in (stepped := Stepped.of(folder, texts)).facts():
         for leaf in (leaf for node in facts.unit.body for leaf in leaves(node)):
             call = leaf.call
@@ -224,6 +224,42 @@ def test_nor_is_what_only_that_calls(tmp_path: Path) -> None:
 )
 def test_it_may_be_called_after_all(given: dict[str, str], tmp_path: Path) -> None:
     found = _reached(tmp_path, "  n = 1", tools_f90=_module(), **given)
+    assert found.level is Level.UNKNOWN
+
+
+_POINTER = (
+    "subroutine s\n  use tools\n  procedure(peak), pointer :: f\n  f => peak\nend subroutine\n"
+)
+_FINAL = "  type t\n  contains\n    final :: peak\n  end type\n"
+_ASSIGNMENT = "  interface assignment(=)\n    module procedure peak\n  end interface\n"
+_CALLBACK = "  procedure(peak), pointer :: f => peak\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "given"),
+    [
+        ("", {"point_f90": _POINTER}),
+        (_CALLBACK, {}),
+        (_FINAL, {}),
+        (_ASSIGNMENT, {}),
+    ],
+)
+def test_it_may_be_called_by_other_means(
+    before: str, given: dict[str, str], tmp_path: Path
+) -> None:
+    found = _reached(tmp_path, "  n = 1", used=_USE, tools_f90=_module(before), **given)
+    assert found.level is Level.UNKNOWN
+
+
+def test_what_is_bound_to_c_may_be_called(tmp_path: Path) -> None:
+    text = _module().replace("subroutine peak(x, y)\n", "subroutine peak(x, y) bind(c)\n")
+    assert _reached(tmp_path, "  n = 1", used=_USE, tools_f90=text).level is Level.UNKNOWN
+
+
+def test_a_library_is_called_from_elsewhere(tmp_path: Path) -> None:
+    """There is no main program."""
+    given = {"main_f90": "subroutine main\nend subroutine main\n"}
+    found = _reached(tmp_path, tools_f90=_module(), **given)
     assert found.level is Level.UNKNOWN
 
 

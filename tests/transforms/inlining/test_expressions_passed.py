@@ -109,6 +109,24 @@ def test_others_are_not_passed_so(left: str, more: str, tmp_path: Path) -> None:
     assert not _is_inlined(_made(tmp_path, "".join(_text(left, more=more))))
 
 
+@pytest.mark.parametrize("mpi", installed(OPENMPI))
+def test_what_the_procedure_changes_does_not_change_an_expression(mpi: Mpi, tmp_path: Path) -> None:
+    """The neighbour is computed from a variable that the procedure gets and sets."""
+    step, main = _text("modulo(k - 2, np)", "k", more="  right = 7\n  r(1) = r(1) + left\n")
+    main = main.replace(":: me, np", ":: k, me, np")
+    text = step + main.replace("  wide = 1\n", "  k = modulo(me + 1, np)\n")
+    same_lines(mpi, tmp_path, text, _made(tmp_path / "in", text))
+
+
+@pytest.mark.parametrize("mpi", installed(OPENMPI))
+def test_an_array_in_parentheses_is_no_second_name_of_it(mpi: Mpi, tmp_path: Path) -> None:
+    step, main = _text(more="  r(1) = 5\n  r(2) = a(1)\n")
+    text = step + main.replace("step(n, a, r,", "step(n, (a), a,").replace("sum(r)", "sum(a)")
+    made = _made(tmp_path / "in", text)
+    assert not _is_inlined(made)
+    same_lines(mpi, tmp_path, text, made)
+
+
 _USED = {"used": "  use halo\n", "tag": "tag"}
 
 
