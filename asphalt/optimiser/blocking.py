@@ -12,6 +12,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.loop_exits import loops_in
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.names.generic_names import generic_names
+from asphalt.analysis.verdicts.block_codes import COPIES, DECIDED, PLACE
 from asphalt.analysis.verdicts.pipelining_codes import PARTS
 from asphalt.analysis.verdicts.splitting_codes import ORDER
 from asphalt.analysis.verdicts.verdict import Mark, Refused
@@ -42,6 +43,7 @@ from asphalt.transforms.nonblocking.rules import is_read
 from asphalt.transforms.rewriting.edit import lists_in
 from asphalt.transforms.tiling import pipelining, segmentation
 
+_POSTED = "the receives of its loop are not posted before the loop: "
 NOT_MOVED = "could be overlapped, but does not move there with the statements around it"
 
 
@@ -206,7 +208,10 @@ def _idle(
     )
     if more is None:
         return Refused(code, message, found.leaf.span, marks=marks)
-    return replace(more, message=f"{message}; {more.message}", marks=(*more.marks, *marks))
+    if not any(clause.endswith(more.message) for clause in told):
+        what = _POSTED if more.code in (DECIDED, PLACE, COPIES) else ""
+        message = f"{message}; {what}{more.message}"
+    return replace(more, message=message, marks=(*more.marks, *marks))
 
 
 def _whole_nests(window: EmptyWindow, tried: Tried) -> dict[str, Refused]:

@@ -528,3 +528,22 @@ end subroutine step
 """
     (told,) = _told(tmp_path, text.replace("{last}", last))
     assert f"reads u, the bounds of which are not known{why};" in f"{told.message};"
+
+
+def test_why_receives_of_a_loop_are_not_posted_before_it(tmp_path: Path) -> None:
+    body = f"""\
+  do j = 1, 9
+    if (ranks(j) >= 0) then
+      allocate (h(n))
+      {_RECEIVE.strip().replace("(a,", "(h,").replace("left", "ranks(j)")}
+      u(:,j) = h
+      deallocate (h)
+    end if
+  end do
+  print *, u
+"""
+    text = _UNIT.replace("i, ierr,", "i, j, ranks(9), ierr,").replace("c(n), t", "c(n), t, u(n,9)")
+    text = text.replace("{body}", "  real(8), allocatable :: h(:)\n  ranks = left\n  u = 0\n{body}")
+    (site,) = _told(tmp_path, text.format(body=body))
+    assert site.code == "ASP085"
+    assert "; the receives of its loop are not posted before the loop: the ALLOCATE" in site.message
