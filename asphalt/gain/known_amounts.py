@@ -39,7 +39,18 @@ class Known:
             return None
         allocations = once(scope.unit, _allocations)
         names = tuple(unit.name for unit in scope.located.chain)
-        return self.declared, scope.located.path, names, scope.shadowed, allocations, own
+        declared = self.declared if self._may_be_edited(scope) else _declarations(scope)
+        return declared, scope.located.path, names, scope.shadowed, allocations, own
+
+    def _may_be_edited(self, scope: Scope) -> bool:
+        """Whether a unit is the one whose texts are priced, or inside of it; of others, no text has
+        other declarations."""
+        if self.messages is None:
+            return True
+        own, other = self.messages.facts.located, scope.located
+        inside = zip(own.chain, other.chain, strict=False)
+        deep = len(other.chain) >= len(own.chain)
+        return deep and own.path == other.path and all(a.name == b.name for a, b in inside)
 
 
 def text_around(located: Located, content: bytes) -> bytes | None:
@@ -55,6 +66,17 @@ def text_around(located: Located, content: bytes) -> bytes | None:
         return None
     lines = content.splitlines(keepends=True)
     return b"".join((*lines[: found[0].span.first - 1], b"\0", *lines[found[-1].span.last :]))
+
+
+def _declarations(scope: Scope) -> tuple[str, ...]:
+    """The declarations of a unit and its hosts."""
+    return tuple(once(unit, _declared) for unit in scope.located.chain)
+
+
+def _declared(unit: Unit) -> str:
+    """The text of the declarations of a unit."""
+    lines = (leaf for node in unit.spec for leaf in leaves(node))
+    return "\n".join(repr(leaf.what) if leaf.body is None else leaf.body for leaf in lines)
 
 
 def _allocations(unit: Unit) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from asphalt.analysis.messages.messages import Messages
 from asphalt.gain.amounts import Amount
 from asphalt.gain.known_amounts import Known, text_around
 from asphalt.gain.model import Model
@@ -69,3 +70,70 @@ def test_declarations_on_a_line_with_a_statement_are_not_cut_off(tmp_path: Path)
     assert b"end subroutine" in around
     assert b"do i" not in around
     assert _priced(tmp_path / "one", None, first="; a(1) = 0")[1] is None
+
+
+_CALLING = """\
+module work
+  implicit none
+  integer, parameter :: m = {m}
+contains
+subroutine unit(a)
+  integer, parameter :: n = {n}
+  real(8), intent(inout) :: a(n)
+  {declared}
+  call inner
+  call other(a)
+contains
+  subroutine inner
+    integer :: i
+    do i = 1, n
+      a(i) = a(i) + 1
+    end do
+  end subroutine inner
+end subroutine unit
+subroutine other(a)
+  integer, parameter :: n = {other}
+  real(8), intent(inout) :: a(*)
+  integer :: i
+  do i = 1, n
+    a(i) = a(i) + 1
+  end do
+  do i = 1, m
+    a(i) = a(i) + 1
+  end do
+end subroutine other
+end module work
+"""
+_CALLED = {"m": "500", "n": "500", "other": "500", "declared": "integer :: k"}
+
+
+def _priced_with_calls(
+    folder: Path, amounts: dict[Hashable, Amount] | None, **parts: str
+) -> tuple[float, ...]:
+    stepped = Stepped.of(folder, {"unit.f90": _CALLING.format(**{**_CALLED, **parts})})
+    facts = next(one for one in stepped.facts() if one.unit.name == "unit")
+    located, tree = facts.located, stepped.tree
+    around = text_around(located, tree.content(located.path))
+    known = None if amounts is None else Known(facts.once(Messages), around, amounts)
+    return Model().price(tree, located, known).seconds
+
+
+@pytest.mark.parametrize("changed", [{"m": "50000"}, {"n": "50000"}, {"other": "50000"}])
+def test_amounts_of_called_procedures_depend_on_their_declarations(
+    changed: dict[str, str], tmp_path: Path
+) -> None:
+    amounts: dict[Hashable, Amount] = {}
+    usual = _priced_with_calls(tmp_path / "one", amounts)
+    found = _priced_with_calls(tmp_path / "one", amounts, **changed)
+    assert found == _priced_with_calls(tmp_path / "one", None, **changed)
+    assert found != usual
+
+
+def test_amounts_of_called_procedures_are_kept_where_the_caller_declares_more(
+    tmp_path: Path,
+) -> None:
+    amounts: dict[Hashable, Amount] = {}
+    _priced_with_calls(tmp_path / "one", amounts)
+    before = len(amounts)
+    _priced_with_calls(tmp_path / "one", amounts, declared="integer :: k, request")
+    assert len(amounts) == before + 1  # that of the procedure inside
