@@ -126,8 +126,8 @@ def section(results: Sets) -> list[str]:
         "process and with nothing cached.  A site is a transfer, a collective operation, or a",
         "store that a receive overwrites.  Seconds are those of processors.  The last column says",
         "where the transformed program ran as the original did, with the same results.  Before an",
-        "arrow stands what an earlier version made of it, without `control`, and for public codes",
-        "with no more options than `-D` and `-I`.",
+        "arrow stands what an earlier version made of it, without `control`, and of public codes",
+        "with no more options than `-D` and `-I`, files that their builds do not compile included.",
     ]
     for name, programs in sorted(results.items()):
         lines += ["", f"### {name}", "", *_figures(programs), "", *_codes(programs)]

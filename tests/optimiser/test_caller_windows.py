@@ -113,6 +113,15 @@ def test_the_obstacle(step: str, code: str, message: str, tmp_path: Path) -> Non
     assert (found.code, found.message) == (code, message)
 
 
+def test_an_operation_of_all_ranks_in_the_procedure(tmp_path: Path) -> None:
+    fake = "    call MPI_Barrier(MPI_COMM_WORLD, ierr)"
+    found = _told(tmp_path, "    u = 1\n" + _START + _WAIT + _WORK, fake)
+    assert (found.code, found.message) == (
+        "ASP012",
+        f"{_HERE}: line 15 (MPI_Barrier) waits for other ranks, and is not passed by the call",
+    )
+
+
 def test_work_in_the_window_already(tmp_path: Path) -> None:
     found = _told(
         tmp_path, "    call pack\n" + _START + _WORK + _WAIT + "    call unpack\n" + _WORK

@@ -39,7 +39,8 @@ def why_unclear(leaf: Leaf, requests: UnitRequests, depth: int = _DEEP) -> Uncle
     if call is not None and "outcount" in call.args:
         why = f"({call.procedure.spelled}) completes those messages that have ended, if any have"
         return Unclear(path, line, why)
-    if call is not None and stage_of(call) is Stage.BOTH:
+    waits = call is not None and (call.procedure.collective and "request" not in call.args)
+    if call is not None and (waits or stage_of(call) is Stage.BOTH):
         why = f"({call.procedure.spelled}) waits for other ranks, and is not passed by the call"
         return Unclear(path, line, why)
     if call is not None:
