@@ -547,3 +547,12 @@ def test_why_receives_of_a_loop_are_not_posted_before_it(tmp_path: Path) -> None
     (site,) = _told(tmp_path, text.format(body=body))
     assert site.code == "ASP085"
     assert "; the receives of its loop are not posted before the loop: the ALLOCATE" in site.message
+
+
+def test_a_file_that_is_not_found_is_named(tmp_path: Path) -> None:
+    body = _RECEIVE + "  include 'gone.inc'\n" + _work("c") + _NEEDED
+    (tmp_path / "step.f90").write_text(_UNIT.format(body=body))
+    settings = replace(SETTINGS, passes=TRANSFERS, assume=frozenset({"fatal"}))
+    project = Project(tmp_path, settings=settings)
+    (site,) = project.not_overlapped(project.transform())
+    assert "the text of gone.inc is not analysed here" in site.message

@@ -36,6 +36,7 @@ from asphalt.ir.stmt import (
     Call,
     DoHead,
     Guarded,
+    Include,
     Jump,
     JumpKind,
     Opaque,
@@ -224,6 +225,8 @@ class _Visitor:
                 at.effect(EffectKind.OPAQUE, "statement")
             case Plain():
                 pass
+            case Include(path=path):
+                at.effect(EffectKind.OPAQUE, f"the text of {path} is not analysed here")
             case _:  # declarations inside BLOCK constructs
                 at.effect(EffectKind.OPAQUE, "declaration among executable statements")
 
