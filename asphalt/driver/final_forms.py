@@ -1,6 +1,7 @@
 """The final form of units that the optimiser has changed, when it is done with all: nests in tiles
 with objects of the runtime, loops over blocks with iterators, persistent requests, requests in
-arrays, fences behind inlined waits, and no declarations of what only replaced statements named."""
+arrays, fences behind inlined waits, new branches as a person writes them, and no declarations of
+what only replaced statements named."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from asphalt.ir.tree import File, Unit
 from asphalt.optimiser.acceptance import Key
 from asphalt.transforms.decomposition.block_iterators import with_iterators
 from asphalt.transforms.inlining.fences import fenced
+from asphalt.transforms.loops.plain_branches import with_joined_branches, without_negations
 from asphalt.transforms.nonblocking.persistent_starts import with_persistent
 from asphalt.transforms.nonblocking.request_arrays import gathered
 from asphalt.transforms.rewriting.edit import replace_unit
@@ -36,12 +38,17 @@ def _forms(given: Located | None, before: Tree, persistent: bool) -> tuple[_Form
         located, tree = facts.located, facts.effects.scopes.program
         return located.unit if given is None else without_abandoned(located, given, tree, before)
 
+    def joined(facts: UnitFacts, _: File) -> Unit:
+        return facts.unit if given is None else with_joined_branches(facts, given.unit)
+
     return (
         lambda facts, _: with_objects(facts),
         lambda facts, _: with_iterators(facts),
         lambda facts, _: with_persistent(facts) if persistent else facts.unit,
         lambda facts, file: gathered(facts, file.macros),
         lambda facts, _: facts.unit if given is None else fenced(facts, given.unit),
+        lambda facts, _: facts.unit if given is None else without_negations(facts, given.unit),
+        joined,
         tidy,
     )
 

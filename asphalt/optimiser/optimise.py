@@ -43,8 +43,8 @@ report that their greedy order once cloned a buffer at a loss.)  With ``--judge 
 simulated run of the whole program decides instead.
 
 All of this is done for any values of named constants.  If nests stay whole then, it is done again
-with the values of small ones (``index_constants``), which the unit checks if more transfers overlap
-by that (``_with_values``).
+with the values of small ones (``index_constants``).  If more transfers overlap by that, the unit
+checks those that it takes (``_with_values``).
 
 The search ends when no transformation finds a step, when a round leads back to an earlier text, or
 after ``phases.MOST_STEPS`` steps; ``Optimised.ended`` says which.  It also says what was tried and
@@ -53,9 +53,11 @@ why that was not kept.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from asphalt.analysis.call_graph.index_constants import index_constants
+from asphalt.analysis.names.symbol import Identity
 from asphalt.analysis.verdicts.splitting_codes import ORDER, SHAPE
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
@@ -78,6 +80,10 @@ from asphalt.support.garbage_collection import rare_collections
 from asphalt.transforms.rewriting.checked_sizes import can_check
 
 REPEATED = "further steps lead back to an earlier text"
+_TRIES = 4
+"""How many searches find out which constants a proof takes."""
+Values = Mapping[str, tuple[Identity, int]]
+"""Named constants: what identifies them, and their values, by their names in the unit."""
 
 
 def optimised(shop: Workshop, first: Optimised | None = None) -> Optimised:
@@ -183,14 +189,34 @@ def _with_values(shop: Workshop, found: Optimised) -> tuple[Optimised, Workshop]
     values = index_constants(facts.scope)
     if not values or not can_check(facts):
         return found, shop
-    constants = frozenset(identity for identity, _ in values.values())
-    again = Workshop(shop.tree, shop.path, shop.chain, shop.options, shop.context, constants)
+    again = _with_constants(shop, values)
     more = optimised(again)
     if more.content is None or len(more.transfers) <= len(found.transfers):
         return found, shop
     if again.price(again.tree_of(more)).loses(shop.price(shop.tree_of(found))):
         return found, shop
-    return again.checked(more, {name: value for name, (_, value) in values.items()}), again
+    needed = _needed(shop, more.content, values)
+    return again.checked(more, {name: values[name][1] for name in needed}), again
+
+
+def _needed(shop: Workshop, content: bytes, values: Values) -> Values:
+    """The constants, of those with which the unit becomes this content, that it takes.
+
+    Each is left out once, or some at a time where there are many, since each time takes a search.
+    """
+    size = -(-len(values) // _TRIES)
+    names = sorted(values)
+    for first in range(0, len(names), size):
+        left = {n: v for n, v in values.items() if n not in names[first : first + size]}
+        if left and optimised(_with_constants(shop, left)).content == content:
+            values = left
+    return values
+
+
+def _with_constants(shop: Workshop, values: Values) -> Workshop:
+    """A workshop in which proofs may rest on the values of these constants."""
+    constants = frozenset(identity for identity, _ in values.values())
+    return Workshop(shop.tree, shop.path, shop.chain, shop.options, shop.context, constants)
 
 
 def _why_unchanged(shop: Workshop) -> str | None:

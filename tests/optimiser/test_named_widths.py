@@ -165,6 +165,17 @@ def test_the_interior_stands_beside_the_messages(mpi: Mpi, tmp_path: Path) -> No
     assert same_lines(mpi, tmp_path, PROGRAM, found.content, 1, 2, 3, 4)
 
 
+def test_only_constants_that_the_proof_takes_are_checked(tmp_path: Path) -> None:
+    text = PROGRAM.replace("fields = 3\n", "fields = 3, copies = 2\n").replace(
+        "    do l = 1, fields\n      do j = 1, m\n        do i = 1, n\n",
+        "    q(1,:,copies) = q(1,:,copies) + 1\n"
+        "    do l = 1, fields\n      do j = 1, m\n        do i = 1, n\n",
+    )
+    made = _text(_optimised(tmp_path, text))
+    assert CHECKED in made
+    assert "copies ==" not in made
+
+
 def test_other_values_do_not_compile(tmp_path: Path) -> None:
     mpi = installed(OPENMPI, MPICH)[0]
     text = _text(_optimised(tmp_path, PROGRAM)).replace("use asphalt_core, only: asphalt_sync", "")
