@@ -8,7 +8,7 @@ in which the optimiser applies them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -141,6 +141,18 @@ class Job:
             for platform in (here, FREE.title)
         )
         return Stepped(self.case, self.what, here, seconds, free)
+
+
+def measured_before(cases: Sequence[Case], rows: Iterable[Row]) -> Iterator[Stepped]:
+    """The measurements that rows are of."""
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    for row in rows:
+        found.setdefault((row.kernel, row.platform), {})[row.version] = row.seconds
+    for job in jobs(cases):
+        here, name = job.simulator.platform.title, job.case.name
+        if (name, here) in found:
+            free = found.get((name, without_messages(here)), {})
+            yield Stepped(job.case, job.what, here, found[name, here], free)
 
 
 def jobs(cases: Sequence[Case]) -> tuple[Job, ...]:
