@@ -28,7 +28,6 @@ from itertools import pairwise
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.commutation import Independence
-from asphalt.analysis.names.negation import opposite
 from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.ir.expr import Arg, Expr, Op
 from asphalt.ir.source import Trivia, TriviaKind
@@ -37,6 +36,7 @@ from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.loops.branch_fission import repeatable
 from asphalt.transforms.rewriting.comments import comments_inside, in_front
 from asphalt.transforms.rewriting.edit import lists_in, map_leaves
+from asphalt.transforms.rewriting.negation import opposite
 
 
 def without_negations(facts: UnitFacts, given: Unit) -> Unit:

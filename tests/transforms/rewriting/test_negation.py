@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.analysis.names.negation import opposite
 from asphalt.ir.stmt import Guarded
 from asphalt.ir.tree import Leaf
+from asphalt.transforms.rewriting.negation import opposite
 from asphalt.unparse.expr_text import expr_text
 from support.stepping import Stepped
 
