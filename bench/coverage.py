@@ -12,6 +12,7 @@ from asphalt.analysis.exchange.site import all_to_all_operations
 from asphalt.diagnostics.catalogue import ALL_CODES
 from asphalt.diagnostics.model import SiteReport
 from asphalt.frontend.source_tree.problems import InputProblem
+from asphalt.frontend.source_tree.program_tree import included_calls
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.expr import Lit, Ref
 from asphalt.ir.program import MpiMention
@@ -52,7 +53,7 @@ def coverage_of(tree: Tree, root: Path, sites: Iterable[SiteReport]) -> Coverage
     units = {(located.path, located.unit.name): located.unit for located in tree.site_units()}
     statements = [leaf.what for unit in units.values() for leaf in leaves(unit)]
     unread = tuple(m for m in live if (m.path, m.unit) not in units)
-    included = tuple(tree.included_calls())
+    included = tuple(included_calls(tree))
     reported = {(site.file, site.line) for site in sites}
     reported |= {
         (one.including, one.line) for one in included if (one.call.path, one.call.line) in reported

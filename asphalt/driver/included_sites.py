@@ -11,6 +11,7 @@ from asphalt.analysis.conditions.site import TEXT
 from asphalt.analysis.exchange.site import all_to_all_operations
 from asphalt.analysis.mpi.procedures import procedure
 from asphalt.diagnostics.model import SiteReport
+from asphalt.frontend.source_tree.program_tree import included_calls
 from asphalt.frontend.source_tree.tree import Tree
 
 
@@ -19,7 +20,7 @@ def included_operations(tree: Tree, operations: Collection[str]) -> tuple[SiteRe
     holds more than declarations, and that is not analysed there."""
     exchanges = all_to_all_operations()
     found: dict[tuple[str, int, str], SiteReport] = {}
-    for mention in tree.included_calls():
+    for mention in included_calls(tree):
         call, name = mention.call, mention.call.operation
         called = procedure(name)
         if name not in operations or called is None:

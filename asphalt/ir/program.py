@@ -92,6 +92,15 @@ class Program(Protocol):
     def foreign_files_with(self, name: str) -> tuple[str, ...]:
         """The files of other languages that contain the identifier ``name``, in any case."""
 
+    def foreign_files_naming(self, name: str) -> tuple[str, ...]:
+        """The files of other languages that contain the identifier ``name``, in any case, by itself
+        or behind or before an underscore, as compilers mangle the names of procedures."""
+
+    def has_foreign_main(self) -> bool:
+        """Whether one file of another language has the main program, in all configurations, it
+        names an external procedure of the tree, and whatever procedures of Fortran such files refer
+        to stand in them by their names."""
+
     def text(self, path: str) -> str:
         """The text of a file of the tree, of whatever language, in lower case; '' for others."""
 

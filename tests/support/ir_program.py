@@ -55,6 +55,12 @@ class IrProgram:
     def foreign_files_with(self, name: str) -> tuple[str, ...]:
         return ()
 
+    def foreign_files_naming(self, name: str) -> tuple[str, ...]:
+        return ()
+
+    def has_foreign_main(self) -> bool:
+        return False
+
     def text(self, path: str) -> str:
         return ""
 

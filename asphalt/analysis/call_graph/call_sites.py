@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, runtime_checkable
 
-from asphalt.analysis.call_graph.common_blocks import host_has_common, layout
+from asphalt.analysis.call_graph.common_blocks import is_same_variable
 from asphalt.analysis.call_graph.definitions import Source, VariableDefinition
+from asphalt.analysis.call_graph.main_program import defined_elsewhere, has_main, named_elsewhere
 from asphalt.analysis.call_graph.missing_sources import unknown_module
 from asphalt.analysis.call_graph.program_end import only_ends
 from asphalt.analysis.call_graph.reaching import UnitReaching
@@ -29,7 +30,6 @@ from asphalt.analysis.names.references import (
     is_only_component,
     passed_on,
     references,
-    use_renames,
 )
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope, Scopes, Symbol
@@ -92,7 +92,6 @@ class CallSites:
         self._reaching: dict[CallingContext, UnitReaching] = {}
         self._surely = SureDefinitions(self)
         self._uncalled: dict[UnitKey, bool] = {}
-        self._has_main: bool | None = None
         self._mentions: dict[str, tuple[Located, ...] | None] = {}
         # with the definition, so that no other one can get its identity
         self._changes: dict[tuple[int, int], tuple[VariableDefinition, bool]] = {}
@@ -174,12 +173,6 @@ class CallSites:
             self._mentions[name] = None if many or len(found) > MANY_UNITS else found
         return self._mentions[name]
 
-    def has_main(self) -> bool:
-        """Whether the tree holds a main program: only then are all callers in it."""
-        if self._has_main is None:
-            self._has_main = bool(self.scopes.program.main_programs())
-        return self._has_main
-
     def callers(self, context: CallingContext) -> tuple[CallSite, ...] | str:
         """All calls of a procedure; a text: why they are not known."""
         if context.key not in self._callers:
@@ -190,10 +183,13 @@ class CallSites:
         name = context.scope.unit.name
         if context.scope.unit.kind not in ("subroutine", "function"):
             return f"{name} is not a procedure that is called by its name"
-        if not self.has_main():
+        if not has_main(self.scopes.program):
             return f"{name} may have callers outside of the tree"
         if is_bound_to_c(context.scope.unit):
             return f"{name} may be called from C"
+        foreign = named_elsewhere(self.scopes.program, name)
+        if foreign is not None:
+            return f"{foreign} may call {name}"
         nodes = (*context.scope.unit.spec, *context.scope.unit.body)
         own = (leaf.what for node in nodes for leaf in leaves(node))
         if any(isinstance(what, Plain) and what.keyword == "entry" for what in own):
@@ -324,14 +320,17 @@ class CallSites:
 
     def shared_definitions(self, symbol: Symbol) -> SharedDefinitions | str:
         """All definitions of a module or COMMON variable; a text: why they are not known."""
-        if not self.has_main():
+        if not has_main(self.scopes.program):
             return f"{symbol.name} of {_holder(symbol)} may be defined outside of the tree"
         holder = symbol.common_block if symbol.origin is Origin.COMMON else symbol.name
         if not holder:
             return f"{symbol.name} is in blank COMMON"
-        mentioned = self.mentions(holder)
+        mentioned = self.holding(holder, symbol.name)
         if mentioned is None:
             return f"{holder} is mentioned in too many places"
+        elsewhere = defined_elsewhere(self.scopes.program, symbol, holder)
+        if elsewhere is not None:
+            return elsewhere
         unread = next((located.path for located in mentioned if located.is_unread), None)
         if unread is not None:
             return f"{unread} holds {holder} in text that is not analysed"
@@ -339,13 +338,22 @@ class CallSites:
         for context in self._with_contained(mentioned):
             if "*" in context.defined or symbol.name in context.scope.shadowed:
                 return f"{context.scope.unit.name} is not understood"
-            here = self._same_variable(symbol, context)
+            here = is_same_variable(symbol, context.scope, symbol.name in context.defined)
             if isinstance(here, str):
                 return here
             if here:
                 given = context.defined.get(symbol.name)
                 found += [(context, d) for d in given if self.changes(d)]
         return tuple(found)
+
+    def holding(self, holder: str, name: str) -> tuple[Located, ...] | None:
+        """The units that mention a COMMON block or module variable, with those that may have a
+        variable of the block from a module that declares it; None: there are too many."""
+        found = self.mentions(holder)
+        if holder == name or found is None or all(one.unit.kind != "module" for one in found):
+            return found
+        users = self.mentions(name)
+        return None if users is None else (*found, *users)
 
     def own_definitions(self, name: str, context: CallingContext) -> SharedDefinitions | None:
         """All definitions of a variable of a unit in it and in what it contains; None: a statement
@@ -369,26 +377,6 @@ class CallSites:
             for unit in (context, *self.all_contained(context)):
                 found.setdefault(unit.key, unit)
         return tuple(found.values())
-
-    def _same_variable(self, symbol: Symbol, context: CallingContext) -> bool | str:
-        """Whether a name is the shared variable in a unit; a text: that is not clear."""
-        unit, scope = context.scope.unit.name, context.scope
-        if symbol.origin is Origin.COMMON:
-            block = symbol.common_block or ""
-            own = layout(symbol.home, block) if isinstance(symbol.home, Scope) else ()
-            here = layout(scope, block)
-            if block in scope.declared.unclear or here not in ((), own):
-                return f"COMMON /{block}/ is not the same in {unit}"
-            hidden = symbol.name in scope.own  # a variable of an internal procedure
-            return here != () or (not hidden and host_has_common(scope, block))
-        if any(use_renames(scope.located, symbol.name)):
-            return f"{symbol.name} has another name in {unit}"
-        seen = scope.lookup(symbol.name)
-        if seen is None and symbol.name not in context.defined:
-            return False  # part of an operator, or a keyword: nothing here defines such a variable
-        if seen is None:
-            return f"what {symbol.name} is in {unit} is not known"
-        return seen.identity == symbol.identity
 
 
 def _references(

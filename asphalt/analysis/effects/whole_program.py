@@ -55,6 +55,8 @@ def why_not_closed_but_for_libraries(effects: Effects) -> str | None:
 def _why_not_closed(effects: Effects, is_known: Callable[[Effect], bool]) -> str | None:
     program = effects.scopes.program
     mains = program.main_programs()
+    if not mains and program.has_foreign_main():
+        return "the main program is in C, which is not analysed"
     if not mains:
         return "the main program is not among the given files"
     for mention in program.mpi_calls():

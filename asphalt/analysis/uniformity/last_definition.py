@@ -92,7 +92,7 @@ def _users(symbol: Symbol, home: CallingContext, sites: CallSites) -> tuple[Call
             inner for inner in sites.all_contained(home) if symbol.name not in inner.scope.own
         )
     holder = symbol.common_block if symbol.origin is Origin.COMMON else symbol.name
-    mentioned = sites.mentions(holder or "") or ()
+    mentioned = sites.holding(holder or "", symbol.name) or ()
     direct = [sites.of(located) for located in mentioned]
     found = {one.key: one for user in direct for one in (user, *sites.all_contained(user))}
     return tuple(

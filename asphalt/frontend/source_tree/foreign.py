@@ -1,16 +1,37 @@
-"""Files of other languages in the tree: whether they may call a Fortran procedure."""
+"""Files of other languages in the tree: whether they may call a Fortran procedure.
+
+``main`` is taken from the text of C: no tree of C is read.  What is not plain there, a main program
+in one configuration or names that are put together, is no main program here.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from asphalt.frontend.source_tree.scan import find_foreign
+from asphalt.support.word_sets import words
 
 _PASTE = re.compile(r"\w\s*##\s*_")
+_UNDERSCORED = re.compile(r"\w\s*##\s*__?(?!\w)")
+_NO_CODE = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL)
+_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)(?:\\\n|[^\n])*", re.MULTILINE)
+_MAIN = re.compile(r"\bmain\s*\(", re.IGNORECASE)
+_DEFINED_MAIN = re.compile(r"(?<!\w)int\s+main\s*\([^(){};]*\)\s*\{")
+_INCLUDE = re.compile(
+    r"^[ \t]*#[ \t]*include\b(?:[ \t]*<([^>\n]*)>|[ \t]*\"([^\"\n]*)\"|(.*))", re.MULTILINE
+)
+_BY_STRING = re.compile(r"\bdlsym\b|\bgetprocaddress\b")
+_RENAMED = re.compile(r"^[ \t]*#[ \t]*(?:define|undef)[ \t]+main\b", re.MULTILINE)
+_COMPILED = frozenset([".c", ".cc", ".cpp", ".cxx"])
+_KNOWN_HEADERS = words(
+    "assert ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdarg stdbool"
+    " stddef stdint stdio stdlib string tgmath time unistd mpi omp getopt libgen strings"
+)
+"""The headers of C (C11 7.1.2), of POSIX, and of MPI and OpenMP, which name nothing of Fortran."""
 
 
 class ForeignFiles:
@@ -24,6 +45,7 @@ class ForeignFiles:
         self._roots = roots
         self._parts = frozenset(map(os.path.abspath, parts))
         self._texts: dict[str, str] | None = None
+        self._mains: dict[str, bool] = {}
         self._mentioning: dict[str, tuple[str, ...]] = {}
 
     def mentioning(self, name: str) -> tuple[str, ...]:
@@ -38,6 +60,40 @@ class ForeignFiles:
         """The files that contain an identifier, in any case."""
         pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
         return tuple(path for path, text in self._foreign if name in text and pattern.search(text))
+
+    def naming(self, name: str) -> tuple[str, ...]:
+        """The files that contain an identifier, in any case, by itself or at the end of another one
+        behind an underscore, with or without underscores behind it."""
+        pattern = re.compile(rf"(?<![^\W_]){re.escape(name)}_*(?!\w)")
+        return tuple(path for path, text in self._foreign if name in text and pattern.search(text))
+
+    def has_main(self, procedures: Iterable[str]) -> bool:
+        """Whether one file has the main program, it refers to one of some procedures of Fortran,
+        and all names of procedures that such files refer to stand in them."""
+        mains = self.mains()
+        if list(mains.values()) != [True] or not self._names_are_whole():
+            return False
+        (main,) = mains
+        return any(main in self.mentioning(name) for name in procedures)
+
+    def mains(self) -> Mapping[str, bool]:
+        """The files in which ``main`` seems to be declared or called, and whether this is surely
+        the definition of a main program, whatever is given to the preprocessor."""
+        self.texts()
+        parts = self._parts
+        return {p: sure for p, sure in self._mains.items() if os.path.abspath(p) not in parts}
+
+    def _names_are_whole(self) -> bool:
+        """Whether no macro, string or header that is not in the tree can name a procedure whose
+        name does not stand in the files."""
+        known = {os.path.basename(path).lower() for path in self.texts()}
+        known |= {f"{name}.h" for name in _KNOWN_HEADERS}
+        return not any(
+            "##" in _UNDERSCORED.sub("", text)
+            or _BY_STRING.search(text)
+            or any(not _is_header(one, known) for one in _INCLUDE.finditer(text))
+            for text in self.texts().values()
+        )
 
     def _search(self, name: str) -> Iterator[str]:
         word = re.escape(name)
@@ -65,7 +121,35 @@ class ForeignFiles:
             self._texts = {}
             for path in find_foreign(self._roots):
                 try:
-                    self._texts[str(path)] = path.read_bytes().lower().decode("latin-1")
+                    content = path.read_bytes().decode("latin-1")
                 except OSError:
                     continue
+                self._texts[str(path)] = content.lower()
+                code = _NO_CODE.sub(" ", content)
+                if _MAIN.search(code) or _RENAMED.search(code):
+                    self._mains[str(path)] = path.suffix.lower() in _COMPILED and _defines_main(
+                        code
+                    )
         return self._texts
+
+
+def _is_header(directive: re.Match[str], known: Collection[str]) -> bool:
+    """Whether the name in an #include directive is that of a header in the tree, or of one that
+    names nothing of Fortran: of C, POSIX, or (without a dot) C++."""
+    system, own, other = directive.groups()
+    if other is not None:
+        return False
+    name = os.path.basename(system or own)
+    return name in known or (system is not None and ("." not in name or system.startswith("sys/")))
+
+
+def _defines_main(code: str) -> bool:
+    """Whether text of C, without comments, defines a main program under no condition and in no
+    braces."""
+    found = [one.start() for one in _DEFINED_MAIN.finditer(code)]
+    if len(found) != 1 or len(_MAIN.findall(code)) != 1 or _RENAMED.search(code):
+        return False
+    before = [one.group(1) for one in _DIRECTIVE.finditer(code[: found[0]])]
+    depth = sum(word.startswith("if") for word in before) - before.count("endif")
+    plain = _DIRECTIVE.sub("", code[: found[0]])
+    return depth == 0 and plain.count("{") == plain.count("}")

@@ -11,6 +11,7 @@ from asphalt.frontend.source_tree.includes import (
     is_mpi_header,
     names_in_includes,
 )
+from asphalt.frontend.source_tree.mpi_calls import IncludedCall
 from asphalt.frontend.source_tree.reading import Reader
 from asphalt.frontend.source_tree.tree import Tree
 
@@ -60,6 +61,15 @@ def included_by(tree: Tree, path: str) -> Iterator[str]:
                 seen.add(found)
                 yield found
                 pending.append((found, tree._reader.headers.content(found)))
+
+
+def included_calls(tree: Tree) -> Iterator[IncludedCall]:
+    """The MPI calls in included files that are not analysed where they are included."""
+    for call in tree._mpi.included():
+        path, line = tree.inclusions.composed(call.including, call.line)
+        part = path in tree.inclusions.included or path not in tree._reader.entries
+        if part or tree.preprocessed.conditionals(path).path(line) is not None:
+            yield call
 
 
 def called_from_elsewhere(tree: Tree, name: str) -> bool:

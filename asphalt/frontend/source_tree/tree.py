@@ -21,7 +21,7 @@ from asphalt.frontend.source_tree.foreign import ForeignFiles
 from asphalt.frontend.source_tree.inclusions import Inclusions
 from asphalt.frontend.source_tree.index import FileIndex
 from asphalt.frontend.source_tree.mentions import KeptMentions, Mentions, Position, unread_unit
-from asphalt.frontend.source_tree.mpi_calls import IncludedCall, MpiCalls, with_removed
+from asphalt.frontend.source_tree.mpi_calls import MpiCalls, with_removed
 from asphalt.frontend.source_tree.outline import Outline
 from asphalt.frontend.source_tree.preprocessed import Preprocessed
 from asphalt.frontend.source_tree.problems import InputProblem, in_place, merged, unread_module
@@ -282,6 +282,14 @@ class Tree:
         """The C and C++ files that contain an identifier, in any case."""
         return self._foreign.containing(name)
 
+    def foreign_files_naming(self, name: str) -> tuple[str, ...]:
+        """The files of other languages with ``name``, also as a part of a name."""
+        return self._foreign.naming(name)
+
+    def has_foreign_main(self) -> bool:
+        """See ``Program.has_foreign_main``."""
+        return self._foreign.has_main(n for kind, n in self._definitions() if kind == "external")
+
     def text(self, path: str) -> str:
         """The text of a file of the tree, in lower case; '' for others."""
         own = self._reader.contents.get(path, b"")
@@ -375,14 +383,6 @@ class Tree:
     def _is_part(self, path: str) -> bool:
         """Whether a file is only compiled as a part of others."""
         return os.path.abspath(path) in self._included_alone
-
-    def included_calls(self) -> Iterator[IncludedCall]:
-        """The MPI calls in included files that are not analysed where they are included."""
-        for call in self._mpi.included():
-            path, line = self.inclusions.composed(call.including, call.line)
-            part = path in self.inclusions.included or path not in self._reader.entries
-            if part or self.preprocessed.conditionals(path).path(line) is not None:
-                yield call
 
     def extent(self) -> int:
         """The bytes of all source files."""

@@ -45,6 +45,7 @@ def tree_digest(reader: Reader, foreign: ForeignFiles) -> TreeDigest:
     other: list[str | bytes] = ["foreign"]
     for path, text in foreign.texts().items():
         other += [path, text]
+    other += [f"{path} {sure}" for path, sure in foreign.mains().items()]
     whole = key_of(*parts, *brought, *other)
     return TreeDigest(whole, key_of(*brought), key_of(*other), frozenset(includes))
 

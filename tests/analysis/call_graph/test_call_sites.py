@@ -113,3 +113,127 @@ def test_a_module_that_is_not_there_may_have_the_procedure(tmp_path: Path) -> No
     tree = tree_of(tmp_path, {"a.f90": _HELPER + main})
     why = "module beyond is not among the given files"
     assert callers(tree, "helper") == f"a use of helper in main is unclear: {why}"
+
+
+_DRIVER = "subroutine driver(n)\nreal :: u(4), v(4)\ncall helper(u, v)\nend subroutine\n"
+_MAIN_IN_C = """#include <stdio.h>
+#include "names.h"
+/* int main(void) calls driver */
+int main ( int argc, char** argv )
+{
+   int n = 4;
+   driver_(&n);
+   return 0;
+}
+"""
+_IN_C = {
+    "a.f90": _HELPER + _DRIVER,
+    "main.c": _MAIN_IN_C,
+    "names.h": "void driver_(int *n);\n",
+}
+
+
+def test_with_a_main_program_in_c_all_callers_are_known(tmp_path: Path) -> None:
+    tree = tree_of(tmp_path, _IN_C)
+    assert callers(tree, "helper") == ["driver"]
+    assert callers(tree, "driver") == f"{tmp_path / 'main.c'} may call driver"
+
+
+@pytest.mark.parametrize(
+    "name", ["helper", "HELPER", "helper_", "helper__", "_helper", "host_mp_helper_"]
+)
+def test_what_c_names_it_may_call(name: str, tmp_path: Path) -> None:
+    tree = tree_of(tmp_path, {**_IN_C, "b.c": f"void g(void) {{ {name}(x, y); }}\n"})
+    assert callers(tree, "helper") == f"{tmp_path / 'b.c'} may call helper"
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        # no procedure of the tree is called by the main program: it is that of a tool
+        {"main.c": "int main(void) { return 0; }\n", "b.c": "void f(void) { driver_(0); }\n"},
+        # the main program of a test that is not always compiled
+        {"main.c": f"#ifdef TEST\n{_MAIN_IN_C}#endif\n"},
+        {"main.c": f"#if 1\n#if 2\n#endif\n{_MAIN_IN_C}#endif\n"},
+        {"main.c": f"/*\n{_MAIN_IN_C.replace('/*', '').replace('*/', '')}*/ int n = driver_;\n"},
+        {"main.c": _MAIN_IN_C.replace(" main ", " Main ")},
+        {"main.c": _MAIN_IN_C.replace("{", ";", 1)},
+        {"main.c": "#define main driven\n" + _MAIN_IN_C},
+        {"names.h": "#define main driven\nvoid driver_(int *n);\n"},
+        {"main.c": f"class Tool {{\n{_MAIN_IN_C}}};\n"},
+        # several main programs
+        {"b.c": "int main(argc, argv) int argc; char **argv; { return 0; }\n"},
+        {"b.cu": _MAIN_IN_C},
+        # names that do not stand in the files
+        {"b.c": "#define CALL(a) hel ## a\nvoid g(void) { CALL(per_)(x, y); }\n"},
+        {"b.c": 'void g(void) { void *f = dlsym(0, "hel" "per_"); }\n'},
+        {"b.c": '#include "mangled.h"\nvoid g(void) { CALL_OF_G(x, y); }\n'},
+        {"b.c": "#include <mangled.h>\nvoid g(void) { CALL_OF_G(x, y); }\n"},
+        {"b.c": "#include MANGLED\nvoid g(void) { CALL_OF_G(x, y); }\n"},
+    ],
+)
+def test_without_a_sure_main_program_in_c_callers_may_be_anywhere(
+    files: dict[str, str], tmp_path: Path
+) -> None:
+    tree = tree_of(tmp_path, {**_IN_C, **files})
+    assert callers(tree, "helper") == "helper may have callers outside of the tree"
+
+
+def test_a_macro_that_adds_underscores_puts_no_other_name_together(tmp_path: Path) -> None:
+    mangled = "#define F77(name) name##_\nvoid F77(driver)(int *n);\n"
+    tree = tree_of(tmp_path, {**_IN_C, "names.h": mangled})
+    assert callers(tree, "helper") == ["driver"]
+
+
+_STATE = "module state\ninteger :: k\ncommon /block/ m\nend module\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "c", "state", "defined"),
+    [
+        ("k", "", _STATE, 1),
+        ("m", "", _STATE, 1),
+        ("k", "__state_MOD_k = 2;", _STATE, None),
+        ("k", "state_mp_k_ = 2;", _STATE, None),
+        ("m", "block_.m = 2;", _STATE, None),
+        ("k", "", _STATE.replace(":: k", ", bind(c, name='kk') :: k"), None),
+        ("m", "", _STATE.replace("common", "bind(c, name='b') :: /block/\ncommon"), None),
+    ],
+)
+def test_definitions_with_a_main_program_in_c(
+    name: str, c: str, state: str, defined: int | None, tmp_path: Path
+) -> None:
+    sets = f"subroutine driver\nuse state\n{name} = 1\nend subroutine\n"
+    files = {**_IN_C, "a.f90": state + sets, "b.c": f"void g(void) {{ {c} }}\n"}
+    tree = tree_of(tmp_path, files)
+    sites = CallSites(Scopes(tree))
+    symbol = sites.of(external(tree, "driver")).scope.lookup(name)
+    assert symbol is not None
+    found = sites.shared_definitions(symbol)
+    assert (None if isinstance(found, str) else len(found)) == defined
+
+
+@pytest.mark.parametrize("use", ["use state", "use state, only: m", "use more"])
+def test_definitions_of_a_common_variable_of_a_module(use: str, tmp_path: Path) -> None:
+    more = "module more\nuse state\nend module\n"
+    sets = f"subroutine driver\n{use}\nm = 1\nend subroutine\n"
+    main = "program main\nuse state\nm = 2\ncall driver\nend program\n"
+    other = "subroutine other\ninteger m\nm = 3\nend subroutine\n"  # it is another variable
+    tree = tree_of(tmp_path, {"a.f90": _STATE + more + sets + main + other})
+    sites = CallSites(Scopes(tree))
+    symbol = sites.of(external(tree, "driver")).scope.lookup("m")
+    assert symbol is not None
+    found = sites.shared_definitions(symbol)
+    assert not isinstance(found, str)
+    assert {context.scope.unit.name for context, _ in found} == {"main", "driver"}
+
+
+def test_a_common_variable_of_a_module_with_another_name(tmp_path: Path) -> None:
+    main = "program main\nuse state, mm => m\nmm = 2\nend program\n"
+    inside = "contains\nsubroutine s\nm = 1\nend subroutine\nend module\n"
+    tree = tree_of(tmp_path, {"a.f90": _STATE.replace("end module\n", inside) + main})
+    sites, module = CallSites(Scopes(tree)), tree.module("state")
+    assert module is not None
+    symbol = sites.of(module).scope.lookup("m")
+    assert symbol is not None
+    assert sites.shared_definitions(symbol) == "m has another name in main"
