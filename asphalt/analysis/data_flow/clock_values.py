@@ -211,6 +211,8 @@ class _Trace:
                 for name in scope.declared.commons.get(symbol.common_block, ()):
                     self._note(scope.located, name)
                     self._own_variable(_symbol(name, scope), scope)
+                    if scope.unit.kind == "module":
+                        self._module_variable(_symbol(name, scope))
 
     def _mentions(self, name: str) -> Iterable[Located]:
         for located in self.sites.scopes.program.mentions(name):

@@ -205,8 +205,8 @@ class _Buffers:
             return frozenset() if alone else frozenset({name.split("%")[0]})
         if symbol is None or symbol.common_block is None:
             return frozenset()
-        block = symbol.common_block
-        return frozenset(self.scope.declared.commons.get(block, ())) - {symbol.name}
+        home = symbol.home if isinstance(symbol.home, Scope) else self.scope  # may be a module
+        return frozenset(home.declared.commons.get(symbol.common_block, ())) - {symbol.name}
 
     def _is_twice(self, name: str, call: MpiCall) -> bool:
         """Whether more than one argument of a call is an object, or a part of it."""

@@ -184,6 +184,34 @@ end subroutine finish
         assert why is None or (found is not None and why in found)
 
 
+def test_a_variable_of_a_common_block_of_a_module_is_that_of_its_users(tmp_path: Path) -> None:
+    program = """\
+module clocks
+  implicit none
+  real(8) :: from, upto
+  common /clk/ from, upto
+end module clocks
+program p
+  use clocks
+  implicit none
+  call begin
+{}
+end program p
+subroutine begin
+  use mpi
+  use clocks
+  from = mpi_wtime()
+end subroutine begin
+"""
+    texts = {"  upto = from": None, "  if (from > 0) stop": "a condition in line"}
+    for number, (body, why) in enumerate(texts.items()):
+        folder = tmp_path / str(number)
+        facts = Stepped.of(folder, {"p.f90": program.format(body)}).facts()
+        found = why_observed("begin", facts[0].effects)
+        assert (found is None) == (why is None)
+        assert why is None or (found is not None and why in found)
+
+
 _UNNAMED = """\
 module lap_times
   implicit none

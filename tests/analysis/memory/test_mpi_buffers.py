@@ -104,6 +104,13 @@ def test_a_datatype_in_a_variable(given: str, free: bool, tmp_path: Path) -> Non
 
 
 _COMMON = "  common /grid/ a, b\n  real(8) :: b(n)\n"
+_GRIDS = """\
+module grids
+  implicit none
+  real(8) :: a(2000), b(60000)
+  common /grid/ a, b
+end module grids
+"""
 _EQUIVALENCE = "  real(8) :: big(n)\n  equivalence (a(1), big(1))\n"
 _TILE = "  type tile\n    real(8) :: a(2000), b(n)\n  end type\n  type(tile) :: t\n"
 
@@ -137,6 +144,10 @@ _TILE = "  type tile\n    real(8) :: a(2000), b(n)\n  end type\n  type(tile) :: 
         _text(_loop("5001, n"), count="m"),
         _text(_loop("1, n", "a(i,2) + i"), a="a(n,4)", buffer="a(1,1)", count="n + 1"),
         _text(_loop("5001, n", "b(i - 5000) + i"), a="a(2000)", declared=_COMMON),
+        _text(_loop("5001, n", "b(i - 5000) + i"), a="v(2)", declared="  ! a, b\n").replace(
+            "  implicit none\n", "  use grids\n  implicit none\n"
+        )
+        + _GRIDS,
         _text(_loop("5000, n", "big(i) + i"), a="a(2000)", declared=_EQUIVALENCE),
         _text(_loop("1, n", "t%b(i) + i"), a="u(2)", buffer="t%a(1)", declared=_TILE),
     ],
