@@ -17,7 +17,6 @@
 !   asphalt_byte   the kind of integers in which memory is counted
 !   is_dense       whether elements of a data type lie without gaps (section 5.1)
 !   is_smpi        whether this is SimGrid's SMPI, which needs another way here and there
-!   is_library     whether this MPI has a name
 !   keep_first     reports the first error alone
 !   MPI_Isend, MPI_Irecv, MPI_Get_address, memcpy   their interfaces
 !
@@ -30,8 +29,8 @@ module asphalt_core
   private
   public :: asphalt_isend, asphalt_irecv, asphalt_sync
   ! for the other modules of the runtime
-  public :: asphalt_byte, int64, is_dense, is_library, is_smpi, keep_first, MPI_Isend, MPI_Irecv, &
-            MPI_Get_address, memcpy
+  public :: asphalt_byte, int64, is_dense, is_smpi, keep_first, MPI_Isend, MPI_Irecv, MPI_Get_address, &
+            memcpy
 
   !> Integers for numbers of bytes, which overflow default integers.
   integer, parameter :: int64 = selected_int_kind(18)
@@ -163,17 +162,11 @@ contains
   !! with C's arguments, so that private communicators are not freed there; and it has wrong extents
   !! for some types.
   logical function is_smpi()
-    is_smpi = is_library('SMPI')
-  end function is_smpi
-
-  !> Whether this MPI calls itself so (MPI_GET_LIBRARY_VERSION, MPI-4.0 section 9.1.1).
-  logical function is_library(name)
-    character(*), intent(in) :: name
     character(:), allocatable :: version
     integer :: length, ierror
 
     allocate(character(4096) :: version)  ! what the largest MPI needs
     call MPI_Get_library_version(version, length, ierror)
-    is_library = index(version, name) == 1
-  end function is_library
+    is_smpi = version(:4) == 'SMPI'
+  end function is_smpi
 end module asphalt_core

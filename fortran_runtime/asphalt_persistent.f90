@@ -4,6 +4,7 @@
 !   may_keep                       whether requests may be kept at all
 !   number_of                      the number of a communicator: its handle may come to mean another
 !                                  one, its number does not
+!   is_open_mpi                    whether this is Open MPI
 !   numbering                      what tells when a communicator with a number is freed
 !   MPI_Send_init, MPI_Recv_init   their interfaces
 module asphalt_persistent
@@ -13,7 +14,7 @@ module asphalt_persistent
   implicit none
   private
   ! for the other modules of the runtime
-  public :: may_keep, number_of, numbering, MPI_Send_init, MPI_Recv_init
+  public :: may_keep, is_open_mpi, number_of, numbering, MPI_Send_init, MPI_Recv_init
 
   !> The attribute of communicators with a number (MPI-4.0 section 7.7), and the last number.  That of
   !! MPI_COMM_SELF is 0.
@@ -60,6 +61,16 @@ contains
     end if
     may_keep = answer
   end function may_keep
+
+  !> Whether this is Open MPI.
+  logical function is_open_mpi()
+    character(:), allocatable :: version
+    integer :: length, ierror
+
+    allocate(character(4096) :: version)  ! what the largest MPI needs
+    call MPI_Get_library_version(version, length, ierror)
+    is_open_mpi = index(version, 'Open MPI') == 1
+  end function is_open_mpi
 
   !> The number of a communicator, which it gets at the first use; 0: it cannot have one.
   !!

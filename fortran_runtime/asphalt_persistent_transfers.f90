@@ -28,11 +28,10 @@
 ! A request holds an address, and MPI_START has no buffer.  Here each call has it, and passes it to
 ! MPI before a message leaves, so that the compiler keeps no store back (section 19.1.8).
 module asphalt_persistent_transfers
-  use asphalt_core, only: asphalt_irecv, asphalt_isend, is_library, keep_first, &
-                          MPI_Get_address
+  use asphalt_core, only: asphalt_irecv, asphalt_isend, keep_first, MPI_Get_address
   use asphalt_datatypes, only: is_lasting
-  use asphalt_persistent, only: may_keep, MPI_Recv_init, MPI_Send_init, number_of, &
-                                numbering
+  use asphalt_persistent, only: is_open_mpi, may_keep, MPI_Recv_init, MPI_Send_init, &
+                                number_of, numbering
   use asphalt_transfers, only: on_completion
   use mpi, only: MPI_ADDRESS_KIND, MPI_COMM_NULL, MPI_COMM_SELF, MPI_DATATYPE_NULL, &
                  MPI_PROC_NULL, MPI_REQUEST_NULL, MPI_SUCCESS
@@ -134,7 +133,7 @@ contains
 
     if (.not. asked) then
       answer = may_keep()
-      if (answer) answer = is_library('Open MPI')
+      if (answer) answer = is_open_mpi()
       asked = .true.
     end if
     gains = answer

@@ -291,7 +291,8 @@ def test_the_caller_of_another_program_counts(
     sites, _ = scanned(folder, capsys)
     (refused,) = (site for site in sites if site["verdict"] == "refused")
     assert refused["file"].endswith("lib/step.f90")
-    assert refused["message"].startswith(f"in the program of {folder}/two/main.f90: u may be")
+    where = f"in the program of {folder}/two/main.f90"
+    assert refused["message"].startswith(f"{where}: u is not contiguous in any caller")
     assert main(["explain", f"{folder}/lib/step.f90:{refused['line']}", str(folder)]) == 0
     assert refused["message"] in capsys.readouterr().out
     out = tmp_path.parent / "out"

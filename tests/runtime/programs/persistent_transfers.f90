@@ -2,8 +2,8 @@
 ! the argument `threads`: MPI_THREAD_MULTIPLE, where nothing is kept.
 module messages
   use mpi
-  use asphalt_core, only: is_library
-  use asphalt_persistent, only: may_keep
+  use asphalt_core, only: is_smpi
+  use asphalt_persistent, only: is_open_mpi, may_keep
   use asphalt_persistent_transfers, only: asphalt_persistent_irecv, asphalt_persistent_isend, &
                                           kept_transfers
   use asphalt_transfers, only: asphalt_wait, asphalt_wait_all
@@ -210,8 +210,8 @@ program main
   next = mod(me + 1, np)
   before = mod(me + np - 1, np)
   keeps = may_keep()
-  call expect(keeps .eqv. (provided /= MPI_THREAD_MULTIPLE .and. .not. is_library('SMPI')), 'may keep')
-  keeps = keeps .and. is_library('Open MPI')
+  call expect(keeps .eqv. (provided /= MPI_THREAD_MULTIPLE .and. .not. is_smpi()), 'may keep')
+  keeps = keeps .and. is_open_mpi()
   call again()
   call other_lengths()
   call in_progress()
