@@ -91,8 +91,8 @@ ARGUMENTS: Mapping[str, Oddity] = {
     "bounds by rank": Oddity(False, {"down": False}, bounds="{first} + mod(me, 2), {last}"),
     "bounds by np": Oddity(False, {"down": False}, bounds="{first} + mod(np, 2), {last}"),
     "bounds changed in nest": Oddity(
-        False, {"down": False, "order": "zpi"},
-        ahead=("cnt = {last}",), bounds="{first}, cnt", each=("cnt = 1",),
+        False, {"down": False, "order": "zpi"}, declare=("integer :: upto{q}",),
+        ahead=("upto{q} = {last}",), bounds="{first}, upto{q}", each=("upto{q} = 1",),
     ),
     "step of two": Oddity(False, {"down": False, "late": 0}, bounds="{first}, {last}, 2"),
     "few bytes": Oddity(False, {"uneven": ""}, call=call_with("{count}, MPI_BYTE")),
