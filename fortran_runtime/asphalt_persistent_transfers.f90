@@ -153,6 +153,8 @@ contains
     integer, intent(in) :: count, datatype, peer, tag, comm
     integer, intent(out) :: place
 
+    place = 0
+    if (peer == MPI_PROC_NULL .or. comm == MPI_COMM_SELF) return
     place = last_started + 1
     if (place > used) place = 1
     if (.not. has(place)) then
@@ -199,7 +201,6 @@ contains
       integer(MPI_ADDRESS_KIND) :: number
 
       place = 0
-      if (peer == MPI_PROC_NULL .or. comm == MPI_COMM_SELF) return
       if (.not. is_lasting(datatype)) return
       do place = 1, used
         if (table(place)%request == MPI_REQUEST_NULL) exit
@@ -250,11 +251,13 @@ contains
     if (error /= MPI_SUCCESS) request = MPI_REQUEST_NULL
   end subroutine start
 
-  !> Takes note that a request is complete, if it is one of those that are kept.
-  subroutine completed(request)
+  !> Takes note that a request is complete, if it is one of those that are `kept`.
+  subroutine completed(request, kept)
     integer, intent(in) :: request
+    logical, intent(out) :: kept
     integer :: place
 
+    kept = .false.
     if (request == MPI_REQUEST_NULL) return
     place = last_completed + 1
     if (place > used) place = 1
@@ -264,6 +267,7 @@ contains
       end do
       if (place > used) return
     end if
+    kept = .true.
     last_completed = place
     table(place)%active = .false.
     if (.not. table(place)%orphaned) return

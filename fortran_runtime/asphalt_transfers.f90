@@ -30,10 +30,11 @@ module asphalt_transfers
   type(message), pointer :: replaced => null()
 
   abstract interface
-    !> What is told of requests that are complete.
-    subroutine completion_handler(request)
+    !> What is told of requests that are complete, and says whether it has `kept` them.
+    subroutine completion_handler(request, kept)
       implicit none
       integer, intent(in) :: request
+      logical, intent(out) :: kept
     end subroutine completion_handler
   end interface
 
@@ -88,17 +89,17 @@ contains
     integer, dimension(*), asynchronous :: buf
     integer, intent(inout), optional :: status(MPI_STATUS_SIZE)
     integer :: found(MPI_STATUS_SIZE), started, error
-    logical :: from_nobody
+    logical :: from_nobody, kept
 
     started = request
     call MPI_Wait(request, found, error)
-    call waited(started, buf, from_nobody)
+    call waited(started, buf, from_nobody, kept)
+    if (kept) request = MPI_REQUEST_NULL
     if (from_nobody) then
       request = MPI_REQUEST_NULL
       call MPI_Wait(request, found, error)  ! an empty status
       found(MPI_SOURCE) = MPI_PROC_NULL
     end if
-    if (associated(on_completion)) request = MPI_REQUEST_NULL  ! MPI keeps handles of kept requests
     if (.not. present(status)) return
     found(MPI_ERROR) = status(MPI_ERROR)
     status = found
@@ -135,17 +136,19 @@ contains
   end subroutine asphalt_wait_all
 
   !> What is left to do when MPI has waited for the request `started`, which is complete; whether
-  !! nothing was received because the source is nobody.
-  subroutine waited(started, buf, from_nobody)
+  !! nothing was received because the source is nobody; whether the runtime has kept it, so that it
+  !! still has its handle.
+  subroutine waited(started, buf, from_nobody, kept)
     integer, intent(in) :: started
     !GCC$ attributes no_arg_check :: buf
     !DIR$ ignore_tkr buf
     integer, dimension(*), asynchronous :: buf
-    logical, intent(out) :: from_nobody
+    logical, intent(out) :: from_nobody, kept
 
+    kept = .false.
     from_nobody = started == MPI_REQUEST_NULL
     if (associated(replaced) .and. .not. from_nobody) call finish_replaced(started, from_nobody)
-    if (associated(on_completion)) call on_completion(started)
+    if (associated(on_completion)) call on_completion(started, kept)
     call asphalt_sync(buf)
   end subroutine waited
 

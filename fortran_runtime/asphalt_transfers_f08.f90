@@ -6,7 +6,7 @@
 ! A file of its own, for not every MPI has the module `mpi_f08`.  MPI waits itself, so that nothing
 ! is converted: Open MPI 4.1 declares MPI_Status_f2f08 and has none.
 module asphalt_transfers_f08
-  use asphalt_transfers, only: on_completion, waited
+  use asphalt_transfers, only: waited
   use mpi_f08, only: MPI_PROC_NULL, MPI_Request, MPI_REQUEST_NULL, MPI_Status, MPI_Wait
   implicit none
   private
@@ -23,15 +23,15 @@ contains
     type(MPI_Status), intent(inout) :: status
     type(MPI_Request) :: pending
     integer :: started, kept, error
-    logical :: from_nobody
+    logical :: from_nobody, kept_request
 
     started = request
     pending%MPI_VAL = request
     kept = status%MPI_ERROR
     call MPI_Wait(pending, status, error)
     request = pending%MPI_VAL
-    if (associated(on_completion)) request = MPI_REQUEST_NULL%MPI_VAL  ! see asphalt_wait
-    call waited(started, buf, from_nobody)
+    call waited(started, buf, from_nobody, kept_request)
+    if (kept_request) request = MPI_REQUEST_NULL%MPI_VAL
     if (from_nobody) then
       pending = MPI_REQUEST_NULL
       call MPI_Wait(pending, status, error)  ! an empty status

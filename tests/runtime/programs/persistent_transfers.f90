@@ -92,6 +92,19 @@ contains
     call turn(MPI_COMM_WORLD, 100)
   end subroutine in_progress
 
+  !> A persistent request of the program itself is one behind the wait, as behind MPI_WAIT.
+  subroutine of_the_program()
+    integer :: own, handle, receive
+    call MPI_Send_init(s(1,1), 100, MPI_INTEGER, next, 7, MPI_COMM_WORLD, own, ierr)
+    handle = own
+    call asphalt_persistent_irecv(r(1,1), 100, MPI_INTEGER, before, 7, MPI_COMM_WORLD, receive)
+    call MPI_Start(own, ierr)
+    call asphalt_wait(own, s)
+    call asphalt_wait(receive, r)
+    call expect(own == handle .and. receive == MPI_REQUEST_NULL, 'the handle of the program')
+    call MPI_Request_free(own, ierr)
+  end subroutine of_the_program
+
   !> Data types of the program may be freed, and their handles be used again.
   subroutine other_types()
     integer :: strided, times, requests(2), i, kept
@@ -215,6 +228,7 @@ program main
   call again()
   call other_lengths()
   call in_progress()
+  call of_the_program()
   call other_types()
   call nobody()
   call statuses()
