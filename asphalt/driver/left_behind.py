@@ -21,6 +21,7 @@ from asphalt.analysis.names.openmp_sentinels import hidden_statements
 from asphalt.analysis.names.references import actions, named_by
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope
+from asphalt.analysis.names.visibility import chain
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.frontend.lexical.raw_text import names_in_code
 from asphalt.frontend.source_tree.tree import Tree
@@ -186,8 +187,8 @@ class _Uses:
         own_uses = (leaf.what for node in unit.body for leaf in leaves(node))
         if name in self.scope.shadowed or any(isinstance(what, Use) for what in own_uses):
             return True
-        if any(host.kind == "submodule" for host in self.mention.chain):
-            return True  # its parent is a host that is not looked at
+        if any(host.lacks_host for host in chain(self.scope)):
+            return True
         symbol = self.scope.lookup(name)
         if symbol is not None and "generic" in symbol.attrs:
             return True

@@ -286,9 +286,8 @@ class _Links:
             return set()
         heads = (located.unit.head for located in self.tree.units_of(path))
         whats = (head.what for head in heads if head is not None)
-        prefixes = (p for what in whats if isinstance(what, UnitHead) for p in what.prefix)
-        parents = (p.removeprefix("parent(") for p in prefixes if p.startswith("parent("))
-        return {parent.rstrip(")").partition(":")[0].strip() for parent in parents}
+        parents = (what.parent for what in whats if isinstance(what, UnitHead))
+        return {parent[0] for parent in parents if parent is not None}
 
     def _nearest(self, name: _Name, user: str, main: str) -> set[str]:
         """The files that define a name for ``user`` in the program of ``main``; none that has

@@ -69,6 +69,9 @@ class Program(Protocol):
     def module(self, name: str) -> Located | None:
         """The module of that name, if it is in the tree (intrinsic and MPI modules are not)."""
 
+    def submodules(self, module: str) -> tuple[Located, ...]:
+        """The submodules of the tree that descend from the module of that name."""
+
     def external(self, name: str) -> Located | None:
         """The external procedure (not in a module, not internal) of that name."""
 

@@ -284,6 +284,16 @@ class UnitHead:
     result: str | None = None
     type: TypeSpec | None = None
 
+    @property
+    def parent(self) -> tuple[str, str | None] | None:
+        """The module of which a submodule is a descendant, and the submodule between them whose
+        child it is, if there is one; None: it begins no submodule."""
+        if self.kind != "submodule" or not self.prefix:
+            return None
+        names = self.prefix[0].removeprefix("parent(").removesuffix(")")
+        module, _, submodule = names.partition(":")
+        return module.strip(), submodule.strip() or None
+
 
 @record
 class Plain:

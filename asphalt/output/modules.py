@@ -23,7 +23,9 @@ _USE = re.compile(
     r"(?:^[ \t\d]*|;[ \t]*)use\b[ \t]*(?:,[ \t]*(?:non_)?intrinsic[ \t]*)?(?:::)?[ \t]*(\w+)",
     _FLAGS,
 )
-_PARENT = re.compile(r"^[ \t]*submodule[ \t]*\([ \t]*(\w+)", _FLAGS)
+_SUBMODULE = re.compile(
+    r"^[ \t]*submodule[ \t]*\([ \t]*(\w+)[ \t]*(?::[ \t]*(\w+)[ \t]*)?\)[ \t]*(\w+)", _FLAGS
+)
 
 
 def is_fortran(path: Path) -> bool:
@@ -53,8 +55,8 @@ def _decoded(content: bytes) -> str:
 def prerequisites(
     sources: Sequence[Path], include_dirs: Sequence[str] = ()
 ) -> Mapping[Path, tuple[Path, ...]]:
-    """For each source, the other ones that define a module it uses or extends, itself or in what
-    it includes."""
+    """For each source, the other ones that define a module it uses or a module or submodule that
+    it extends, itself or in what it includes."""
     texts = {
         source: "\n".join(map(_text, (source, *included_files(source, include_dirs))))
         for source in sources
@@ -62,9 +64,14 @@ def prerequisites(
     home = {
         name.lower(): source for source, text in texts.items() for name in _MODULE.findall(text)
     }
+    for source, text in texts.items():
+        for module, _, name in _SUBMODULE.findall(text):
+            home[f"{module}:{name}".lower()] = source
     needs = {}
     for source, text in texts.items():
-        names = {name.lower() for name in (*_USE.findall(text), *_PARENT.findall(text))}
+        names = {name.lower() for name in _USE.findall(text)}
+        for module, parent, _ in _SUBMODULE.findall(text):
+            names |= {module.lower(), *({f"{module}:{parent}".lower()} if parent else ())}
         found = {home[name] for name in names if name in home}
         needs[source] = tuple(other for other in sources if other in found and other != source)
     return needs

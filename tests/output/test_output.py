@@ -217,10 +217,11 @@ def test_modules_come_before_their_users(tmp_path: Path) -> None:
         alpha="MODULE alpha ! caf\xe9\n  use, intrinsic :: iso_c_binding; use :: beta\nend\n",
         beta="module BETA\r\ncontains\r\nmodule procedure q\r\nend procedure\r\nend module\r\n",
         gamma="submodule (alpha:other) gamma\nend submodule\n",
+        later="submodule ( ALPHA ) Other\nend submodule\n",
     )
     order = [path.stem for path in compile_order(paths)]
     assert order.index("beta") < order.index("alpha") < order.index("main")
-    assert order.index("alpha") < order.index("gamma")
+    assert order.index("alpha") < order.index("later") < order.index("gamma")
     assert prerequisites(paths)[paths[0]] == (paths[1],)
 
 

@@ -11,6 +11,7 @@ from asphalt.frontend.lexical.split import split
 from asphalt.frontend.statements.interpret import interpret_unit
 from asphalt.frontend.structure.nesting import build
 from asphalt.ir.program import Located, MpiMention
+from asphalt.ir.stmt import UnitHead
 from asphalt.ir.tree import Node, Unit, leaves
 
 
@@ -41,6 +42,15 @@ class FortranProgram:
 
     def module(self, name: str) -> Located | None:
         return self._outermost(name, "module")
+
+    def submodules(self, module: str) -> tuple[Located, ...]:
+        heads = ((one, one.unit.head) for one in self.all if one.unit.kind == "submodule")
+        whats = ((one, head.what) for one, head in heads if head is not None)
+        return tuple(
+            one
+            for one, what in whats
+            if isinstance(what, UnitHead) and (what.parent or ("", None))[0] == module
+        )
 
     def external(self, name: str) -> Located | None:
         return self._outermost(name, "subroutine", "function")

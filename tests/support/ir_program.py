@@ -39,6 +39,9 @@ class IrProgram:
     def macros(self, path: str) -> frozenset[str]:
         return frozenset()
 
+    def submodules(self, module: str) -> tuple[Located, ...]:
+        return ()
+
     def defined_in(self, kind: str, name: str) -> tuple[str, ...]:
         return ()
 

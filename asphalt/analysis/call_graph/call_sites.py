@@ -31,8 +31,9 @@ from asphalt.analysis.names.references import (
     passed_on,
     references,
 )
-from asphalt.analysis.names.resolve import procedure_named
+from asphalt.analysis.names.resolve import is_separate_body, procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope, Scopes, Symbol
+from asphalt.analysis.names.visibility import chain
 from asphalt.ir.expr import Arg, Expr, Ref
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call, Guarded, Plain, UnitHead
@@ -247,15 +248,17 @@ class CallSites:
         """Whether the tree has one main program, and nothing but the calls that are seen can refer
         to a procedure."""
         program, unit = self.scopes.program, context.scope.unit
-        name, chain = unit.name, context.scope.located.chain
+        name = unit.name
         if len(program.main_programs()) != 1:
             return False
         if program.foreign_files_with(name) or len(program.defined_in("external", name)) > 1:
             return False
         head = unit.head.what if unit.head is not None else None
         prefix = head.prefix if isinstance(head, UnitHead) else ()
-        if "module" in prefix or any(host.kind == "submodule" for host in chain):
-            return False  # an interface in another unit makes it accessible
+        if any(one.lacks_host for one in chain(context.scope)):
+            return False
+        if "module" in prefix and not is_separate_body(context.scope):
+            return False  # an interface that is not seen makes it accessible
         return not any(is_in_specification(one, name) for one in self.mentions(name) or ())
 
     def _calls_by(self, generic: str, callee: CallingContext) -> list[CallSite] | str:

@@ -9,7 +9,7 @@ from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.intrinsic_modules import MPI_MODULES, is_intrinsic_module
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.names.resolve import gives
-from asphalt.analysis.names.scopes import Origin, Scope, Scopes
+from asphalt.analysis.names.scopes import Origin, Scope, Scopes, parent_of
 from asphalt.analysis.verdicts.verdict import Cause
 from asphalt.ir.expr import Op, names_in, walk
 from asphalt.ir.tree import Leaf
@@ -69,8 +69,24 @@ def unknown_module(name: str, scope: Scope) -> MissingSource | None:
             if gives(use, name) and not _is_built_in(use.module):
                 why = why_missing(use.module, files, scope)
                 return MissingSource(why, Cause(why, None if files else use.module))
+        if here.lacks_host:
+            return _missing_parent(here)
         here = here.host
     return None
+
+
+def _missing_parent(submodule: Scope) -> MissingSource | None:
+    """Why the parent of a submodule is not known."""
+    parent = parent_of(submodule.unit)
+    assert parent is not None
+    files = submodule.program.defined_in("module", parent[0])
+    if len(files) != 1:
+        why = why_missing(parent[0], files, submodule)
+        return MissingSource(why, Cause(why, None if files else parent[0]))
+    why = (
+        f"of the ancestors of submodule {submodule.unit.name}, not each is once in the given files"
+    )
+    return MissingSource(why, Cause(why))
 
 
 def ambiguous_modules(scope: Scope) -> Iterator[tuple[str, str]]:

@@ -120,7 +120,7 @@ def _is_visible(defines: Callable[[Node], bool], scope: Scope) -> bool:
     remembers that."""
     if defines not in scope.accessible:
         seen: set[str] = set()
-        found = any(_defined_in(host, seen, defines) for host in _hosts(scope))
+        found = any(host.lacks_host or _defined_in(host, seen, defines) for host in _hosts(scope))
         scope.accessible[defines] = found
     return scope.accessible[defines]
 

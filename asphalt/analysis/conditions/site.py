@@ -123,11 +123,6 @@ def refused_binding(call: MpiCall, located: Located, scope: Scope, span: Span | 
     missing = unknown_module(name.lower(), scope)
     if missing is not None:
         why, cause = f"{name} may come from a module: {missing.why}", missing.cause
-    for unit in located.chain:
-        if unit.kind == "submodule":
-            why = f"asphalt does not look into the parent of the submodule {unit.name}, from which "
-            why += f"{name} may come; write `use mpi` or `use mpi_f08` in the submodule"
-            cause = None
     return Refused(BINDING, why, span, cause=cause)
 
 

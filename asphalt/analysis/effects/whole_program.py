@@ -21,6 +21,7 @@ from asphalt.analysis.names.known_library_names import LIBRARY_MODULES, is_libra
 from asphalt.analysis.names.references import actions, references
 from asphalt.analysis.names.resolve import gives
 from asphalt.analysis.names.scopes import Absence, Answer, Origin, Scope, Symbol
+from asphalt.analysis.names.visibility import chain
 from asphalt.config.runtime import offering
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call, Opaque, Raw, Use
@@ -219,7 +220,7 @@ def _may_only_be_of_library(name: str, scope: Scope) -> bool:
         symbol.origin is Origin.DUMMY or symbol.attrs & {"pointer", "target"}
     ):
         return False
-    return all(
+    return not any(one.lacks_host for one in chain(scope)) and all(
         use.module in LIBRARY_MODULES
         or use.intrinsic
         or scope.scopes.module(use.module) is not None

@@ -109,6 +109,10 @@ class _Gatherer:
         self.out = Declarations()
         self.drafts: dict[str, _Draft] = {}
         self.save_all = False
+        what = None if unit.head is None else unit.head.what
+        parent = what.parent if isinstance(what, UnitHead) else None
+        # the names of submodules are those of one module (F2018 19.2)
+        self.owner = unit.name if parent is None else f"{parent[0]}:{unit.name}"
 
     def draft(self, name: str, spelled: str | None = None, span: Span | None = None) -> _Draft:
         found = self.drafts.get(name)
@@ -294,6 +298,8 @@ class _Gatherer:
                 draft = self.draft(head.result or self.unit.name)
                 draft.origin = Origin.RESULT
                 draft.type = draft.type or head.type
+        if self.unit.kind == "module_procedure":
+            self.out.open = True  # an interface body in another unit declares the dummy arguments
         for unit in self.unit.contained:
             span = unit.head.span if unit.head is not None else None
             self.draft(unit.name, None, span).origin = Origin.PROCEDURE
@@ -316,7 +322,7 @@ class _Gatherer:
             attrs.add("save")
         return Symbol(
             name, draft.spelled, draft.type, dims, frozenset(attrs), draft.intent, draft.initial,
-            origin, self.unit.name, draft.block, overlaid, draft.span, home, draft.initial_span,
+            origin, self.owner, draft.block, overlaid, draft.span, home, draft.initial_span,
         )  # fmt: skip
 
     def is_overlaid(self, block: str | None) -> bool:

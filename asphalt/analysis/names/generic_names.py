@@ -96,6 +96,8 @@ def _specifics(name: str, scope: Scope, depth: int) -> Iterator[tuple[str, Scope
                     yield from _specifics(original, module, depth - 1)
             elif not use.intrinsic and gives(use, name):
                 yield name, None
+        if here.lacks_host:
+            yield name, None
         here = here.host
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeVar, cast
 
 from asphalt.analysis.names.intrinsic_modules import (
@@ -53,27 +52,85 @@ def _resolved(name: str, scope: Scope) -> Located | None:
     if symbol is None and _may_be_generic(name, scope):
         return None
     program = scope.program
-    chain = scope.located.chain
-    for depth in range(len(chain), 0, -1):
-        host = replace(scope.located, chain=chain[:depth])
-        for unit in host.unit.contained:
+    here: Scope | None = scope
+    while here is not None:
+        for unit in here.unit.contained:
             if unit.name == name:
-                return program.contained(host, name)
-        if name in scope.scopes.of(host).declared.included:
+                return program.contained(here.located, name)
+        if _declares_separate(name, here):
+            return separate_body(name, here)
+        if name in here.declared.included:
             return None
-        used = [u for u in scope.scopes.of(host).declared.uses if not u.intrinsic]
+        used = [u for u in here.declared.uses if not u.intrinsic]
         found = [f for use in used for f in _from_module(use, name, scope)]
         if found:
             same = all(f.chain == found[0].chain for f in found)
             return found[0] if same else None
-        if may_be_unseen(name, scope.scopes.of(host)):
+        if may_be_unseen(name, here):
             return None
         if any(_may_be_included(use, name, scope) for use in used):
             return None
+        here = here.host
+    home = None if symbol is None else symbol.home
+    if symbol is not None and isinstance(home, Scope) and _declares_separate(symbol.name, home):
+        return None  # its body is not in the tree
     outside = program.external(name)
     if outside is None or not _has_label_of(outside, name, scope):
         return None
     return outside
+
+
+def _declares_separate(name: str, scope: Scope) -> bool:
+    """Whether an interface body of a module or submodule declares a separate module procedure
+    (F2018 15.6.2.5)."""
+    if scope.unit.kind not in ("module", "submodule"):
+        return False
+    return any(
+        isinstance(body, Unit) and body.name == name and "module" in _prefix(body)
+        for node in scope.unit.spec
+        if isinstance(node, Block) and node.kind == "interface"
+        for body in node.body
+    )
+
+
+def separate_body(name: str, scope: Scope) -> Located | None:
+    """The body of a separate module procedure that a module or submodule declares, in one of the
+    submodules below it; None: the tree has not one body that is understood."""
+    found: list[Located] = []
+    root = scope
+    while root.host is not None:
+        root = root.host
+    for submodule in scope.program.submodules(root.unit.name):
+        inside = [unit for unit in submodule.unit.contained if unit.name == name]
+        above: Scope | None = scope.scopes.of(submodule)
+        while above is not None and _key(above.located) != _key(scope.located):
+            above = above.host
+        if inside and above is not None and _key(submodule) != _key(scope.located):
+            body = scope.program.contained(submodule, name)
+            if body is None or body.unit.kind == "module_procedure":
+                return None
+            found.append(body)
+    return found[0] if len(found) == 1 and "module" in _prefix(found[0].unit) else None
+
+
+def is_separate_body(scope: Scope) -> bool:
+    """Whether a procedure is the one body of a separate module procedure that an ancestor of its
+    submodule declares."""
+    host = None if scope.host is None else scope.host.host
+    while host is not None and not _declares_separate(scope.unit.name, host):
+        host = host.host
+    body = None if host is None else separate_body(scope.unit.name, host)
+    return body is not None and _key(body) == _key(scope.located)
+
+
+def _key(located: Located) -> tuple[str, str, str]:
+    """What tells a program unit from others, whenever it is read."""
+    return located.path, located.unit.kind, located.unit.name
+
+
+def _prefix(unit: Unit) -> tuple[str, ...]:
+    what = None if unit.head is None else unit.head.what
+    return what.prefix if isinstance(what, UnitHead) else ()
 
 
 def _has_label_of(found: Located, name: str, scope: Scope) -> bool:
@@ -124,6 +181,8 @@ def _is_generic_somewhere(scope: Scope, name: str) -> bool:
                 return True
             if symbol is None and _may_be_generic(original, module):
                 return True
+        if here.lacks_host:
+            return True
         here = here.host
     return False
 
@@ -140,8 +199,8 @@ def gives(use: Use, name: str) -> bool:
 
 def may_be_unseen(name: str, scope: Scope) -> bool:
     """Whether a module that is not in the tree may give a name to a unit by its own USE
-    statements."""
-    return any(
+    statements, or because the unit is a submodule of it."""
+    return scope.lacks_host or any(
         not use.intrinsic and scope.scopes.module(use.module) is None and gives(use, name)
         for use in scope.declared.uses
     )
@@ -178,6 +237,9 @@ def _procedures(module: Scope, name: str) -> tuple[Located, ...]:
         if unit.name == name:
             found = module.program.contained(module.located, name)
             return () if found is None else (found,)
+    if _declares_separate(name, module):
+        body = separate_body(name, module)
+        return () if body is None else (body,)
     used = (f for use in module.declared.uses for f in _from_module(use, name, module))
     return tuple({tuple(map(id, one.chain)): one for one in used}.values())
 

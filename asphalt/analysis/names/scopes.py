@@ -42,9 +42,10 @@ from asphalt.ir.stmt import (
     Decl,
     Entity,
     TypeSpec,
+    UnitHead,
     Use,
 )
-from asphalt.ir.tree import Block, Node, leaves
+from asphalt.ir.tree import Block, Node, Unit, leaves
 from asphalt.support.may_must import MayMustAnswer
 
 
@@ -106,6 +107,25 @@ class Scopes:
             located = self.program.module(name)
             self._modules[name] = self.of(located) if located is not None else None
         return self._modules[name]
+
+    def parent(self, located: Located) -> Scope | None:
+        """The scope of the module or submodule of which a unit is a submodule; None: it is none, or
+        the tree has not all of its ancestors, or two of one name."""
+        parent = parent_of(located.unit)
+        if parent is None or self.module(parent[0]) is None:
+            return None
+        below: dict[str, list[Located]] = {}
+        for one in self.program.submodules(parent[0]):
+            below.setdefault(one.unit.name, []).append(one)
+        direct, seen = parent[1], {located.unit.name}
+        here = direct
+        while here is not None:
+            if here in seen or len(below.get(here, ())) != 1:
+                return None
+            seen.add(here)
+            above = parent_of(below[here][0].unit)
+            here = None if above is None else above[1]
+        return self.module(parent[0]) if direct is None else self.of(below[direct][0])
 
 
 def scope_of(located: Located, program: Program) -> Scope:
@@ -176,11 +196,18 @@ class Scope:
 
     @cached_property
     def host(self) -> Scope | None:
-        """The scope around this one, if the unit is contained in another."""
+        """The scope around this one, if the unit is contained in another; of a submodule, that of
+        its parent, if the tree has it (F2018 14.2.3)."""
         chain = self.located.chain
         if len(chain) < 2:
-            return None
+            return self.scopes.parent(self.located)
         return self.scopes.of(replace(self.located, chain=chain[:-1]))
+
+    @property
+    def lacks_host(self) -> bool:
+        """Whether the unit is a submodule whose parent is not in the tree: any name may be one of
+        the parent's."""
+        return self.unit.kind == "submodule" and self.host is None
 
     @property
     def shadowed(self) -> frozenset[str]:
@@ -243,8 +270,8 @@ class Scope:
             return _built_in(name, HEADER, Origin.PARAMETER, TypeSpec(kind))
         if self.declared.may_declare(name):
             return Absence.UNKNOWN
-        if self.unit.kind == "submodule":
-            return Absence.UNKNOWN  # its parent is a host that the tree does not link
+        if self.lacks_host:
+            return Absence.UNKNOWN
         host = self.host
         if host is None:
             return Absence.ABSENT
@@ -356,14 +383,20 @@ class Scope:
     def _implicit_none(self) -> bool:
         if self.declared.implicit_none:
             return True
-        host = self.host
+        host = self._host_of_types
         return not self.declared.implicit and host is not None and host._implicit_none()
+
+    @property
+    def _host_of_types(self) -> Scope | None:
+        """The host whose implicit types are this unit's, too: a submodule has its own (F2018
+        8.7)."""
+        return None if self.unit.kind == "submodule" else self.host
 
     def _implicit_type(self, name: str) -> TypeSpec | None:
         if name[0] in self.declared.implicit:
             return self.declared.implicit[name[0]]
-        if self.host is not None:
-            return self.host._implicit_type(name)
+        if self._host_of_types is not None:
+            return self._host_of_types._implicit_type(name)
         return TypeSpec("integer" if name[0] in "ijklmn" else "real")
 
     def _called_subroutines(self) -> frozenset[str]:
@@ -389,6 +422,12 @@ class Scope:
                     found |= defined_without_list(leaf.what)
             self._plain = frozenset(found)
         return self._plain
+
+
+def parent_of(unit: Unit) -> tuple[str, str | None] | None:
+    """The module and the submodule between them, if any, of which a unit is a submodule."""
+    what = None if unit.head is None else unit.head.what
+    return what.parent if isinstance(what, UnitHead) else None
 
 
 def _seen_from_inside(symbol: Symbol, host: Scope) -> Symbol:

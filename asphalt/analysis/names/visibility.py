@@ -67,17 +67,18 @@ def used_before(scope: Scope, names: Iterable[str] = ()) -> frozenset[str]:
     one of these."""
     found: set[str] = set()
     waiting = [use.module for one in chain(scope) for use in one.declared.uses]
-    own = scope.located.chain[0].name
+    own = {one.unit.name for one in chain(scope) if one.unit.kind == "module"}
     while waiting:
         module = waiting.pop()
-        if module in found or module == own:
+        if module in found or module in own:
             continue
         found.add(module)
         inside = scope.scopes.module(module)
         if inside is not None:
             waiting += [use.module for use in inside.declared.uses]
     found |= {n for n in names if _precedes(n, scope) or _is_needed(n, scope, found)}
-    return frozenset(name for name in found if not is_intrinsic_module(name))
+    # a submodule cannot use its ancestor, whose names it has
+    return frozenset(name for name in found - own if not is_intrinsic_module(name))
 
 
 def _precedes(name: str, scope: Scope) -> bool:

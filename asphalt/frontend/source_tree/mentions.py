@@ -1,4 +1,4 @@
-"""Which units of a tree hold a name."""
+"""Which units of a tree define a name, and which hold it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from asphalt.frontend.source_tree.reading import Reader
 from asphalt.ir.program import Located
 from asphalt.ir.records import record
 from asphalt.ir.source import Form
-from asphalt.ir.stmt import Opaque, Plain
+from asphalt.ir.stmt import Opaque, Plain, UnitHead
 from asphalt.ir.tree import Leaf, Unit
 
 _NO_UNIT = -1
+_PROCEDURES = frozenset({"subroutine", "function"})
 _OF_MPI = "mpi_"
 _FEW = 50  # edited files, in which all names are searched that a run on them may ask for
 _Places = tuple[list[tuple[str, int]], list[str]]
@@ -25,6 +26,11 @@ class Position:
 
     path: str
     number: int
+
+
+Definitions = dict[tuple[str, str], list[Position]]
+"""The places of program units by kind (``external``: a procedure) and name; main programs have the
+name ''."""
 
 
 @record
@@ -202,3 +208,28 @@ def unread_unit(path: str, name: str, form: Form) -> Located:
     what = Opaque("", "the file could not be read", frozenset({name}))
     unit = Unit("subroutine", "", None, (), (Leaf(what),), None, (), Leaf(Plain("end")))
     return Located(path, form, (unit,))
+
+
+def definitions_in(reader: Reader) -> Definitions:
+    """All program units of the files that are read."""
+    reader.read_outlines(list(reader.entries))
+    found: Definitions = {}
+    for path in reader.entries:
+        for number, unit in enumerate(reader.outline(path).units):
+            if unit.host is None:
+                kind = "external" if unit.kind in _PROCEDURES else unit.kind
+                name = "" if kind == "program" else unit.name
+                found.setdefault((kind, name), []).append(Position(path, number))
+    return found
+
+
+def submodules_of(
+    module: str, definitions: Definitions, located: Callable[[Position], Located]
+) -> Iterator[Located]:
+    """The submodules that descend from a module, directly or not."""
+    for (kind, _), positions in definitions.items():
+        for one in map(located, positions if kind == "submodule" else ()):
+            what = None if one.unit.head is None else one.unit.head.what
+            parent = what.parent if isinstance(what, UnitHead) else None
+            if parent is not None and parent[0] == module:
+                yield one

@@ -20,7 +20,15 @@ from asphalt.frontend.source_tree.file_entry import FileEntry
 from asphalt.frontend.source_tree.foreign import ForeignFiles
 from asphalt.frontend.source_tree.inclusions import Inclusions
 from asphalt.frontend.source_tree.index import FileIndex
-from asphalt.frontend.source_tree.mentions import KeptMentions, Mentions, Position, unread_unit
+from asphalt.frontend.source_tree.mentions import (
+    Definitions,
+    KeptMentions,
+    Mentions,
+    Position,
+    definitions_in,
+    submodules_of,
+    unread_unit,
+)
 from asphalt.frontend.source_tree.mpi_calls import MpiCalls, with_removed
 from asphalt.frontend.source_tree.outline import Outline
 from asphalt.frontend.source_tree.preprocessed import Preprocessed
@@ -38,8 +46,6 @@ from asphalt.frontend.source_tree.versions import (
 from asphalt.ir.program import Located, MpiMention
 from asphalt.ir.source import Form
 from asphalt.ir.tree import File, Node, Unit, chains_in
-
-_PROCEDURES = frozenset({"subroutine", "function"})
 
 
 def load_tree(paths: Iterable[str | Path], settings: Settings | None = None) -> Tree:
@@ -73,7 +79,6 @@ class Tree:
         else:
             self._mentions = Mentions(reader, origin._mentions)
         self._mpi = MpiCalls(reader)
-        self._defined: dict[tuple[str, str], list[Position]] | None = None
         self._chains: dict[str, list[tuple[Unit, ...]]] = {}
 
     @property
@@ -251,12 +256,16 @@ class Tree:
         """The module of that name; None where there is none or more than one."""
         return self._unique("module", name)
 
+    def submodules(self, module: str) -> tuple[Located, ...]:
+        """The submodules that descend from a module."""
+        return tuple(submodules_of(module, self._definitions, self._located))
+
     def missing_modules(self, path: str) -> tuple[str, ...]:
         """The modules that a file uses and no file of the tree has, intrinsic ones included."""
         if path not in self._reader.entries:
             return ()  # it is only included
         used = {name for unit in self.outline(path).units for name in unit.uses}
-        return tuple(sorted(n for n in used if ("module", n) not in self._definitions()))
+        return tuple(sorted(n for n in used if ("module", n) not in self._definitions))
 
     def unread_module(self, name: str) -> str | None:
         """Where and why a file cannot be read that defines a module; None: there is no such."""
@@ -270,11 +279,11 @@ class Tree:
 
     def defined_in(self, kind: str, name: str) -> tuple[str, ...]:
         """The files that define a module or an external procedure, one for each definition."""
-        return tuple(position.path for position in self._definitions().get((kind, name), []))
+        return tuple(position.path for position in self._definitions.get((kind, name), []))
 
     def defines(self, name: str) -> bool:
         """Whether any file may define an external procedure of that name."""
-        if self._definitions().get(("external", name)) or self._foreign.mentioning(name):
+        if self._definitions.get(("external", name)) or self._foreign.mentioning(name):
             return True
         return bool(self._mentions.of(name)[1])
 
@@ -288,7 +297,7 @@ class Tree:
 
     def has_foreign_main(self) -> bool:
         """See ``Program.has_foreign_main``."""
-        return self._foreign.has_main(n for kind, n in self._definitions() if kind == "external")
+        return self._foreign.has_main(n for kind, n in self._definitions if kind == "external")
 
     def text(self, path: str) -> str:
         """The text of a file of the tree, in lower case; '' for others."""
@@ -390,7 +399,7 @@ class Tree:
 
     def main_programs(self) -> tuple[Located, ...]:
         """The main programs of the tree."""
-        positions = self._definitions().get(("program", ""), [])
+        positions = self._definitions.get(("program", ""), [])
         self._reader.read_parts([position.path for position in positions])
         return tuple(self._located(position) for position in positions)
 
@@ -398,17 +407,9 @@ class Tree:
         """Ends the worker processes; they start again when they are needed."""
         self._reader.close()
 
-    def _definitions(self) -> dict[tuple[str, str], list[Position]]:
-        if self._defined is None:
-            self._reader.read_outlines(list(self._reader.entries))
-            self._defined = {}
-            for path in self._reader.entries:
-                for number, unit in enumerate(self._reader.outline(path).units):
-                    if unit.host is None:
-                        kind = "external" if unit.kind in _PROCEDURES else unit.kind
-                        name = "" if kind == "program" else unit.name
-                        self._defined.setdefault((kind, name), []).append(Position(path, number))
-        return self._defined
+    @cached_property
+    def _definitions(self) -> Definitions:
+        return definitions_in(self._reader)
 
     def _read_used_modules(self, places: Iterable[Position]) -> None:
         """Reads the modules that units can see, all at a time rather than each when it is asked
@@ -418,14 +419,14 @@ class Tree:
         while open_paths:
             outlines = [self._reader.outline(path) for path in open_paths]
             used = {name for outline in outlines for unit in outline.units for name in unit.uses}
-            definitions = self._definitions()
+            definitions = self._definitions
             found = (definitions.get(("module", name), []) for name in used)
             seen |= open_paths
             open_paths = {position.path for where in found for position in where} - seen
         self._reader.read_parts([path for path in seen if not self._reader.has_file(path)])
 
     def _unique(self, kind: str, name: str) -> Located | None:
-        found = self._definitions().get((kind, name), [])
+        found = self._definitions.get((kind, name), [])
         return self._located(found[0]) if len(found) == 1 else None
 
     def _located(self, position: Position) -> Located:

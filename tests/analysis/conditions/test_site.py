@@ -236,8 +236,18 @@ end submodule child
 
 
 def test_the_parent_of_a_submodule_may_have_the_binding(tmp_path: Path) -> None:
-    """Asphalt does not look into it, and says so; a USE statement in the submodule is seen."""
+    """It is told that it is not given; what the submodule uses itself is seen without it."""
     without = site(tmp_path, _CHILD.format(use="")).report
     assert without.code == "ASP007"
-    assert "the parent of the submodule child" in without.message
+    assert without.message.endswith("module parent is not among the given files")
     assert site(tmp_path, _CHILD.format(use="  use mpi\n")).report.code == "ASP101"
+    parent = "module parent\n{}\n  private\n  interface\n    module subroutine go(s, r, n)\n"
+    parent += "      integer, intent(in) :: n\n      real(8), intent(inout) :: s(n,*), r(n,*)\n"
+    parent += "    end subroutine\n  end interface\nend module\n"
+    assert (
+        site(tmp_path, parent.format("  use mpi") + _CHILD.format(use="")).report.code == "ASP101"
+    )
+    other = parent.format("  use others, only: mpi_alltoall, MPI_REAL8, MPI_COMM_WORLD")
+    report = site(tmp_path, other + _CHILD.format(use="")).report
+    assert report.code == "ASP007"
+    assert report.message.endswith("module others is not among the given files")

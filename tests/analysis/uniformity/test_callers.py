@@ -269,14 +269,51 @@ def test_an_entry_may_be_called(tmp_path: Path) -> None:
     assert found.level is Level.UNKNOWN
 
 
-def test_a_procedure_of_a_submodule_may_be_called(tmp_path: Path) -> None:
-    interface = "module tools\n  interface\n    module subroutine peak(x, y)\n"
-    interface += "      real, intent(in) :: x(9)\n      real, intent(out) :: y(9)\n"
-    interface += "    end subroutine\n  end interface\nend module tools\n"
+_PARENT = """\
+module tools
+  interface {generic}
+    module subroutine peak(x, y)
+      real, intent(in) :: x(9)
+      real, intent(out) :: y(9)
+    end subroutine
+  end interface
+contains
+  subroutine other(x, y)
+    real :: x(9), y(9)
+{other}
+  end subroutine
+end module tools
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "generic", "other", "level"),
+    [
+        ("  call peak(x, y)", "", "", Level.UNIFORM),
+        ("  call largest(x, y)", "largest", "", Level.UNIFORM),
+        ("  call other(x, y)", "", "    call peak(x, y)", Level.UNIFORM),
+        (f"{_IF}call peak(x, y)", "", "", Level.VARYING),
+        (f"  call peak(x, y)\n{_IF}call largest(x, y)", "largest", "", Level.VARYING),
+        (f"  call peak(x, y)\n{_IF}call other(x, y)", "", "    call peak(x, y)", Level.VARYING),
+        ("", "", "", Level.UNIFORM),  # nothing calls it
+    ],
+)
+def test_a_procedure_of_a_submodule_is_called_by_its_interface(
+    tmp_path: Path, body: str, generic: str, other: str, level: Level
+) -> None:
     own = _PROCEDURE.format(name="peak").replace("subroutine peak(", "module subroutine peak(", 1)
-    text = f"{interface}submodule (tools) inner\ncontains\n{own}end submodule inner\n"
-    found = _reached(tmp_path, f"{_IF}call peak(x, y)", used=_USE, tools_f90=text)
-    assert found.level is not Level.UNIFORM
+    below = f"submodule (tools) inner\ncontains\n{own}end submodule inner\n"
+    text = _PARENT.format(generic=generic, other=other)
+    found = _reached(tmp_path, body, used=_USE, tools_f90=text, inner_f90=below)
+    assert found.level is level
+
+
+def test_a_procedure_of_a_submodule_may_be_called_by_an_unseen_interface(tmp_path: Path) -> None:
+    own = _PROCEDURE.format(name="peak").replace("subroutine peak(", "module subroutine peak(", 1)
+    below = f"submodule (tools) inner\ncontains\n{own}end submodule inner\n"
+    for body in ("  call peak(x, y)", ""):
+        found = _reached(tmp_path, body, used=_USE, inner_f90=below)
+        assert found.level is Level.UNKNOWN
 
 
 def test_two_procedures_of_one_name(tmp_path: Path) -> None:

@@ -1,0 +1,125 @@
+"""Exchanges in submodules: what they have from their parents decides, as in the parents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.judging import site
+
+_PARENT = """\
+module grid
+  use mpi
+  implicit none
+  private
+  integer, parameter :: wp = kind(1d0), n = 3
+  real(wp), allocatable{more} :: s(:,:,:), r(:,:,:)
+  integer :: nz = 8, np, me, ierr
+  public :: start, exchange, total, me
+  interface exchange
+    module subroutine exchange_all(scale)
+      real(wp), intent(in) :: scale
+    end subroutine
+  end interface
+contains
+  subroutine start
+    call MPI_Init(ierr)
+    call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
+    call MPI_Comm_size(MPI_COMM_WORLD, np, ierr)
+{before}
+    allocate(s(n,nz,np), r(n,nz,np))
+  end subroutine
+  subroutine total
+    print *, me, sum(r)
+    call MPI_Finalize(ierr)
+  end subroutine
+{own}
+end module
+"""
+_CHILD = """\
+submodule (grid) moves
+contains
+  module subroutine exchange_all(scale)
+    real(wp), intent(in) :: scale
+    integer :: i, z, p
+    do z = 1, nz
+      do p = 1, np
+        do i = 1, n
+          s(i,z,p) = scale*dble(i*z) + p*me
+        end do
+      end do
+{inside}
+    end do
+    call MPI_Alltoall(s, n*nz, MPI_DOUBLE_PRECISION, r, n*nz, MPI_DOUBLE_PRECISION, &
+                      MPI_COMM_WORLD, ierr)
+  end subroutine
+{beside}
+end submodule
+"""
+_MAIN = """\
+program p
+  use grid
+  call start
+  {condition}call exchange(2d0)
+  call total
+end program
+"""
+
+
+def _text(
+    *,
+    more: str = "",
+    before: str = "",
+    own: str = "",
+    inside: str = "",
+    beside: str = "",
+    condition: str = "",
+) -> str:
+    return (
+        _PARENT.format(more=more, before=before, own=own)
+        + _CHILD.format(inside=inside, beside=beside)
+        + _MAIN.format(condition=condition)
+    )
+
+
+_CLEAR = "  subroutine clear\n    s = 0\n  end subroutine"
+_NOTE = "  subroutine clear\n    integer :: total\n    total = nz\n  end subroutine"
+_CALL = "      call clear"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _text(),
+        _text(inside=_CALL, own=_NOTE),
+        _text(inside=_CALL, beside=_NOTE),
+    ],
+    ids=["plain", "a procedure of the parent", "a procedure of the submodule"],
+)
+def test_an_exchange_of_a_submodule(tmp_path: Path, text: str) -> None:
+    report = site(tmp_path, text).report
+    assert report.verdict == "proved", report.message
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (_text(before="    nz = 8 + me"), "ASP1001"),
+        (_text(inside=_CALL, own=_CLEAR), "ASP302"),
+        (_text(inside=_CALL, beside=_CLEAR), "ASP302"),
+        (_text(condition="if (me > 0) "), "ASP201"),
+        (_CHILD.format(inside="", beside=""), "ASP007"),
+    ],
+    ids=[
+        "planes differ",
+        "the parent's procedure sets it",
+        "the submodule's procedure sets it",
+        "ranks call it by its generic name",
+        "no parent",
+    ],
+)
+def test_what_the_parent_has_decides(tmp_path: Path, text: str, code: str) -> None:
+    report = site(tmp_path, text).report
+    assert report.verdict != "proved"
+    assert report.code == code, report.message
