@@ -45,7 +45,7 @@ from asphalt.transforms.decomposition import decomposition
 from asphalt.transforms.loops import branch_fission, sharing
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.nonblocking import nonblocking
-from asphalt.transforms.rewriting.new_names import next_number
+from asphalt.transforms.rewriting.new_names import REQUEST, next_number
 from asphalt.transforms.rewriting.step import Phase, Transformation
 
 _PREPARING = frozenset(one.name for one in PHASES[Phase.PREPARATION])
@@ -320,10 +320,10 @@ class Overlap:
     def _with_overlapped_work(self, begin: UnitState, state: UnitState) -> tuple[Transfer, ...]:
         """The new non-blocking transfers, each with the work in its window."""
         work = overlapped_work(self.shop.facts(state.tree))
-        number = next_number(self.shop.facts(begin.tree), nonblocking.REQUEST)
+        number = next_number(self.shop.facts(begin.tree), REQUEST)
         found: list[Transfer] = []
         for transfer in state.split:
-            names = [f"{nonblocking.REQUEST}{number + n}" for n in range(transfer.messages)]
+            names = [f"{REQUEST}{number + n}" for n in range(transfer.messages)]
             number += transfer.messages
             own = [work[name] for name in names if name in work]
             texts = dict.fromkeys(text for one in own for text in one.texts)

@@ -52,11 +52,9 @@ from asphalt.transforms.rewriting.additions import added
 from asphalt.transforms.rewriting.comments import assumptions
 from asphalt.transforms.rewriting.edit import flat_map
 from asphalt.transforms.rewriting.make import num, var
-from asphalt.transforms.rewriting.new_names import next_number
+from asphalt.transforms.rewriting.new_names import REQUEST, next_number
 from asphalt.transforms.rewriting.replacement import statements_for
 from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
-
-REQUEST = "asphalt_request_"
 
 
 @dataclass(frozen=True, slots=True)

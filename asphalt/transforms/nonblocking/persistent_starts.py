@@ -41,10 +41,10 @@ from asphalt.analysis.uniformity.last_definition import repeats
 from asphalt.ir.expr import Component, Expr, Ref, root_name
 from asphalt.ir.stmt import Call, Guarded
 from asphalt.ir.tree import Leaf, Unit, leaves, rewrite
-from asphalt.transforms.nonblocking.nonblocking import REQUEST
 from asphalt.transforms.rewriting.additions import added
 from asphalt.transforms.rewriting.edit import map_leaves
 from asphalt.transforms.rewriting.make import var
+from asphalt.transforms.rewriting.new_names import REQUEST
 from asphalt.transforms.rewriting.tidying import without_uncalled
 
 _KEPT = {

@@ -38,12 +38,11 @@ from asphalt.ir.expr import Arg, Component, Expr, OpaqueExpr, Ref, root_name, wa
 from asphalt.ir.source import Trivia
 from asphalt.ir.stmt import Call, Decl, Dim, Entity, Guarded, TypeSpec
 from asphalt.ir.tree import Leaf, Node, Unit, leaves, rewrite
-from asphalt.transforms.nonblocking.nonblocking import REQUEST
 from asphalt.transforms.rewriting.additions import added
 from asphalt.transforms.rewriting.comments import comments_inside, in_front
 from asphalt.transforms.rewriting.edit import flat_map, lists_in, map_leaves
 from asphalt.transforms.rewriting.make import num, var
-from asphalt.transforms.rewriting.new_names import next_number
+from asphalt.transforms.rewriting.new_names import REQUEST, next_number
 from asphalt.transforms.rewriting.tidying import without_uncalled
 
 ARRAY = "asphalt_requests_"

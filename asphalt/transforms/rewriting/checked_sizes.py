@@ -57,7 +57,7 @@ def with_checked_sizes(unit: Unit, sizes: Collection[str], facts: UnitFacts) -> 
     make = Maker(column_of(unit, facts.located.form), 2, facts.free, facts.eol)
     for name in sorted(sizes):
         kind = _checked_kind(name, facts)
-        if any(_checks(node, kind) for node in unit.spec if isinstance(node, Leaf)):
+        if _is_checked(unit, kind):
             continue
         checked = f"{_PREFIX}{number}"
         number += 1
@@ -66,6 +66,11 @@ def with_checked_sizes(unit: Unit, sizes: Collection[str], facts: UnitFacts) -> 
         text = f"asphalt: the order of statements needs {name} > 0, which is checked here"
         unit = insert_behind(unit, last_declaration(unit), (make.leaf(what, text),))
     return unit
+
+
+def is_checked(name: str, facts: UnitFacts) -> bool:
+    """Whether a unit has a check that this named constant is positive."""
+    return _is_checked(facts.unit, _checked_kind(name, facts))
 
 
 def with_checked_values(unit: Unit, values: Mapping[str, int], facts: UnitFacts) -> Unit:
@@ -99,6 +104,10 @@ def _compared(name: str, operator: str, value: int, facts: UnitFacts) -> Expr:
 def _kind_if(condition: Expr) -> Expr:
     """A kind that exists exactly if a condition holds."""
     return fn("merge", fn("kind", num(0)), Op("-", (num(1),)), condition)
+
+
+def _is_checked(unit: Unit, kind: Expr) -> bool:
+    return any(_checks(node, kind) for node in unit.spec if isinstance(node, Leaf))
 
 
 def _checks(leaf: Leaf, kind: Expr) -> bool:

@@ -11,6 +11,8 @@ from asphalt.ir.expr import Ref, walk
 from asphalt.ir.tree import leaves
 from asphalt.transforms.rewriting.declare import expressions_of
 
+REQUEST = "asphalt_request_"
+"""What the names of requests begin with, of the transfers that become non-blocking."""
 _PREFIX = "asphalt_"
 
 

@@ -10,11 +10,11 @@ from asphalt.ir.expr import Expr, Op, names_in
 from asphalt.ir.insertion import last_declaration
 from asphalt.ir.stmt import Decl, Dim, Entity, Include, TypeSpec
 from asphalt.ir.tree import Leaf, Node, Unit, leaves, rewrite
-from asphalt.transforms.nonblocking.nonblocking import REQUEST
 from asphalt.transforms.rewriting.additions import added
 from asphalt.transforms.rewriting.checked_sizes import are_intrinsic, can_check
 from asphalt.transforms.rewriting.declare import column_of, expressions_of, insert_behind
 from asphalt.transforms.rewriting.make import Maker, both, compare, fn, num
+from asphalt.transforms.rewriting.new_names import REQUEST
 from asphalt.transforms.tiling.message_tiles import Emission
 
 
