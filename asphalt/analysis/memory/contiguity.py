@@ -84,6 +84,8 @@ def reference_contiguity(expr: Expr, scope: Scope, depth: int = _CALLERS_DEEP) -
             if name is None:
                 return _of_an_element(expr, scope)
             symbol = symbol_named(name, scope)
+            if symbol is None and isinstance(expr, Component):
+                return _of_an_element(expr, scope)
             if symbol is None or (symbol.dims is None and expr.args is not None):
                 return unknown("is not known to be a variable")
             gaps = _section_contiguity(expr.args or (), scope)
@@ -94,16 +96,18 @@ def reference_contiguity(expr: Expr, scope: Scope, depth: int = _CALLERS_DEEP) -
 
 
 def _of_an_element(expr: Expr, scope: Scope) -> MayMustAnswer:
-    """Whether a component of an element of an array of structures is (``tiles(t)%field``).
+    """Whether a component is that is no object of its own: one of an element of an array of
+    structures (``tiles(t)%field``), or of the structure to which a pointer points.
 
-    Of an array section it is not: its elements lie in several structures.
+    Which structure that is does not matter: its array has storage of its own.  Of an array section
+    it is not: its elements lie in several structures.
     """
     declared = declarations_on_the_way(expr, scope) if isinstance(expr, Component) else None
     if declared is None or not isinstance(expr, Component):
         return unknown("is a part of a structure that is not known")
     root, way = way_to(expr)
-    if any("pointer" in one.decl.attrs for one in declared):
-        return unknown("is a pointer, or lies behind one")
+    if "pointer" in declared[-1].decl.attrs:
+        return unknown("is a pointer, which may point to a section with gaps")
     if not _is_variable(root, scope) or not all(is_scalar(a, scope) for a in (root, *way[:-1])):
         return unknown("is a part of several structures")
     dims = declared[-1].dims

@@ -15,6 +15,7 @@ from asphalt.analysis.memory.shapes import Shape, shape_of
 from asphalt.analysis.memory.storage import (
     evaluated_designators,
     evaluated_storages,
+    is_behind_pointer,
     part_storage,
     storage_of,
     storage_with_target,
@@ -125,6 +126,11 @@ class _Buffers:
             part = None if name is not None else self._of_elements(actual, call)
             if part is not None:
                 found += _accesses(transfer, part, None, leaf)
+                continue
+            if name is not None and is_behind_pointer(actual, self.scope):
+                if self._is_twice(name, call):
+                    return None
+                found += _accesses(transfer, ALIASED, None, leaf)
                 continue
             if (
                 not isinstance(actual, Ref | Component)

@@ -128,6 +128,27 @@ def storage_of(name: str, scope: Scope) -> str:
     return name
 
 
+def is_behind_pointer(expr: Arg | None, scope: Scope) -> bool:
+    """Whether an expression is a component, no pointer itself, of one structure that a pointer
+    points to, so that its storage is ``ALIASED``."""
+    declared = declarations_on_the_way(expr, scope) if isinstance(expr, Component) else None
+    if declared is None or not isinstance(expr, Component):
+        return False
+    root, way = way_to(expr)
+    symbol = scope.lookup(root.name) if isinstance(root, Ref) else None
+    if symbol is None or not symbol.origin.is_variable or symbol.attrs & {"procedure", "external"}:
+        return False
+    shapes = [symbol.dims, *(one.dims for one in declared[:-1])]
+    parts = [root, *way[:-1]]
+    attributes = [symbol.attrs, *(frozenset(one.decl.attrs) for one in declared)]
+    return (
+        all(shape is None for shape in shapes)
+        and all(isinstance(part, Ref | Component) and part.args is None for part in parts)
+        and any("pointer" in own for own in attributes[:-1])
+        and "pointer" not in attributes[-1]
+    )
+
+
 def target_named(name: str, scope: Scope) -> str | None:
     """What tells a variable with TARGET from every other one that is named directly: the module and
     its name there, or its folded name in the unit; None: it may share its storage with another.

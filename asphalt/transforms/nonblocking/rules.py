@@ -39,7 +39,9 @@ from asphalt.analysis.messages.collectives import (
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant, predefined_type
 from asphalt.analysis.mpi.library_effects import library_row
+from asphalt.analysis.names.derived_types import ComponentDeclaration
 from asphalt.analysis.names.designators import (
+    declarations_on_the_way,
     designator_name,
     spelled_designator,
     symbol_named,
@@ -337,6 +339,11 @@ def _is_one_variable(buffer: Expr, facts: UnitFacts) -> MayMustAnswer:
     if name is None:
         return reference_contiguity(buffer, facts.scope)
     symbol = symbol_named(name, facts.scope)
+    if symbol is None and isinstance(buffer, Component):  # behind a pointer
+        declared = declarations_on_the_way(buffer, facts.scope)
+        if declared is not None and is_scalar(buffer, facts.scope):
+            return _is_scalar_component(declared[-1])
+        return reference_contiguity(buffer, facts.scope)
     if symbol is None:
         return unknown("is not known to be a variable")
     if symbol.origin is Origin.PARAMETER:
@@ -349,6 +356,12 @@ def _is_one_variable(buffer: Expr, facts: UnitFacts) -> MayMustAnswer:
     if symbol.dims is None and buffer.args is None and one:
         return yes("is a scalar variable")
     return reference_contiguity(buffer, facts.scope)
+
+
+def _is_scalar_component(declared: ComponentDeclaration) -> MayMustAnswer:
+    if declared.decl.kind != "type":
+        return unknown("is a procedure pointer")
+    return yes("is a scalar variable")
 
 
 def is_read(expr: Expr, leaf: Leaf, facts: UnitFacts) -> bool:

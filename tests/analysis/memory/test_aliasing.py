@@ -22,6 +22,9 @@ module shared
     real, allocatable :: own(:)
     real :: fixed(3,4)
   end type
+  type link
+    type(node), pointer :: one, many(:)
+  end type
 contains
   subroutine keep(x)
     real, target :: x(:)
@@ -46,6 +49,8 @@ contains
     real, volatile :: v(10)
     type(c_ptr) :: address
     type(node) :: d, ds(2)
+    type(node), pointer :: to, tos(:)
+    type(link) :: l
     integer(MPI_ADDRESS_KIND) :: where
     integer :: i, ierr, request
     {body}
@@ -178,6 +183,17 @@ def test_variables_that_certainly_are_two(one: str, two: str, apart: bool) -> No
         ("ds(1)%fixed(1,:)", Reply.UNKNOWN),
         ("ds(1)%there", Reply.UNKNOWN),
         ("ds(:)%fixed(1,1)", Reply.UNKNOWN),
+        ("to%own", Reply.YES),
+        ("to%own(2:3)", Reply.YES),
+        ("to%own(::2)", Reply.NO),
+        ("to%fixed(1,:)", Reply.UNKNOWN),
+        ("to%there", Reply.UNKNOWN),
+        ("tos%fixed(1,1)", Reply.UNKNOWN),
+        ("tos(1)%own", Reply.YES),
+        ("l%one%own", Reply.YES),
+        ("l%one%there", Reply.UNKNOWN),
+        ("l%many%fixed(1,1)", Reply.UNKNOWN),
+        ("l%many(n)%own", Reply.YES),
     ],
 )
 def test_contiguous_references(reference: str, reply: Reply) -> None:
