@@ -1,7 +1,8 @@
 """The final form of units that the optimiser has changed, when it is done with all: nests in tiles
 with objects of the runtime, loops over blocks with iterators, starts in the order of the source,
-persistent requests, requests in arrays, fences behind inlined waits, new branches as a person
-writes them, and no declarations of what only replaced statements named."""
+waits that stayed together in one, persistent requests, requests in arrays, fences behind inlined
+waits, new branches as a person writes them, and no declarations of what only replaced statements
+named."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ from asphalt.transforms.decomposition.block_iterators import with_iterators
 from asphalt.transforms.inlining.fences import fenced
 from asphalt.transforms.loops.plain_branches import with_joined_branches, without_negations
 from asphalt.transforms.motion.source_order import in_source_order
+from asphalt.transforms.nonblocking.joined_waits import with_joined_waits
 from asphalt.transforms.nonblocking.persistent_starts import with_persistent
 from asphalt.transforms.nonblocking.request_arrays import gathered
 from asphalt.transforms.rewriting.edit import replace_unit
@@ -46,6 +48,7 @@ def _forms(given: Located | None, before: Tree, persistent: bool) -> tuple[_Form
         lambda facts, _: with_objects(facts),
         lambda facts, _: with_iterators(facts),
         lambda facts, _: facts.unit if given is None else in_source_order(facts, given.unit),
+        lambda facts, _: facts.unit if given is None else with_joined_waits(facts, given.unit),
         lambda facts, _: with_persistent(facts) if persistent else facts.unit,
         lambda facts, file: gathered(facts, file.macros),
         lambda facts, _: facts.unit if given is None else fenced(facts, given.unit),

@@ -80,7 +80,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     """The unit with one wait for several operations split."""
     assert isinstance(step, SplitWait)
     spelled = step.does.split(" ")[0]
-    change = statements_for(step.calls, (f"asphalt: {spelled} one by one",), facts)
+    change = statements_for(step.calls, (f"asphalt: {spelled} in parts",), facts)
     return replace(facts.unit, body=flat_map(facts.unit.body, step.leaf, change))
 
 

@@ -73,7 +73,7 @@ def test_each_operation_has_a_window_of_its_own(tmp_path: Path) -> None:
     found = optimised(tmp_path, program())
     one, two, three = (f"MPI_Wait(r({n})" for n in (1, 2, 3))
     assert order(found) == [one, "a(i)", two, "b(i)", three]
-    assert "  ! asphalt: MPI_Waitall one by one\n" in (found.content or b"").decode()
+    assert "  ! asphalt: MPI_Waitall in parts\n" in (found.content or b"").decode()
 
 
 STAYS = {
