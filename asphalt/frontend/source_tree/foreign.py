@@ -58,14 +58,20 @@ class ForeignFiles:
 
     def containing(self, name: str) -> tuple[str, ...]:
         """The files that contain an identifier, in any case."""
-        pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-        return tuple(path for path, text in self._foreign if name in text and pattern.search(text))
+        return tuple(self._matching(name, rf"(?<!\w){re.escape(name)}(?!\w)"))
 
     def naming(self, name: str) -> tuple[str, ...]:
         """The files that contain an identifier, in any case, by itself or at the end of another one
         behind an underscore, with or without underscores behind it."""
-        pattern = re.compile(rf"(?<![^\W_]){re.escape(name)}_*(?!\w)")
-        return tuple(path for path, text in self._foreign if name in text and pattern.search(text))
+        return tuple(self._matching(name, rf"(?<![^\W_]){re.escape(name)}_*(?!\w)"))
+
+    def _matching(self, name: str, pattern: str) -> Iterator[str]:
+        """The files that a pattern matches which contains a name."""
+        return (path for path, text in self._with(name) if re.search(pattern, text))
+
+    def _with(self, name: str) -> Iterator[tuple[str, str]]:
+        """Path and text of the files that contain some letters: most questions end here."""
+        return ((path, text) for path, text in self._foreign if name in text)
 
     def has_main(self, procedures: Iterable[str]) -> bool:
         """Whether one file has the main program, it refers to one of some procedures of Fortran,
@@ -97,12 +103,12 @@ class ForeignFiles:
 
     def _search(self, name: str) -> Iterator[str]:
         word = re.escape(name)
-        pattern = re.compile(
+        given = (
             rf"(?<!\w)(?:{word}__?(?!\w)|{word}\s*,\s*{word}\b|(?:\w*_mod_|_qm\w+p){word}(?!\w))"
         )
-        pasted = re.compile(rf"\w\s*\(\s*{word}\s*\)")
-        for path, text in self._foreign:
-            if name in text and (pattern.search(text) or (pasted.search(text) and self._pastes())):
+        pasted = rf"\w\s*\(\s*{word}\s*\)"
+        for path, text in self._with(name):
+            if re.search(given, text) or (re.search(pasted, text) and self._pastes()):
                 yield path
 
     def _pastes(self) -> bool:

@@ -286,6 +286,8 @@ class Reader:
             return
         first = self._made[kinds[0]]
         wanted = [path for path in dict.fromkeys(paths) if path not in first]
+        if not wanted:
+            return
         self.read_outlines(wanted)
         missing: list[str] = []
         for path in wanted:

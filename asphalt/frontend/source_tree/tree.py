@@ -330,7 +330,8 @@ class Tree:
         others is in these."""
         places, unread = self._mentions.of(name)
         unread = [path for path in unread if not self._is_part(path)]
-        self._reader.read_parts([place.path for place in sorted(places)])
+        if places:
+            self._reader.read_parts([place.path for place in sorted(places)])
         included = (place.path for place in sorted(places) if self._is_included(name, place))
         paths = dict.fromkeys((*unread, *included, *self._foreign.mentioning(name)))
         entries = self._reader.entries
