@@ -73,3 +73,88 @@ def test_an_operation_in_a_file_that_an_included_one_includes(
     out = capsys.readouterr().out
     assert f"{tmp_path / 'work.inc'}:3" in out
     assert f"in which {middle}:1 includes it" in out
+
+
+_LEFT_OUT = """\
+module sizes
+  use mpi
+  implicit none
+  integer :: count = 9, ierr
+contains
+#ifdef TURNED
+#include "turned.F90"
+#else
+  subroutine work(a, b)
+    real :: a(count), b(count)
+    b = a
+  end subroutine
+#endif
+end module
+"""
+_TURNED = """\
+subroutine work(a, b)
+{declared}
+  real :: a(count), b(count)
+  call mpi_allreduce(a, b, 9, mpi_real, mpi_max, mpi_comm_world, ierr)
+end subroutine
+"""
+_COUNTS = "module counts\n  integer :: count = 9, ierr\nend module\n"
+_ALONE = "  use mpi\n{}  implicit none"
+_USER = """\
+program main
+  use mpi
+{}
+  call mpi_init(i)
+  call mpi_allreduce(a, b, 9, mpi_real, mpi_max, mpi_comm_world, i)
+  call mpi_finalize(i)
+end program
+"""
+
+
+@pytest.mark.parametrize(
+    ("declared", "more", "flags", "listed"),
+    [
+        (_ALONE.format(""), {}, ["--one-configuration"], False),
+        ("", {}, ["--one-configuration"], False),
+        ("  use counts, only: ierr", {}, ["--one-configuration"], False),
+        # the text may be compiled by itself
+        ("  integer :: count, ierr", {}, ["--one-configuration"], True),
+        ("  common /sizes/ count, ierr", {}, ["--one-configuration"], True),
+        (_ALONE.format("  use counts\n"), {}, ["--one-configuration"], True),
+        (_ALONE.format("  use unseen\n"), {}, ["--one-configuration"], True),
+        (_ALONE.format("  include 'unseen.inc'\n"), {}, ["--one-configuration"], True),
+        ('#include "unseen.h"', {}, ["--one-configuration"], True),
+        ("  include 'fftw3.f'", {}, ["--one-configuration"], False),
+        # the preprocessor may include it
+        (_ALONE.format(""), {}, [], True),
+        (_ALONE.format(""), {}, ["--one-configuration", "-D", "TURNED"], True),
+        (
+            _ALONE.format(""),
+            {"other.F90": 'subroutine other\ncontains\n#include "turned.F90"\nend\n'},
+            ["--one-configuration"],
+            True,
+        ),
+        (_ALONE.format(""), {"names.h": "#include TEXT\n"}, ["--one-configuration"], True),
+    ],
+)
+def test_a_file_that_only_removed_text_includes(
+    declared: str,
+    more: dict[str, str],
+    flags: list[str],
+    listed: bool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """No compiler sees it if none can read it by itself."""
+    texts = {"sizes.F90": _LEFT_OUT, "turned.F90": _TURNED.format(declared=declared)}
+    texts |= {"counts.f90": _COUNTS, "main.f90": _USER.format("  real :: a(9), b(9)"), **more}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    if "names.h" in more:
+        text = _LEFT_OUT.replace("contains\n", 'contains\n#include "names.h"\n')
+        (tmp_path / "sizes.F90").write_text(text)
+    options = ["--passes", "all", "--jobs", "1", "--no-cache", *flags]
+    main(["scan", str(tmp_path), *options])
+    out = capsys.readouterr().out
+    assert "main.f90:5 " in out
+    assert ("turned.F90:" in out) == listed

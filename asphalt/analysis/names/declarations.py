@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from asphalt.analysis.names.implicit import implicit_rule
-from asphalt.analysis.names.known_library_names import LIBRARY_HEADERS
 from asphalt.analysis.names.symbol import NameLookup, Origin, Symbol
+from asphalt.config.library_headers import LIBRARY_HEADERS
 from asphalt.config.limits import HEADER
 from asphalt.ir.expr import Arg, Expr, Lit, Op, Section
 from asphalt.ir.source import OF_THE_PREPROCESSOR, Span, Trivia, TriviaKind

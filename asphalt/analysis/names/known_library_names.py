@@ -19,9 +19,6 @@ LIBRARY_MODULES = words(
     " netcdf_nf_interfaces pnetcdf"
 )
 """Modules of libraries that come without their source."""
-_FFTW = ("fftw_", "fftwf_", "c_fftw_")  # C_FFTW_R2R_KIND is the kind of an enumeration
-LIBRARY_HEADERS = {"fftw3.f": ("fftw_",), "fftw3.f03": _FFTW, "fftw3-mpi.f03": _FFTW}
-"""Files of libraries that programs include, with the beginnings of all names that they declare."""
 RUNTIME_OF_THREADS = "omp_"
 """How the names of the procedures of OpenMP's run-time library begin."""
 

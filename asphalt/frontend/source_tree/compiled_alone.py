@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from asphalt.config.errors import InputError
+from asphalt.config.library_headers import LIBRARY_HEADERS
 from asphalt.config.settings import Settings
 from asphalt.frontend.lexical.conditionals import conditionals
-from asphalt.frontend.lexical.preprocess import has_cpp_lines
+from asphalt.frontend.lexical.preprocess import has_cpp_lines, preprocess
 from asphalt.frontend.lexical.source_text import SourceText, form_by_content, source_text
 from asphalt.frontend.lexical.split import split
 from asphalt.frontend.source_tree.include_lines import IncludeLine, IncludeLines
+from asphalt.frontend.source_tree.includes import is_mpi_header
 from asphalt.frontend.source_tree.scan import FOREIGN, SUFFIXES, words_in
+from asphalt.frontend.statements.interpret import interpret_unit
 from asphalt.frontend.structure.nesting import build
+from asphalt.ir.expr import Expr, Ref, walk
+from asphalt.ir.stmt import Decl, Entity, Include, Opaque, Plain, Raw, UnitHead, Use
 from asphalt.ir.tree import Unit, leaves
 
 _MODULE = re.compile(rb"^[ \t]*module[ \t]+(?!procedure\b)(\w+)", re.I | re.M)
@@ -30,7 +35,17 @@ _USE = re.compile(rb"^[ \t]*use\b(?:[^\n:!]*::)?[ \t]*(\w+)", re.I | re.M)
 _COMPONENT = re.compile(rb"%[ \t]*\w+")
 _BINDINGS = re.compile(rb"^[ \t]*procedure\b[^\n:]*::[^\n]*", re.M)
 _BINDING_NAME = re.compile(rb"\w+[ \t]*=>")
+_OF_MPI = ("mpi_", "pmpi_")
+_MPI_MODULES = frozenset({"mpi", "mpi_f08"})
 _WHOLE = frozenset({"program", "module", "submodule", "block_data"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """Names that some modules may declare: ``words``, and what starts with ``beginnings``."""
+
+    words: frozenset[str]
+    beginnings: tuple[str, ...]
 
 
 @dataclass
@@ -60,6 +75,78 @@ class CompiledAlone:
         if where is None:
             return None
         return f"it may also be compiled by itself: {os.path.basename(where)} may call what it has"
+
+    def is_impossible(self, path: str) -> bool:
+        """Whether a compiler certainly refuses a file by itself, in this configuration: bounds or
+        kinds of a procedure in it have names that are declared nowhere."""
+        if any(not _is_library_header(one) for one in self.lines.lines[path]):
+            return False
+        source, own = self._source(path), self.settings
+        try:
+            facts = preprocess(source, own.defines, own.include_dirs)
+            units = build(source, *split(source, facts)).units
+        except InputError:
+            return False
+        if facts is not None and facts.missing:
+            return False
+        return any(self._lacks_names(interpret_unit(unit)) for unit in units)
+
+    def _lacks_names(self, unit: Unit) -> bool:
+        """Whether a procedure names something in its declarations that is declared nowhere."""
+        head = None if unit.head is None else unit.head.what
+        own = [leaf for node in unit.spec for leaf in leaves(node)]
+        whats = [leaf.what for leaf in own]
+        brought = [what.path.lower() for what in whats if isinstance(what, Include)]
+        unclear = any(isinstance(what, Opaque | Raw) for what in whats)
+        unclear |= any(not is_mpi_header(one) and one not in LIBRARY_HEADERS for one in brought)
+        if not isinstance(head, UnitHead) or unit.kind not in ("subroutine", "function"):
+            return False
+        behind = (leaf.what for node in unit.body for leaf in leaves(node))
+        if unclear or any(what == Plain("entry") for what in (*whats, *behind)):
+            return False
+        declared = {unit.name, head.result or "", *head.args}
+        needed: set[str] = set()
+        for what in whats:
+            if isinstance(what, Decl):
+                entities = (*what.entities, *(one for _, group in what.groups for one in group))
+                declared.update(entity.name for entity in entities)
+                needed.update(_plain_names(what, entities))
+            elif isinstance(what, Use):
+                declared.update(item.local for item in what.items)
+        used = {what.module for what in whats if isinstance(what, Use) and not what.only}
+        given = self._words_of_modules(used - _MPI_MODULES)
+        if given is None:
+            return False
+        known = [one for path in brought for one in LIBRARY_HEADERS.get(path, ())]
+        beginnings = (*_OF_MPI, *given.beginnings, *known)
+        return any(not name.startswith(beginnings) for name in needed - declared - given.words)
+
+    def _words_of_modules(self, modules: set[str]) -> _Words | None:
+        """The words in the files that have some modules, and those that these use; None: one is not
+        in the tree, or includes what is not."""
+        homes: dict[str, list[str]] = {}
+        for path, content in self.given.items():
+            for name in _MODULE.findall(content):
+                homes.setdefault(name.lower().decode("latin-1"), []).append(path)
+        found, beginnings = set[str](), set[str]()
+        seen, waiting = set[str](), [path for name in modules for path in homes.get(name, [""])]
+        while waiting:
+            path = waiting.pop()
+            if path in seen:
+                continue
+            seen.add(path)
+            if path not in self.lines.contents:
+                return None
+            lowered = self.lines.contents[path].lower()
+            found.update(words_in(lowered))
+            used = {name.decode("latin-1") for name in _USE.findall(lowered)} - _MPI_MODULES
+            waiting += [home for name in used for home in homes.get(name, [""])]
+            for one in self.lines.lines[path]:
+                if one.found is None and not _is_library_header(one):
+                    return None
+                beginnings.update(LIBRARY_HEADERS.get((one.name or "").lower(), ()))
+                waiting += [] if one.found is None else [one.found]
+        return _Words(frozenset(found), tuple(beginnings))
 
     def _is_left_out(self, line: IncludeLine) -> bool:
         """Whether the preprocessor may remove a line that includes a file."""
@@ -141,6 +228,23 @@ class CompiledAlone:
         if path not in self._words:
             self._words[path] = _names_of_procedures(re.sub(rb"![^\n]*", b"", content.lower()))
         return self._words[path]
+
+
+def _is_library_header(line: IncludeLine) -> bool:
+    """Whether a line includes a file of a library that is not found."""
+    return line.found is None and (line.name or "").lower() in LIBRARY_HEADERS
+
+
+def _plain_names(decl: Decl, entities: Iterable[Entity]) -> Iterator[str]:
+    """The names without arguments in the kinds and bounds of a declaration."""
+    spec = decl.type
+    exprs: list[Expr | None] = [] if spec is None else [spec.kind]
+    for dims in (decl.dims, *(entity.dims for entity in entities)):
+        exprs += [bound for dim in dims or () for bound in (dim.lower, dim.upper)]
+    for expr in exprs:
+        for part in () if expr is None else walk(expr):
+            if isinstance(part, Ref) and part.args is None:
+                yield part.name
 
 
 def _names_of_procedures(code: bytes) -> frozenset[bytes]:

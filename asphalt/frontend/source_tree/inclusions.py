@@ -63,12 +63,15 @@ class Refusal:
 class Inclusions:
     """The compositions of a tree, by path, and the lines, by file and number, whose files are not
     composed.  ``included``: other given files that some line may include, with its place.
-    ``looked_at``: more files on which that rests."""
+    ``looked_at``: more files on which that rests.  ``left_out``: the absolute paths of the given
+    files that only lines include which the preprocessor removes, and that are no program units by
+    themselves: no compiler sees their text."""
 
     compositions: dict[str, Composition] = field(default_factory=dict)
     refused: dict[tuple[str, int], Refusal] = field(default_factory=dict)
     included: dict[str, str] = field(default_factory=dict)
     looked_at: dict[str, None] = field(default_factory=dict)
+    left_out: frozenset[str] = frozenset()
     _owners: dict[str, tuple[bytes, list[str]]] = field(default_factory=dict)
 
     def part_of(self, path: str, content: bytes, unit: Unit) -> str | None:
@@ -113,7 +116,9 @@ def inclusions(roots: Sequence[Path], given: Mapping[str, bytes], settings: Sett
     composing = _Composing(roots, given, settings, lines, found, files, alone, removed)
     for path, content in given.items():
         including = [one for one in lines.meaning(path) if one.including != path and one.name]
-        if including:
+        if including and all(map(removed.has, lines.meaning(path))) and alone.is_impossible(path):
+            found.left_out |= {os.path.abspath(path)}
+        elif including:
             found.included[path] = including[0].place
         elif any(one.found for one in lines.lines[path]):
             composing.compose(path, content)

@@ -229,7 +229,7 @@ class Tree:
         if self.origin is not None:  # what asphalt prints includes no files of the tree
             return self.origin._included_alone
         named = {os.path.abspath(root) for root in self.roots if not root.is_dir()}
-        return self.preprocessed.included() - named
+        return (self.preprocessed.included() | self.inclusions.left_out) - named
 
     def site_units(self, operations: Collection[str] | None = None) -> Iterator[Located]:
         """Each unit with a live MPI call (of one of ``operations``), interpreted; none of a file
