@@ -94,7 +94,8 @@ def threaded_nodes(unit: Unit) -> range:
         for leaf in leaves(node)
         if any(is_threading(trivia) for trivia in leaf.lead)
     ]
-    if any(is_threading(t) for leaf in (unit.contains, unit.end) if leaf for t in leaf.lead):
+    behind = (leaf for leaf in (unit.contains, unit.end) if leaf is not None)
+    if unit.body and any(is_threading(trivia) for leaf in behind for trivia in leaf.lead):
         found.append(len(unit.body) - 1)
     return range(min(found), max(found) + 1) if found else range(0)
 

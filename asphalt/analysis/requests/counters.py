@@ -14,6 +14,7 @@ from asphalt.analysis.data_flow.reaching_definitions import Definition, Reaching
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.mpi.library_effects import Quantity
+from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.requests.operations import Does, Operation
 from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.ir.expr import Arg, Lit, Op, Ref
@@ -21,6 +22,8 @@ from asphalt.ir.stmt import Assign
 
 _MOST = 64
 """The largest increment, and the largest distance of a subscript from the counter."""
+
+_ELSEWHERE = frozenset({"pointer", "target", "volatile", "asynchronous", "optional"})
 
 Counted = tuple[str, int]
 
@@ -39,15 +42,16 @@ class RequestCounters:
 
     def counter(self, start: Operation) -> str | None:
         """The variable that counts the requests of an array: no two of them that are started one
-        after the other, without a completion of all, are the same."""
+        after the other, without a completion of all, are the same.  Its first value may be one
+        that the unit is called with."""
         counted = _counted(start)
-        if counted is None:
-            return None
-        name, _ = counted
+        return counted[0] if counted is not None and self._counts(start, counted[0]) else None
+
+    def _counts(self, start: Operation, name: str) -> bool:
         key = f"{start.storage}:{name}"
         if key not in self._counting:
             self._counting[key] = self._is_counting(name, start.storage)
-        return name if self._counting[key] else None
+        return self._counting[key]
 
     def completes(self, start: Operation, completion: Operation) -> bool:
         """Whether a completion of the first ``n`` requests has that of a start, which ``n``
@@ -55,6 +59,8 @@ class RequestCounters:
         name = self.counter(start)
         count, first = completion.count, completion.first
         if name is None or not isinstance(count, Ref) or count.args is not None:
+            return False
+        if self._is_given(name, start.storage):
             return False
         if count.name != name or first != Lit("integer", "1"):
             return False
@@ -80,13 +86,13 @@ class RequestCounters:
         counted = [(o, c[1]) for o in starts if (c := _counted(o)) is not None and c[0] == name]
         if len(counted) < len(starts):
             return False
-        changes = {o.point for o in starts} | {d.point for d in found if _added(d, name)}
-        for point in changes:  # it has a number there
-            if any(d.point == ENTRY for d in self.reaching.at(point, own)):
-                return False
-        ends = self._ends(name, storage)
+        given = self._is_given(name, storage)
+        if given and (symbol.origin is not Origin.DUMMY or symbol.attrs & _ELSEWHERE):
+            return False
+        # what it is called with may leave requests out of the first ones
+        ends = frozenset() if given else self._ends(name, storage)
         for one, offset in counted:
-            if not self._is_positive(one, name, offset):
+            if not given and not self._is_positive(one, name, offset):
                 return False
             grown = self._growth(one, name, ends, offset + _MOST)
             if grown is None:
@@ -95,6 +101,14 @@ class RequestCounters:
                 if any(point == other.point and by + there == offset for point, by in grown):
                     return False
         return True
+
+    def _is_given(self, name: str, storage: str | None) -> bool:
+        """Whether a variable may have a value that the unit does not give it where it counts."""
+        own = storage_of(name, self.values.scope)
+        found = self.reaching.definitions(own)
+        points = {o.point for o in self.operations if o.storage == storage and _starts(o)}
+        points |= {d.point for d in found if _added(d, name)}
+        return any(d.point == ENTRY for point in points for d in self.reaching.at(point, own))
 
     def _ends(self, name: str, storage: str | None) -> frozenset[int]:
         """The points that complete all requests that a variable has counted."""

@@ -16,6 +16,7 @@ from asphalt.analysis.memory.accesses import Access, Mode
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.invariant_frame import loop_variable
 from asphalt.analysis.memory.regions import Region, loop_bounds
+from asphalt.analysis.memory.shapes import shape_of
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.requests.counters import RequestCounters
 from asphalt.analysis.requests.full_turns import in_loop_order
@@ -94,6 +95,8 @@ class RequestElements:
             return True, completion.point
         if self._is_in_one_iteration(start, completion, ways):
             return True, completion.point
+        if self._has_whole_array(completion):
+            return True, completion.point
         equal = self._is_one_of(start, completion)
         if equal is not None and not _not_around(completion.loops, start.loops):
             return equal, completion.point
@@ -108,6 +111,20 @@ class RequestElements:
         other = Access(start.storage, Mode.WRITE, (ends,), completion.leaf)
         apart = region.conflict(elements, other, _any_order) is None
         return (False if apart else None), self._outermost(start, completion)
+
+    def _has_whole_array(self, completion: Operation) -> bool:
+        """Whether a completion has as many requests as their array of rank one, from the first
+        one on: whatever the subscript of another one is, it is within the bounds."""
+        actual, leaf = _actual(completion), completion.leaf
+        if not isinstance(actual, Ref) or completion.count is None or completion.first is None:
+            return False
+        shape = shape_of(actual.name, self.values.scope, self.values, leaf)
+        if shape is None or shape.rank != 1 or shape.extent[0] is None:
+            return False
+        first, count = (
+            self.values.polynomial(expr, leaf) for expr in (completion.first, completion.count)
+        )
+        return first == shape.lower[0] and count == shape.extent[0]
 
     def _equal_numbers(self, one: Operation, other: Operation) -> bool | None:
         """Whether two single elements with constant subscripts are the same; None: they are not

@@ -281,12 +281,10 @@ class Reader:
         """Notes for each path of which the first of ``kinds`` is not known what ``function`` makes
         of it, a value for each kind (kept in the cache), None where it is no tree, or what
         ``unread`` makes of it where that fails."""
-        if self._is_edited:
-            self._read_in_place(paths, kinds[0])
-            return
         first = self._made[kinds[0]]
         wanted = [path for path in dict.fromkeys(paths) if path not in first]
-        if not wanted:
+        if self._is_edited or not wanted:
+            self._read_in_place(wanted, kinds[0])
             return
         self.read_outlines(wanted)
         missing: list[str] = []
@@ -309,7 +307,7 @@ class Reader:
 
     def _read_in_place(self, paths: Sequence[str], kind: str) -> None:
         """Reads files with other contents, which asphalt has printed, in this process."""
-        for path in dict.fromkeys(path for path in paths if path not in self._made[kind]):
+        for path in paths:
             if self.outline(path).broken:
                 self._made[kind][path] = None
             if path in self._made[kind]:  # also where its outline has been read again

@@ -330,8 +330,7 @@ class Tree:
         others is in these."""
         places, unread = self._mentions.of(name)
         unread = [path for path in unread if not self._is_part(path)]
-        if places:
-            self._reader.read_parts([place.path for place in sorted(places)])
+        self._reader.read_parts([place.path for place in sorted(places)])
         included = (place.path for place in sorted(places) if self._is_included(name, place))
         paths = dict.fromkeys((*unread, *included, *self._foreign.mentioning(name)))
         entries = self._reader.entries
@@ -400,9 +399,9 @@ class Tree:
 
     def main_programs(self) -> tuple[Located, ...]:
         """The main programs of the tree."""
-        positions = self._definitions.get(("program", ""), [])
-        self._reader.read_parts([position.path for position in positions])
-        return tuple(self._located(position) for position in positions)
+        found = self._definitions.get(("program", ""), [])
+        self._reader.read_parts([position.path for position in found])
+        return tuple(map(self._located, found))
 
     def close(self) -> None:
         """Ends the worker processes; they start again when they are needed."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from asphalt.analysis.names.openmp_sentinels import hidden_statements, may_jump
+from asphalt.analysis.names.openmp_sentinels import hidden_statements, may_jump, threaded_nodes
 from asphalt.analysis.uniformity.uniformity import Level
-from asphalt.ir.source import Trivia, TriviaKind
+from asphalt.frontend.lexical.source_text import FREE_WIDTH, SourceText
+from asphalt.frontend.statements.interpret import interpret_unit
+from asphalt.frontend.structure.parse import parse_file
+from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import Plain
 from asphalt.ir.tree import Leaf
 from support.uniform_units import Q, U, V, level, main
@@ -83,3 +86,9 @@ def test_what_may_go_elsewhere(line: str, jumps: bool) -> None:
     kind = TriviaKind.DIRECTIVE if "omp p" in line else TriviaKind.CONDITIONAL
     (hidden,) = hidden_statements(Leaf(Plain("continue"), lead=(Trivia(kind, line + "\n"),)))
     assert may_jump(hidden) == jumps
+
+
+def test_a_directive_of_a_module_encloses_no_statement() -> None:
+    text = "module m\n  real :: x\n  !$omp threadprivate(x)\nend module\n"
+    (unit,) = parse_file(SourceText("m.f90", text, Form.FREE, FREE_WIDTH)).units
+    assert list(threaded_nodes(interpret_unit(unit))) == []

@@ -299,6 +299,47 @@ CASES = {
         f"k = 0\nif (n > 1) k = k + 1\n{receive('rs(k+1)')}k = k + 1\n{wait_all('k', 'rs(2)')}",
         ["3: unknown"],
     ),
+    "counter-from-the-caller": (
+        f"{receive('rs(outside)')}outside = outside + 1\n{send('rs(outside)')}"
+        f"outside = outside + 1\n{wait_all('20')}",
+        ["1: matched 5", "3: matched 5"],
+    ),
+    "counter-from-the-caller-in-a-loop": (
+        f"do i = 1, n\n{receive('rs(outside)')}outside = outside + 1\n{send('rs(outside)')}"
+        f"outside = outside + 1\nend do\n{wait_all('size(rs)')}",
+        ["2: matched 7", "4: matched 7"],
+    ),
+    "counter-from-the-caller-with-the-same-twice": (
+        f"{receive('rs(outside)')}{send('rs(outside)')}outside = outside + 1\n{wait_all('20')}",
+        ["1: unmatched", "2: matched 4"],
+    ),
+    "counter-from-the-caller-under-a-condition": (
+        f"{receive('rs(outside)')}if (n > 1) outside = outside + 1\n{send('rs(outside)')}"
+        f"{wait_all('20')}",
+        ["1: unknown", "3: matched 4"],
+    ),
+    "counter-from-the-caller-set-back": (
+        f"{receive('rs(outside)')}outside = outside + 1\nif (n > 1) outside = 1\n"
+        f"{send('rs(outside)')}{wait_all('20')}",
+        ["1: unknown", "4: matched 5"],
+    ),
+    "counter-from-the-caller-changed-by-a-call": (
+        f"{receive('rs(outside)')}outside = outside + 1\ncall other(outside)\n"
+        f"{send('rs(outside)')}{wait_all('20')}",
+        ["1: unknown", "4: matched 5"],
+    ),
+    "counter-from-the-caller-waited-for": (
+        f"{receive('rs(outside)')}outside = outside + 1\n{wait_all('outside')}",
+        ["1: unknown"],
+    ),
+    "all-but-one-of-the-array": (
+        f"rs = MPI_REQUEST_NULL\n{receive('rs(outside)')}{wait_all('19')}",
+        ["2: unknown"],
+    ),
+    "as-many-from-the-second-one-on": (
+        f"rs = MPI_REQUEST_NULL\n{receive('rs(outside)')}{wait_all('20', 'rs(2)')}",
+        ["2: unknown"],
+    ),
     "elements-of-rank-two": (
         f"{receive('sides(1,0)')}{send('sides(2,1)')}{wait('sides(2,1)')}{wait('sides(1,0)')}",
         ["1: matched 4", "2: matched 3"],
