@@ -31,8 +31,9 @@ from asphalt.gain.amounts import PEERS, known
 from asphalt.gain.blocks import BlockCall, BlockStep
 from asphalt.gain.conditions import AtomicCondition, Conditions, Open
 from asphalt.gain.post import PostedMessages
+from asphalt.gain.priced_transfers import PricedTransfer
 from asphalt.gain.roles import RankRole, join
-from asphalt.gain.transfers import PricedTransfer, Transfers, bytes_of
+from asphalt.gain.transfers import Transfers, bytes_of
 from asphalt.gain.work import Work
 from asphalt.ir.expr import Arg
 from asphalt.ir.program import Located
@@ -202,11 +203,17 @@ class Clock:
     def _callee(self, leaf: Leaf) -> UnitFacts | None:
         known = self._called.get(id(leaf))
         if known is None:
-            call = leaf.call
-            found = None if call is None else self.work.procedures(call, self.facts.scope)
-            callee = None if found is None else self.facts_of(found[0])
-            known = self._called[id(leaf)] = leaf, callee
+            known = self._called[id(leaf)] = leaf, self._found_callee(leaf)
         return known[1]
+
+    def _found_callee(self, leaf: Leaf) -> UnitFacts | None:
+        scope, units = self.facts.scope, self.transfers.units
+
+        def find() -> UnitFacts | None:
+            found = None if leaf.call is None else self.work.procedures(leaf.call, scope)
+            return None if found is None else self.facts_of(found[0])
+
+        return units.called.of(leaf, find) if units.has(self.facts.unit) else find()
 
     @contextmanager
     def _inside(self, callee: UnitFacts) -> Iterator[None]:

@@ -19,6 +19,7 @@ from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.errors import UsageError
 from asphalt.config.sizes import Size
 from asphalt.frontend.source_tree.tree import Tree
+from asphalt.gain.called_units import CalledUnits
 from asphalt.gain.clock import Clock
 from asphalt.gain.known_amounts import Known
 from asphalt.gain.sizes import Constants, Sizes
@@ -116,6 +117,7 @@ class Model:
     analyses: Analyses | None = None
     sizes: tuple[Size, ...] = ()
     _constants: Constants = field(default_factory=dict)
+    _units: CalledUnits = field(default_factory=CalledUnits)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -130,9 +132,10 @@ class Model:
     def price(self, tree: Tree, located: Located, known: Known | None = None) -> Price:
         """The price of a unit of a tree, with the sizes that are known."""
         known = known or Known()
-        work, facts_of = self._looked_at(tree, known)
+        work, facts_of = self._looked_at(tree, located, known)
         facts = facts_of(located)
-        transfers = Transfers(known.messages, known.copied, work.sizes)  # for all networks
+        # for all networks
+        transfers = Transfers(known.messages, known.copied, work.sizes, self._units)
         times = tuple(Clock(n, work, facts_of, facts, transfers).run() for n in self.networks)
         if facts.effects.scopes.program is not (self.analyses and self.analyses.tree):
             facts.effects.forget()  # nobody else asks about this text
@@ -140,20 +143,26 @@ class Model:
 
     def seconds(self, tree: Tree, located: Located) -> Callable[[tuple[Node, ...]], float]:
         """How long statements of a unit take on one core, without messages in them."""
-        work, facts_of = self._looked_at(tree)
+        work, facts_of = self._looked_at(tree, located)
         return partial(work.seconds, scope=facts_of(located).scope)
 
     def _looked_at(
-        self, tree: Tree, known: Known | None = None
+        self, tree: Tree, priced: Located, known: Known | None = None
     ) -> tuple[Work, Callable[[Located], UnitFacts]]:
         analyses = Analyses(tree) if self.analyses is None else self.analyses.edited(tree)
         effects, uniformity = analyses.of()
         made: dict[int, UnitFacts] = {}
+        units = self._units
+        if self.analyses is not None and units.uniformity is None:
+            units.uniformity = self.analyses.of()[1]
         own = None if known is None or known.messages is None else known.messages.facts
 
         def facts_of(one: Located) -> UnitFacts:
             key = id(one.unit)
-            if key not in made:
+            called = None if key in made or one.unit is priced.unit else units.of(one, effects)
+            if called is not None:
+                made[key] = called
+            elif key not in made:
                 all_count = own is not None and one.unit is own.unit and not own.executed.is_less
                 made[key] = UnitFacts(one, effects, uniformity=uniformity, all_count=all_count)
                 made[key].forget_at_end(with_effects=False)
@@ -161,9 +170,14 @@ class Model:
 
         def procedures(call: Call, scope: Scope) -> tuple[Located, Scope] | None:
             found = invoked(call, scope)
-            return None if found is None else (found[0], effects.scopes.of(found[0]))
+            if found is None:
+                return None
+            called = units.of(found[0], effects)
+            if called is not None:
+                return called.located, called.scope
+            return found[0], effects.scopes.of(found[0])
 
         one = self.machine
         costs = Costs(one.seconds, one.latency, one.window, one.cache)
         sizes = Sizes(self.sizes, tree, facts_of, self._constants)
-        return Work(costs, procedures, known or Known(), sizes), facts_of
+        return Work(costs, procedures, known or Known(), sizes, units), facts_of

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from asphalt.analysis.messages.messages import Stage, Way
 from asphalt.gain.amounts import PEERS, typical
 from asphalt.gain.blocks import BlockCall, BlocksInFlight, BlockStep
+from asphalt.gain.priced_transfers import Letter, PricedTransfer
 from asphalt.gain.roles import MessageInFlight, RankRole
-from asphalt.gain.transfers import Letter, PricedTransfer
 from asphalt.machine.platforms import GB, US, Network
 
 COPY_BANDWIDTH = 10 * GB

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from asphalt.gain.blocks import BlocksInFlight
 from asphalt.gain.conditions import AtomicCondition
-from asphalt.gain.transfers import Letter
+from asphalt.gain.priced_transfers import Letter
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -40,7 +40,8 @@ class Sizes:
     """The known values of variables.
 
     ``given``: by the user, one for each variable; those of one owner count first.  ``tree``,
-    ``facts_of``: where calls are looked for; None: nowhere.  ``constants``: what was found there,
+    ``facts_of``: where calls are looked for, and what is known of units there, maybe of the
+    same ones in another text of the program; None: nowhere.  ``constants``: what was found there,
     which is the same for all texts of a unit that is optimised.
     """
 
@@ -101,9 +102,10 @@ class Sizes:
         known = self._known(own[0], scope) if len(own) == 1 else None
         if known is None or self.facts_of is None:
             return None
-        *_, last = (leaf for node in scope.unit.body for leaf in leaves(node))
+        facts = self.facts_of(scope.located)
+        *_, last = (leaf for node in facts.unit.body for leaf in leaves(node))
         variable = Ref(name, name)  # other statements may define it, too
-        value = self.facts_of(scope.located).values.polynomial(variable, last).expression()
+        value = facts.values.polynomial(variable, last).expression()
         return None if value == variable else self._known(value, scope)
 
     def _passed(self, procedure: Located) -> dict[str, int]:
@@ -132,7 +134,7 @@ class Sizes:
                 if located.is_unread:
                     continue
                 facts = self.facts_of(located)
-                for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
+                for leaf in (leaf for node in facts.unit.body for leaf in leaves(node)):
                     found = None if leaf.call is None else invoked(leaf.call, facts.scope)
                     if found is None or not _is_same(found[0], procedure):
                         continue

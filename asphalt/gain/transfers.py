@@ -8,52 +8,18 @@ from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.derived_datatypes import type_map
 from asphalt.analysis.memory.forward_substitution import constants_in
-from asphalt.analysis.messages.messages import Envelope, Messages, Stage, Way, stage_of
+from asphalt.analysis.messages.messages import Envelope, Messages, Stage, stage_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.names.symbol import Origin
 from asphalt.analysis.requests.matching import Matched
 from asphalt.gain.amounts import amount, typical
 from asphalt.gain.blocks import BlockCall, block_call
+from asphalt.gain.called_units import CalledUnits
 from asphalt.gain.lengths import elements
+from asphalt.gain.priced_transfers import Letter, PricedTransfer
 from asphalt.gain.sizes import Sizes
 from asphalt.ir.expr import Component, Expr, Op, Ref
 from asphalt.ir.tree import Leaf, Node
-
-
-@dataclass(frozen=True, slots=True)
-class Letter:
-    """A message as either end knows it.  ``tag``: what its send and its receive have in common."""
-
-    way: Way
-    tag: str
-
-
-@dataclass(frozen=True, slots=True)
-class PricedTransfer:
-    """The role of a call.
-
-    ``leaf``: the identity of its statement; ``size``: bytes of a message; ``queue``: where its
-    messages wait; ``copied``: the runtime copies what is sent; ``one_buffer``: a message
-    leaves from the buffer that another one arrives in.  For a completion, ``starts``: the
-    identities of the statements whose operations it completes, None: not known; and ``several``:
-    whether it is for more than one request.  ``request``: the variable that holds them, None where
-    its name says nothing.
-    """
-
-    leaf: int
-    part: Stage
-    size: float
-    letters: tuple[Letter, ...]
-    queue: str | None
-    copied: bool
-    one_buffer: bool
-    request: str | None
-    several: bool
-    starts: tuple[int, ...] | None
-
-    def going(self, way: Way) -> tuple[Letter, ...]:
-        """The messages in one direction."""
-        return tuple(letter for letter in self.letters if letter.way is way)
 
 
 @dataclass
@@ -63,11 +29,13 @@ class Transfers:
     ``copied``: a blocking send that counts as if it left from a copy of its buffer.
     ``sizes``: the values of variables.  ``talking``: whether messages start or end in statements,
     by the identity of these; ``called``: the procedures that they call, None: none that is known.
+    ``units``: the procedures that are the same in all texts of the unit.
     """
 
     matched: Messages | None = None
     copied: Leaf | None = None
     sizes: Sizes = field(default_factory=Sizes)
+    units: CalledUnits = field(default_factory=CalledUnits)
     talking: dict[int, tuple[Node, bool]] = field(default_factory=dict)
     called: dict[int, tuple[Leaf, UnitFacts | None]] = field(default_factory=dict)
     _transfers: dict[int, tuple[Leaf, PricedTransfer | None]] = field(default_factory=dict)
@@ -77,12 +45,17 @@ class Transfers:
         """The transfer of the MPI call in a statement of a unit; None: there is none."""
         found = self._transfers.get(id(leaf))
         if found is None:
-            call = facts.once(Messages).call(leaf)
-            made = None if call is None else _transfer(leaf, call, facts, self)
-            if made is not None and leaf is self.copied:
-                made = replace(made, copied=True)
+            made = self._kept(leaf, facts) if self.units.has(facts.unit) else self._of(leaf, facts)
             found = self._transfers[id(leaf)] = leaf, made
         return found[1]
+
+    def _of(self, leaf: Leaf, facts: UnitFacts) -> PricedTransfer | None:
+        call = facts.once(Messages).call(leaf)
+        made = None if call is None else _transfer(leaf, call, facts, self)
+        return replace(made, copied=True) if made is not None and leaf is self.copied else made
+
+    def _kept(self, leaf: Leaf, facts: UnitFacts) -> PricedTransfer | None:
+        return self.units.transfers.of(leaf, lambda: self._of(leaf, facts))
 
     def block(self, leaf: Leaf) -> BlockCall | None:
         """The call of a statement for an operation that was decomposed; None: it has none."""

@@ -17,6 +17,7 @@ from asphalt.analysis.names.references import bind
 from asphalt.analysis.names.scopes import Scope
 from asphalt.frontend.statements.concurrent import concurrent_header
 from asphalt.gain.amounts import Amount, iterations
+from asphalt.gain.called_units import CalledUnits
 from asphalt.gain.known_amounts import Known
 from asphalt.gain.sizes import Sizes
 from asphalt.ir.expr import Expr, Lit, Ref
@@ -38,16 +39,19 @@ Given = tuple[tuple[str, int], ...]
 
 @dataclass
 class Work:
-    """The time of statements of one tree on one core."""
+    """The time of statements of one tree on one core.  ``units``: the procedures that are the same
+    in other texts of a unit."""
 
     costs: Costs
     procedures: Procedures
     known: Known = field(default_factory=Known)
     sizes: Sizes = field(default_factory=Sizes)
+    units: CalledUnits = field(default_factory=CalledUnits)
     _times: dict[tuple[int, Given], tuple[Node, Amount]] = field(default_factory=dict)
     _bodies: dict[tuple[int, Given], tuple[Located, Amount]] = field(default_factory=dict)
     _seconds: dict[int, tuple[Node, float]] = field(default_factory=dict)
     _open: set[int] = field(default_factory=set)
+    _is_cut: bool = False  # whether times depend on which procedure of a recursion was asked first
 
     def seconds(self, nodes: tuple[Node, ...], scope: Scope) -> float:
         """How long statements take, without any messages in them."""
@@ -73,8 +77,19 @@ class Work:
         key = id(node), given
         found = self._times.get(key)
         if found is None:
-            found = self._times[key] = node, self._counted(node, scope, given)
+            found = self._times[key] = node, self._kept(node, scope, given)
         return found[1]
+
+    def _kept(self, node: Node, scope: Scope, given: Given) -> Amount:
+        """The time of a statement, taken from another text of the unit if it is one of a procedure
+        that is the same there."""
+
+        def find() -> Amount:
+            return self._counted(node, scope, given)
+
+        if not self.units.has(scope.unit):
+            return find()
+        return self.units.amounts.of(node, find, given, lambda: not self._is_cut)
 
     def _counted(self, node: Node, scope: Scope, given: Given) -> Amount:
         # one loop does not overlap with the next one, be there a message between them or not
@@ -144,6 +159,7 @@ class Work:
         key = id(located.unit), passed
         if key not in self._bodies:
             if key[0] in self._open:
+                self._is_cut = True
                 return Amount()  # of one that calls itself, whatever it passes
             self._open.add(key[0])
             self._bodies[key] = located, self._list(located.unit.body, inner, passed)

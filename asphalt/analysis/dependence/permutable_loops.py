@@ -8,7 +8,6 @@ last values.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 
 from asphalt.analysis.data_flow.temporaries import is_dead_after, is_local
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
@@ -40,30 +39,74 @@ def why_ordered(
     ``chain``: the nest's loops from the outermost to the innermost of ``loops``, perfectly nested.
     ``apart``: storages of which each iteration is known to access elements of its own.
     """
-    nest = chain[0]
-    accesses = facts.footprint(nest).accesses
-    region = region_of(nest, facts)
-    own = frozenset(facts.names.storage(name) for loop in chain if (name := loop_variable(loop)))
+    return facts.once(_Orders).why(chain, loops, apart)
 
-    @cache
-    def passes_nothing_on(storage: str) -> bool:
-        return is_private(storage, chain, facts)
 
-    for storage in sorted(own):
-        if not (is_local(storage, facts) and is_dead_after(storage, nest, facts)):
-            return f"{storage} may be read after the loops"
-    for a in accesses:
-        for b in accesses:
-            if not a.conflicts(b) or a.storage in own | apart:
-                continue
-            if not a.path and passes_nothing_on(a.storage):
-                continue
-            for loop in loops:
-                if _meets_later(a, b, loop, region):
-                    lines = f"lines {line_of(a.leaf)} and {line_of(b.leaf)}"
-                    name = loop_variable(loop)
-                    return f"{lines}: one iteration over {name} may need {a.object} of another"
-    return None
+class _Orders:
+    """The iterations of the nests of one unit; what is found out about them is kept, since there
+    are many ways to divide one nest."""
+
+    def __init__(self, facts: UnitFacts) -> None:
+        self._facts = facts
+        self._why: dict[tuple[object, ...], tuple[tuple[Do, ...], str | None]] = {}
+        self._private: dict[tuple[object, ...], tuple[tuple[Do, ...], bool]] = {}
+        self._regions: dict[int, tuple[Do, Region]] = {}
+        self._met: dict[tuple[int, int, int, int], tuple[Access, Access, Do, bool]] = {}
+
+    def why(
+        self, chain: tuple[Do, ...], loops: tuple[Do, ...], apart: frozenset[str]
+    ) -> str | None:
+        """The same for one of its nests."""
+        key = _identities(chain), _identities(loops), apart
+        if key not in self._why:  # the loops are kept, so that no others get their identities
+            self._why[key] = (*chain, *loops), self._found(chain, loops, apart)
+        return self._why[key][1]
+
+    def _found(
+        self, chain: tuple[Do, ...], loops: tuple[Do, ...], apart: frozenset[str]
+    ) -> str | None:
+        facts, nest = self._facts, chain[0]
+        accesses = facts.footprint(nest).accesses
+        own = frozenset(
+            facts.names.storage(name) for loop in chain if (name := loop_variable(loop))
+        )
+        for storage in sorted(own):
+            if not (is_local(storage, facts) and is_dead_after(storage, nest, facts)):
+                return f"{storage} may be read after the loops"
+        for a in accesses:
+            for b in accesses:
+                if not a.conflicts(b) or a.storage in own | apart:
+                    continue
+                if not a.path and self._passes_nothing_on(a.storage, chain):
+                    continue
+                for loop in loops:
+                    if self._meets_later(a, b, loop, nest):
+                        lines = f"lines {line_of(a.leaf)} and {line_of(b.leaf)}"
+                        name = loop_variable(loop)
+                        return f"{lines}: one iteration over {name} may need {a.object} of another"
+        return None
+
+    def _passes_nothing_on(self, storage: str, chain: tuple[Do, ...]) -> bool:
+        key = storage, _identities(chain)
+        if key not in self._private:
+            self._private[key] = chain, is_private(storage, chain, self._facts)
+        return self._private[key][1]
+
+    def _meets_later(self, a: Access, b: Access, loop: Do, nest: Do) -> bool:
+        key = id(nest), id(a), id(b), id(loop)
+        if key not in self._met:
+            region = self._region(nest)
+            self._met[key] = a, b, loop, _meets_later(a, b, loop, region)
+        return self._met[key][3]
+
+    def _region(self, nest: Do) -> Region:
+        if id(nest) not in self._regions:
+            self._regions[id(nest)] = nest, region_of(nest, self._facts)
+        return self._regions[id(nest)][1]
+
+
+def _identities(loops: tuple[Do, ...]) -> tuple[int, ...]:
+    return tuple(id(loop) for loop in loops)
 
 
 def _meets_later(a: Access, b: Access, loop: Do, region: Region) -> bool:

@@ -218,7 +218,13 @@ class Effects:
         procedure, in terms of values on entry."""
         self._recall_known()
         self._tracing.untraced()
-        return self._flows((self.key(located), storage))
+        key = self.key(located), storage
+        if not self._flows.knows(key):
+            found = self._elsewhere(key[0])
+            if found is not None:
+                effects, same = found
+                self._flows.recall({key: effects.flow(same, storage)})
+        return self._flows(key)
 
     @property
     def known(self) -> Known:

@@ -28,12 +28,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
 
-from asphalt.analysis.call_graph.call_sites import CallSites, unit_key
+from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.exchange.producer import tilable_loops
 from asphalt.analysis.exchange.site import StatementPosition, statements
+from asphalt.analysis.inlining.called_facts import CalledFacts
 from asphalt.analysis.inlining.codes import RefusedError
 from asphalt.analysis.inlining.plan import planned
 from asphalt.analysis.inlining.procedure import communicates, movable_body
@@ -269,7 +270,7 @@ class _Call:
     @property
     def _inside(self) -> UnitFacts:
         """The procedure."""
-        return self.facts.once(_Procedures).of(self.callee)
+        return self.facts.once(CalledFacts).of(self.callee)
 
     def _step(self, ends: Ends, *, interior_first: bool) -> Versions:
         inside = self._inside
@@ -349,22 +350,6 @@ class _Call:
         name = self.callee.unit.name
         message = f"{name} has no version for a part of its iterations: {refused.message}"
         return Refused(refused.code, message, self.leaf.span)
-
-
-class _Procedures:
-    """The procedures that a unit calls, with their analyses."""
-
-    def __init__(self, facts: UnitFacts) -> None:
-        self.facts = facts
-        self._known: dict[object, UnitFacts] = {}
-
-    def of(self, callee: Located) -> UnitFacts:
-        """The analyses of one of them."""
-        key = unit_key(callee)
-        if key not in self._known:
-            own = self.facts
-            self._known[key] = UnitFacts(callee, own.effects, own.eol, own.uniformity, own.accepted)
-        return self._known[key]
 
 
 def _parts(facts: UnitFacts, ends: Ends) -> Iterator[tuple[Part, DividedNest | None]]:
