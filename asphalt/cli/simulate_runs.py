@@ -75,6 +75,7 @@ def run_study(
     changes = project.transform(tile, depth, trial=tile is not None or depth is not None)
     sites = [site for change in changes for site in change.sites]
     tiled = bool(sites) and all(Pass.PREPUSH in site.passes for site in sites)
+    on_entry = bool(sites) and all(site.tile == 0 for site in sites)
     operations = {site.operation.lower() for site in sites} if tiled else ()
     if not changes:
         note("nothing is transformed: the original is simulated alone")
@@ -111,7 +112,7 @@ def run_study(
     for platform in wanted.platforms:
         here = [one for other, one in found if other is platform]
         if here:
-            lines = study_lines(platform.title, here)
+            lines = study_lines(platform.title, here, on_entry=on_entry)
             _show(common, studies_table(platform.title, here), lines)
     if common.format == "json":
         print(json.dumps(data, indent=2))

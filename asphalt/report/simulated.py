@@ -15,10 +15,9 @@ from asphalt.simulation.study import Study
 from asphalt.simulation.sweep import Sweep, Tiling
 
 _ALIKE = 2  # ranks with which a link carries a whole buffer once in any way
-_FEWER_TILES = (
-    ", because more and shorter messages cost more than they hide; try a larger --tile, --tile 0 "
-    "(chosen on entry), or --sweep tile,depth"
-)
+_SHORTER = ", because more and shorter messages cost more than they hide; try "
+_FEWER_TILES = "a larger --tile, --tile 0 (chosen on entry), or --sweep tile,depth"
+_OTHER_TILES = "another K with --tile, or --sweep tile,depth"
 
 
 def platforms_table() -> Table:
@@ -48,22 +47,48 @@ def study_rows(found: Study) -> list[tuple[str, str]]:
     return [(title, Text.from_markup(cell(found)).plain) for title, cell in _ROWS]
 
 
-def study_lines(platform: str, studies: Iterable[Study]) -> Iterator[str]:
-    """How the efficiency was computed, and how outputs differ."""
+def study_lines(
+    platform: str, studies: Iterable[Study], *, on_entry: bool = False
+) -> Iterator[str]:
+    """How the efficiency was computed, and how outputs differ.
+
+    ``on_entry``: K = 0 was simulated, which is chosen on entry to each exchange.
+    """
     for found in studies:
         where = f"{platform}, {rank_count(found.ranks)}"
         if found.transformed is not None:
             yield f"{where}: {_ground(found)}"
-        if found.transformed is not None and (found.efficiency or 0.0) < 0:
+        if found.transformed is not None and found.tiled is False:
+            yield f"{where}: {_not_tiled(found.transformed - found.original, on_entry=on_entry)}"
+        elif found.transformed is not None and (found.efficiency or 0.0) < 0:
             lost = time_text(found.transformed - found.original)
+            other = _OTHER_TILES if on_entry else _FEWER_TILES
             yield (
                 f"{where}: a negative overlap efficiency means a loss: the transformed program "
-                f"takes {lost} longer" + (_FEWER_TILES if found.hideable is not None else "")
+                f"takes {lost} longer" + (_SHORTER + other if found.hideable is not None else "")
             )
             if found.whole_buffers and found.ranks > _ALIKE:
                 yield f"{where}: {_of_smpi(found.whole_buffers)}"
         if found.difference is not None:
             yield f"{where}: the outputs differ: {found.difference.message}"
+
+
+def _not_tiled(difference: float, *, on_entry: bool) -> str:
+    """Why a program that can tile its exchanges made the original calls; ``difference``: seconds
+    that it takes longer."""
+    why = (
+        "K = 0 chose the original calls on entry, because tiles would cost more than they hide, or "
+        "a condition that is tested at run time does not hold; --sweep tile,depth simulates tiles"
+        if on_entry
+        else "it made the original calls, because a condition that is tested at run time does not "
+        "hold"
+    )
+    took = (
+        f"; the {time_text(difference)} that it takes longer are the choice's own"
+        if difference > 0
+        else ""
+    )
+    return f"no exchange was tiled: {why}{took}"
 
 
 def _of_smpi(operations: Sequence[str]) -> str:
@@ -110,6 +135,7 @@ def study_json(platform: str, found: Study, pictures: Sequence[str]) -> dict[str
         "hideable": found.to_hide,
         "hideable_known": known is not None,
         "overlap_efficiency": found.efficiency,
+        "tiled": found.tiled,
         "difference": None if found.difference is None else found.difference.message,
         "pictures": list(pictures),
     }
@@ -119,6 +145,10 @@ def _output(found: Study) -> str:
     if found.transformed is None:
         return "-"
     return "equal" if found.difference is None else "[red]differs[/red]"
+
+
+def _efficiency(found: Study) -> str:
+    return "not tiled" if found.tiled is False else _ratio(found.efficiency)
 
 
 def _or(seconds: float | None) -> str:
@@ -138,7 +168,7 @@ _ROWS: tuple[tuple[str, Callable[[Study], str]], ...] = (
     ("exposed communication, original", lambda found: time_text(found.exposed[0])),
     ("exposed communication, transformed", lambda found: _or(found.exposed[1])),
     ("could be hidden", lambda found: time_text(found.to_hide)),
-    ("overlap efficiency", lambda found: _ratio(found.efficiency)),
+    ("overlap efficiency", _efficiency),
     ("output", _output),
 )
 

@@ -45,6 +45,7 @@ _TRACING = {
 }
 # ranks share the units of Fortran's run-time library unless each has its own copy of it
 _OWN_UNITS = {"smpi/privatize-libs": "libgfortran.so.5"}
+_TILED_MARK = "tiled"
 
 
 _STANDARD_OUTPUT = Outputs()
@@ -80,7 +81,8 @@ class BuiltProgram:
 class Simulation:
     """The simulated seconds of a run, what it printed, and the files to compare.
 
-    ``written``: the patterns of the files that it wrote.
+    ``written``: the patterns of the files that it wrote; ``tiled``: whether any exchange was tiled,
+    as the runtime records.
     """
 
     seconds: float
@@ -88,6 +90,7 @@ class Simulation:
     files: Mapping[str, WrittenFile]
     written: frozenset[str]
     timeline: Timeline | None = None
+    tiled: bool = False
 
 
 def output_difference(
@@ -131,7 +134,8 @@ class Simulator:
             tracing = ["-trace", "-trace-file", str(paje), *_cfg(_TRACING)] if trace else []
             words = [program.executable, *program.arguments]
             # smpirun copies libraries to the temporary directory, under names of all runs
-            variables = {"TMPDIR": scratch}
+            tiled_mark = Path(scratch) / _TILED_MARK
+            variables = {"TMPDIR": scratch, "ASPHALT_TILED": str(tiled_mark)}
             before = stamps(place, self.compared)
             outcome = run([*launcher, *tracing, *words], place, self.timeout, settings=variables)
             stderr = outcome.stderr.decode("utf-8", "backslashreplace")
@@ -144,7 +148,8 @@ class Simulator:
             seconds = self._seconds(outcome)
             files, patterns = written(place, self.compared, before)
             timeline = _timeline(paje, seconds, platform) if trace else None
-        return Simulation(seconds, outcome.stdout, files, patterns, timeline)
+            tiled = tiled_mark.exists()
+        return Simulation(seconds, outcome.stdout, files, patterns, timeline, tiled)
 
     def _seconds(self, outcome: CommandResult) -> float:
         stderr = outcome.stderr.decode("utf-8", "backslashreplace")

@@ -94,7 +94,8 @@ class Study:
 
     ``transformed`` None: nothing was transformed.  ``computation`` and ``communication`` are those
     of the original, each alone.  ``difference``: how the outputs of both versions differ;
-    ``written``: the patterns of compared files that a run wrote.
+    ``written``: the patterns of compared files that a run wrote.  ``tiled``: whether the
+    transformed program, which can choose, tiled any of its exchanges; None: it has no choice.
     """
 
     ranks: int
@@ -107,6 +108,7 @@ class Study:
     timelines: tuple[Timeline, ...]
     written: frozenset[str] = frozenset()
     whole_buffers: tuple[str, ...] = ()
+    tiled: bool | None = None
 
     @property
     def exposed(self) -> tuple[float, float | None]:
@@ -184,4 +186,5 @@ def study(
         timelines,
         whole.written | (frozenset() if after is None else after.written),
         () if transformed is None else transformed.whole_buffers,
+        after.tiled if after is not None and operations else None,
     )

@@ -101,6 +101,7 @@ def test_what_it_would_gain(here: Path, capsys: pytest.CaptureFixture[str]) -> N
     # communication is not hidden, and nothing waits: the parts add up to the whole
     assert row["computation"] + row["communication"] == pytest.approx(row["original"], rel=0.02)
     assert 0.2 < row["overlap_efficiency"] < 1
+    assert row["tiled"] is True
     gain = row["original"] - row["transformed"]
     assert row["overlap_efficiency"] == pytest.approx(gain / row["hideable"])
 
@@ -132,6 +133,18 @@ program largest
   call MPI_Finalize(ierr)
 end program largest
 """
+
+
+def test_small_exchanges_are_not_tiled_on_entry(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = PLANES.replace("n = 60", "n = 4")
+    (here / "src" / "planes.f90").write_text(small)
+    assert main(["simulate", "src", "--np", "2", "--platform", ETHERNET.name]) == 0
+    out = capsys.readouterr().out
+    assert "no exchange was tiled: K = 0 chose the original calls on entry" in out
+    (row,) = json.loads((here / "asphalt-simulation" / "simulation.json").read_text())["runs"]
+    assert row["tiled"] is False
 
 
 @pytest.mark.parametrize(("elements", "is_longer"), [(4000, True), (4, False)])

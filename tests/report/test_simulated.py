@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from asphalt.report.simulated import study_lines, sweep_lines
+from asphalt.report.simulated import study_lines, study_rows, sweep_lines
 from asphalt.simulation.deadlock import ranks_text
 from asphalt.simulation.hideable import Hideable
 from asphalt.simulation.runs import Simulation, output_difference
@@ -60,6 +60,32 @@ def test_a_negative_efficiency_is_explained() -> None:
     assert "a loss: the transformed program takes 2 ms longer" in explained
     assert "--tile 0" in explained
     assert not [line for line in studied(8e-3) if "negative" in line]
+
+
+def told_of_tiles(transformed: float, *, tiled: bool, on_entry: bool) -> str:
+    hidden = Hideable(1, 4e-3, 5e-3, 4e-3)
+    found = Study(4, 10e-3, transformed, 5e-3, 5e-3, hidden, None, timelines=(), tiled=tiled)
+    assert ("overlap efficiency", "not tiled") in study_rows(found) or tiled
+    return "\n".join(study_lines("net", [found], on_entry=on_entry))
+
+
+def test_the_original_call_is_no_loss_by_messages() -> None:
+    told = told_of_tiles(10.0002e-3, tiled=False, on_entry=True)
+    assert "net, 4 ranks: no exchange was tiled: K = 0 chose the original calls on entry" in told
+    assert "the 200 ns that it takes longer are the choice's own" in told
+    assert "--tile 0" not in told
+    assert "messages" not in told
+    assert "longer" not in told_of_tiles(10e-3, tiled=False, on_entry=True)
+    told = told_of_tiles(10.0002e-3, tiled=False, on_entry=False)
+    assert "it made the original calls, because a condition" in told
+    assert "K = 0" not in told
+
+
+def test_what_was_simulated_is_not_advised() -> None:
+    told = told_of_tiles(12e-3, tiled=True, on_entry=True)
+    assert "more and shorter messages cost more than they hide; try another K" in told
+    assert "--tile 0" not in told
+    assert "--tile 0" in told_of_tiles(12e-3, tiled=True, on_entry=False)
 
 
 def told_of_whole_buffers(transformed: float, ranks: int, operations: tuple[str, ...]) -> str:
