@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from asphalt.analysis.names.constants import DEFAULT_KINDS, OTHER_KINDS, Kinds
 from asphalt.analysis.names.derived_types import type_definition
 from asphalt.analysis.names.expression_ranks import rank_of, result_of
 from asphalt.analysis.names.intrinsics import is_intrinsic
@@ -147,20 +148,33 @@ def means(call: Call, procedure: Located, scope: Scope, scopes: Scopes) -> bool 
 
 def may_mean(call: Call, procedure: Scope, generic: str, scope: Scope) -> bool:
     """Whether a call by a generic name may be one of this procedure."""
-    if could_be(call, procedure, scope) or not could_be(call, procedure, scope, any_kinds=True):
-        return could_be(call, procedure, scope)
+    if could_be(call, procedure, scope):
+        return True
+    if not could_be(call, procedure, scope, any_kinds=True):
+        return False
     others = all_specifics(generic, scope)
-    return others is None or not any(could_be(call, scope.scopes.of(o), scope) for o in others)
+    if others is None:
+        return True
+    found = fitting(call, [scope.scopes.of(other) for other in others], scope)
+    own = procedure.located
+    return any((one.located.path, _names(one.located)) == (own.path, _names(own)) for one in found)
 
 
 def fitting(call: Call, candidates: Sequence[Scope], outer: Scope) -> list[Scope]:
     """The procedures that nothing known about the arguments of a call rules out.
 
-    If that rules out all of them, an option of the compiler sets the default kinds
-    (``-fdefault-real-8``): then kinds rule out none.
+    An option of the compiler may set the default kinds (``-fdefault-real-8``).  The program has no
+    such option if then no procedure fits, or more than one, as no interface allows (F2018
+    15.4.3.4.5).  If kinds rule out all of them anyway, they rule out none.
     """
     found = [one for one in candidates if could_be(call, one, outer)]
-    return found or [one for one in candidates if could_be(call, one, outer, any_kinds=True)]
+    if not found:
+        return [one for one in candidates if could_be(call, one, outer, any_kinds=True)]
+    for kinds in OTHER_KINDS if len(candidates) > 1 else ():
+        others = [one for one in candidates if could_be(call, one, outer, kinds=kinds)]
+        if len(others) == 1 and all(one is not others[0] for one in found):
+            found += others
+    return found
 
 
 def _names(located: Located) -> tuple[str, ...]:
@@ -178,9 +192,16 @@ def _blocks(name: str, host: Located) -> list[Block]:
     ]
 
 
-def could_be(call: Call, inner: Scope, outer: Scope, *, any_kinds: bool = False) -> bool:
+def could_be(
+    call: Call,
+    inner: Scope,
+    outer: Scope,
+    *,
+    any_kinds: bool = False,
+    kinds: Kinds = DEFAULT_KINDS,
+) -> bool:
     """Whether nothing that is known about the arguments, or ``any_kinds``: about their types and
-    ranks, rules a procedure out."""
+    ranks, rules a procedure out.  ``kinds``: the default ones."""
     head = inner.unit.head.what if inner.unit.head is not None else None
     if not isinstance(head, UnitHead):
         return True
@@ -194,12 +215,12 @@ def could_be(call: Call, inner: Scope, outer: Scope, *, any_kinds: bool = False)
         if dummy not in actuals:
             if "optional" not in symbol.attrs:
                 return False
-        elif _differs(actuals[dummy], dummy, inner, outer, any_kinds):
+        elif _differs(actuals[dummy], dummy, inner, outer, None if any_kinds else kinds):
             return False
     return True
 
 
-def _differs(actual: Expr, dummy: str, inner: Scope, outer: Scope, any_kinds: bool) -> bool:
+def _differs(actual: Expr, dummy: str, inner: Scope, outer: Scope, kinds: Kinds | None) -> bool:
     """Whether an argument certainly has another type, kind or rank than the dummy.
 
     The ranks agree where a generic name refers to a procedure that is not elemental (F2018
@@ -208,23 +229,25 @@ def _differs(actual: Expr, dummy: str, inner: Scope, outer: Scope, any_kinds: bo
     taken = inner.lookup(dummy)
     if taken is None or taken.type is None or _takes_any(taken):
         return False
-    if _has_another_type(actual, taken, inner, outer, any_kinds):
+    if _has_another_type(actual, taken, inner, outer, kinds):
         return True
     rank = None if _is_elemental(inner) else rank_of(actual, outer)
     return rank is not None and rank != len(taken.dims or ())
 
 
 def _has_another_type(
-    actual: Expr, taken: Symbol, inner: Scope, outer: Scope, any_kinds: bool
+    actual: Expr, taken: Symbol, inner: Scope, outer: Scope, kinds: Kinds | None
 ) -> bool:
-    given, own = _type_given(actual, outer), symbol_key(taken, inner)
+    known_kinds = DEFAULT_KINDS if kinds is None else kinds
+    given = _type_given(actual, outer, known_kinds)
+    own = symbol_key(taken, inner, known_kinds)
     base = _DOUBLE.get(taken.type.base, taken.type.base) if taken.type is not None else None
     if given is None:
         known = _base_given(actual, outer)
         return known is not None and known != base and "class" not in (known, base)
     if given[0] != base:
         return base != "class" or given[0] != "type"
-    if any_kinds and base in _WITH_KINDS:
+    if kinds is None and base in _WITH_KINDS:
         return False
     if base not in _WITH_KINDS and (base != "type" or _may_be_defined_twice(taken, inner)):
         return False
@@ -244,13 +267,13 @@ def _may_be_defined_twice(taken: Symbol, scope: Scope) -> bool:
     return any(re.match(r"sequence\b|type\b.*\bbind\b", line.strip().lower()) for line in lines)
 
 
-def _type_given(actual: Expr, scope: Scope) -> TypeKey | None:
+def _type_given(actual: Expr, scope: Scope, kinds: Kinds) -> TypeKey | None:
     """The type of an argument; None: not known."""
     if isinstance(actual, Ref) and actual.args is not None:
         found = result_of(actual, scope)
         if found is not None:
-            return symbol_key(*found)
-    return expression_key(actual, scope)
+            return symbol_key(*found, kinds)
+    return expression_key(actual, scope, kinds)
 
 
 def _base_given(actual: Expr, scope: Scope) -> str | None:

@@ -288,3 +288,76 @@ def test_an_external_procedure_beside_a_generic_name_of_two_modules() -> None:
     text = texts.format(name="put", renamed="")
     unit = Analysed(text, external, chain=("unit",))
     assert procedure_named(Ref("put", "put"), unit.scope) is None
+
+
+_NUMBERED = """
+module kinds
+  use, intrinsic :: iso_fortran_env
+  integer, parameter :: sp = kind(1.0), dp = kind(1d0), p15 = selected_real_kind(15, 307)
+  interface put
+    module procedure put_first, put_second
+  end interface
+contains
+  subroutine put_first(a)
+    {first}, intent(in) :: a
+  end subroutine
+  subroutine put_second(a)
+    {second}, intent(in) :: a
+  end subroutine
+end module
+subroutine unit(i, r, d, s, w, q)
+  use kinds
+  integer :: i
+  real :: r
+  double precision :: d
+  real(sp) :: s
+  real(dp) :: w
+  real(8) :: q
+  complex :: z
+  call put({actual})
+end subroutine
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "actual", "specific"),
+    [
+        # the procedures and the argument change together
+        ("real", "double precision", "r", "put_first"),
+        ("real", "double precision", "2*d", "put_second"),
+        ("real(sp)", "real(dp)", "r", "put_first"),
+        ("real(sp)", "real(dp)", "s", "put_first"),
+        ("real", "real(kind=dp)", "w", "put_second"),
+        ("integer", "integer(int64)", "i", "put_first"),
+        ("integer", "real(8)", "r", "put_second"),
+        ("real", "real(p15)", "q", "put_second"),
+        ("real(4)", "real(8)", "q", "put_second"),
+        ("real(4)", "real(8)", "1.0_8", "put_second"),
+        ("real(real32)", "real(real64)", "w", "put_second"),
+        ("real(4)", "real(8)", "d", "put_second"),
+        ("integer(int16)", "integer(int32)", "i", "put_second"),
+        # an option makes a default REAL one of the second kind
+        ("real(4)", "real(8)", "r", None),
+        ("real(4)", "real(8)", "s", None),
+        ("real(4)", "real(8)", "2*r", None),
+        ("real(4)", "real(8)", "1.0", None),
+        ("real(real32)", "real(real64)", "r", None),
+        ("real*4", "real*8", "r", None),
+        ("real(4)", "real(p15)", "r", None),
+        ("complex(4)", "complex(8)", "z", None),
+        ("integer(int32)", "integer(int64)", "i", None),
+        ("integer(int32)", "integer(int64)", "1", None),
+        ("integer(int32)", "integer(int64)", "int(r)", None),
+        ("real(8)", "real(16)", "d", None),
+    ],
+)
+def test_options_may_set_default_kinds(
+    first: str, second: str, actual: str, specific: str | None
+) -> None:
+    """``-fdefault-real-8``, ``-r8``, ``-fdefault-integer-8``, ``-i8``."""
+    text = _NUMBERED.format(first=first, second=second, actual=actual)
+    unit = Analysed(text, chain=("unit",))
+    what = unit.leaf("call").what
+    assert isinstance(what, Call)
+    found = specific_of(what, "put", unit.scope)
+    assert (None if found is None else found.unit.name) == specific
