@@ -102,6 +102,21 @@ def test_an_exchange_of_a_submodule(tmp_path: Path, text: str) -> None:
     assert report.verdict == "proved", report.message
 
 
+def _short(text: str) -> str:
+    """The procedure of the submodule, as one that leaves its dummies to the interface."""
+    head = "  module subroutine exchange_all(scale)\n    real(wp), intent(in) :: scale\n"
+    before, _, below = text.rpartition(head)
+    below = below.replace("  end subroutine\n", "  end procedure\n", 1)
+    return f"{before}  module procedure exchange_all\n{below}"
+
+
+def test_a_procedure_that_leaves_its_dummies_to_the_interface(tmp_path: Path) -> None:
+    report = site(tmp_path, _short(_text())).report
+    assert report.verdict == "proved", report.message
+    unseen = _short(_text()).replace("exchange_all(scale)", "exchange_one(scale)")
+    assert site(tmp_path, unseen).report.verdict == "refused"
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [

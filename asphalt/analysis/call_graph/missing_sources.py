@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
+from asphalt.analysis.names.declarations import parent_of
 from asphalt.analysis.names.intrinsic_modules import MPI_MODULES, is_intrinsic_module
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.names.resolve import gives
-from asphalt.analysis.names.scopes import Origin, Scope, Scopes, parent_of
+from asphalt.analysis.names.scopes import Origin, Scope, Scopes
 from asphalt.analysis.verdicts.verdict import Cause
 from asphalt.ir.expr import Op, names_in, walk
 from asphalt.ir.tree import Leaf

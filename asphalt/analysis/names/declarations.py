@@ -109,8 +109,7 @@ class _Gatherer:
         self.out = Declarations()
         self.drafts: dict[str, _Draft] = {}
         self.save_all = False
-        what = None if unit.head is None else unit.head.what
-        parent = what.parent if isinstance(what, UnitHead) else None
+        parent = parent_of(unit)
         # the names of submodules are those of one module (F2018 19.2)
         self.owner = unit.name if parent is None else f"{parent[0]}:{unit.name}"
 
@@ -361,6 +360,42 @@ def own_names(unit: Unit, home: NameLookup, include: IncludeReader) -> Declarati
         out.open = True
         return out
     return gatherer.finish(home)
+
+
+def parent_of(unit: Unit) -> tuple[str, str | None] | None:
+    """The module and the submodule between them, if any, of which a unit is a submodule."""
+    what = None if unit.head is None else unit.head.what
+    return what.parent if isinstance(what, UnitHead) else None
+
+
+def separate_interface(name: str, unit: Unit) -> Unit | None:
+    """The interface body with which a module or submodule declares a separate module procedure
+    (F2018 15.6.2.5)."""
+    if unit.kind not in ("module", "submodule"):
+        return None
+    for node in unit.spec:
+        for body in node.body if isinstance(node, Block) and node.kind == "interface" else ():
+            if isinstance(body, Unit) and body.name == name:
+                what = None if body.head is None else body.head.what
+                if isinstance(what, UnitHead) and "module" in what.prefix:
+                    return body
+    return None
+
+
+def with_interface(unit: Unit, body: Unit) -> Unit:
+    """A ``module procedure`` with the head and the declarations of its interface body; as it is if
+    the body has names of its own, which the procedure has not."""
+    what = None if body.head is None else body.head.what
+    dummies = {what.result or body.name, *what.args} if isinstance(what, UnitHead) else set()
+    for leaf in (leaf for node in body.spec for leaf in leaves(node)):
+        match leaf.what:
+            case Decl(kind="implicit", attrs=("none", *_)) | Decl(kind="import"):
+                continue
+            case Decl(entities=entities, groups=()) if entities:
+                if all(entity.name in dummies for entity in entities):
+                    continue
+        return unit
+    return replace(unit, kind=body.kind, head=body.head, spec=(*body.spec, *unit.spec))
 
 
 def included_behind_contains(unit: Unit) -> Iterator[str]:

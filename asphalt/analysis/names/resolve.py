@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar, cast
 
+from asphalt.analysis.names.declarations import separate_interface
 from asphalt.analysis.names.intrinsic_modules import (
     KINDS,
     MPI_MODULES,
@@ -81,16 +82,8 @@ def _resolved(name: str, scope: Scope) -> Located | None:
 
 
 def _declares_separate(name: str, scope: Scope) -> bool:
-    """Whether an interface body of a module or submodule declares a separate module procedure
-    (F2018 15.6.2.5)."""
-    if scope.unit.kind not in ("module", "submodule"):
-        return False
-    return any(
-        isinstance(body, Unit) and body.name == name and "module" in _prefix(body)
-        for node in scope.unit.spec
-        if isinstance(node, Block) and node.kind == "interface"
-        for body in node.body
-    )
+    """Whether a module or submodule declares a separate module procedure."""
+    return separate_interface(name, scope.unit) is not None
 
 
 def separate_body(name: str, scope: Scope) -> Located | None:

@@ -16,7 +16,14 @@ from typing import TypeVar, cast
 from asphalt.analysis.names.bound_names import defined_without_list, names_bound_in
 from asphalt.analysis.names.constants import constant as constant
 from asphalt.analysis.names.constants import element_bytes as element_bytes
-from asphalt.analysis.names.declarations import Declarations, included_behind_contains, own_names
+from asphalt.analysis.names.declarations import (
+    Declarations,
+    included_behind_contains,
+    own_names,
+    parent_of,
+    separate_interface,
+    with_interface,
+)
 from asphalt.analysis.names.intrinsic_modules import (
     MPI_MODULES,
     intrinsic_module_name,
@@ -34,6 +41,7 @@ from asphalt.analysis.names.symbol import Identity as Identity
 from asphalt.analysis.names.symbol import Origin as Origin
 from asphalt.analysis.names.symbol import Symbol as Symbol
 from asphalt.analysis.names.symbol import Text as Text
+from asphalt.analysis.names.symbol import built_in, seen_from_inside
 from asphalt.config.limits import CONSTANTS, HEADER
 from asphalt.ir.expr import Ref
 from asphalt.ir.program import Located, Program
@@ -42,7 +50,6 @@ from asphalt.ir.stmt import (
     Decl,
     Entity,
     TypeSpec,
-    UnitHead,
     Use,
 )
 from asphalt.ir.tree import Block, Node, Unit, leaves
@@ -160,11 +167,21 @@ class Scope:
         self.components: dict[tuple[str, str], tuple[Decl, Entity, Scope] | None] = {}
         # definitions of derived types, by name and how far they are looked for, with their scopes
         self.types: dict[tuple[str, int], tuple[Block, Scope] | None] = {}
-        self.declared: Declarations = own_names(self.unit, self, self._include)
+        self.declared: Declarations = own_names(self._with_interface(), self, self._include)
         self._include_procedures()
         self._bound: frozenset[str] | None = None
         self._plain: frozenset[str] | None = None
         self._called: frozenset[str] | None = None
+
+    def _with_interface(self) -> Unit:
+        """The unit; of a ``module procedure``, with what its interface body declares."""
+        host = None if self.unit.kind != "module_procedure" else self.host
+        while host is not None:
+            body = separate_interface(self.unit.name, host.unit)
+            if body is not None:
+                return with_interface(self.unit, body)
+            host = host.host
+        return self.unit
 
     def _include_procedures(self) -> None:
         """Note the names in the files that may hold procedures of the unit; of a file that is not
@@ -244,7 +261,7 @@ class Scope:
             return Absence.UNKNOWN  # the name of a storage, which no declaration can mean
         if name in CONSTANT_MACROS:
             base = CONSTANT_MACROS[name]
-            return _built_in(name, "", Origin.PARAMETER, TypeSpec(base))
+            return built_in(name, "", Origin.PARAMETER, TypeSpec(base))
         visible = self.visible(name)
         if visible is not Absence.ABSENT:
             if isinstance(visible, Symbol):
@@ -264,10 +281,10 @@ class Scope:
         if used is not Absence.ABSENT and not (self.declared.mpif and name in DECLARED):
             return used
         if self.declared.mpif and name.startswith(("mpi_", "pmpi_")):
-            return _built_in(name, "mpif.h", Origin.MPI)
+            return built_in(name, "mpif.h", Origin.MPI)
         kind = next((CONSTANTS[start] for start in CONSTANTS if name.startswith(start)), None)
         if self.declared.tiled and kind is not None:
-            return _built_in(name, HEADER, Origin.PARAMETER, TypeSpec(kind))
+            return built_in(name, HEADER, Origin.PARAMETER, TypeSpec(kind))
         if self.declared.may_declare(name):
             return Absence.UNKNOWN
         if self.lacks_host:
@@ -276,7 +293,7 @@ class Scope:
         if host is None:
             return Absence.ABSENT
         found = host.visible(name)
-        return _seen_from_inside(found, host) if isinstance(found, Symbol) else found
+        return seen_from_inside(found, host.unit) if isinstance(found, Symbol) else found
 
     def used(self, name: str, visiting: frozenset[str]) -> Answer:
         """The symbol that the unit's USE statements make accessible under a name.
@@ -302,7 +319,7 @@ class Scope:
             return module.exported(original, visiting)
         if use.module in MPI_MODULES:
             if original.startswith(("mpi_", "pmpi_")):
-                return _built_in(original, use.module, Origin.MPI)
+                return built_in(original, use.module, Origin.MPI)
             return Absence.ABSENT
         if is_intrinsic_module(use.module):
             return intrinsic_module_name(use.module, original) or Absence.ABSENT
@@ -334,7 +351,7 @@ class Scope:
         used = self.used(name, visiting | {self.unit.name})
         if used is Absence.ABSENT:
             if declared.mpif and name.startswith(("mpi_", "pmpi_")):
-                return _built_in(name, "mpif.h", Origin.MPI)
+                return built_in(name, "mpif.h", Origin.MPI)
             if declared.may_declare(name):
                 return Absence.UNKNOWN
         return used
@@ -353,7 +370,7 @@ class Scope:
         typed = not self._implicit_none()
         own = (typed and name in self._variables_by_use()) or name in self._called_subroutines()
         if is_intrinsic(name) and not own:
-            return _built_in(name, "", Origin.INTRINSIC)
+            return built_in(name, "", Origin.INTRINSIC)
         if not typed:
             return Absence.ABSENT
         if name in MPI_MODULES or name.startswith(("mpi_", "pmpi_")):
@@ -422,25 +439,6 @@ class Scope:
                     found |= defined_without_list(leaf.what)
             self._plain = frozenset(found)
         return self._plain
-
-
-def parent_of(unit: Unit) -> tuple[str, str | None] | None:
-    """The module and the submodule between them, if any, of which a unit is a submodule."""
-    what = None if unit.head is None else unit.head.what
-    return what.parent if isinstance(what, UnitHead) else None
-
-
-def _seen_from_inside(symbol: Symbol, host: Scope) -> Symbol:
-    if host.unit.kind in ("module", "submodule"):
-        return symbol
-    if symbol.origin in (Origin.LOCAL, Origin.RESULT, Origin.DUMMY):
-        extra = {symbol.origin.value} - {"local"}
-        return replace(symbol, origin=Origin.HOST, attrs=symbol.attrs | extra)
-    return symbol
-
-
-def _built_in(name: str, owner: str, origin: Origin, kind: TypeSpec | None = None) -> Symbol:
-    return Symbol(name, name, kind, None, frozenset(), None, None, origin, owner)
 
 
 __all__ = [

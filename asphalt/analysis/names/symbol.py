@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from enum import Enum
 from typing import Protocol
 
@@ -10,6 +10,7 @@ from asphalt.ir.expr import Expr, names_in
 from asphalt.ir.records import record
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import Dim, TypeSpec
+from asphalt.ir.tree import Unit
 
 
 class Origin(Enum):
@@ -120,3 +121,18 @@ class Symbol:
         span = self.initial_span
         plain = span is not None and self.initial is not None and not names_in(self.initial)
         return (self.name, "" if plain else self.owner, span)
+
+
+def seen_from_inside(symbol: Symbol, host: Unit) -> Symbol:
+    """A symbol of a unit as those inside of it, or below it, see it."""
+    if host.kind in ("module", "submodule"):
+        return symbol
+    if symbol.origin in (Origin.LOCAL, Origin.RESULT, Origin.DUMMY):
+        extra = {symbol.origin.value} - {"local"}
+        return replace(symbol, origin=Origin.HOST, attrs=symbol.attrs | extra)
+    return symbol
+
+
+def built_in(name: str, owner: str, origin: Origin, kind: TypeSpec | None = None) -> Symbol:
+    """The symbol of a name that no unit of the program declares."""
+    return Symbol(name, name, kind, None, frozenset(), None, None, origin, owner)

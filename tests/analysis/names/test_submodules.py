@@ -7,7 +7,7 @@ import pytest
 from asphalt.analysis.call_graph.operators import definitions_visible
 from asphalt.analysis.names.generic_names import specific_of
 from asphalt.analysis.names.resolve import is_separate_body, procedure_named, separate_body
-from asphalt.analysis.names.scopes import Absence, Origin, Scope, Scopes, Symbol
+from asphalt.analysis.names.scopes import Absence, Origin, Scope, Scopes, element_bytes
 from asphalt.ir.expr import Lit, Ref
 from asphalt.ir.stmt import Call
 from support.fortran_program import FortranProgram
@@ -226,10 +226,60 @@ def test_what_is_the_body_of_an_interface() -> None:
     assert separate_body("own", scopes.of(program.at("root"))) is None
 
 
-def test_dummies_of_a_procedure_without_a_list_are_not_known() -> None:
-    """``module procedure`` leaves its dummy arguments to the interface body."""
-    scope = _scope("middle", "own")
-    assert isinstance(scope.resolve("hidden"), Symbol)
-    program, scopes = _scopes()
-    put = next(one for one in program.all if one.unit.name == "put")
-    assert scopes.of(put).resolve("n") is Absence.UNKNOWN
+_SHORT = """
+module m
+  integer, parameter :: wp = kind(1d0)
+  integer :: n
+  interface
+    module subroutine put(x, k, n)
+      {}
+    end subroutine
+  end interface
+end module
+submodule (m) s
+contains
+  module procedure put
+    integer :: own
+    own = k
+    x(1) = n
+  end procedure
+end submodule
+"""
+
+
+def test_an_interface_body_declares_the_dummies_of_a_module_procedure() -> None:
+    body = "import\n implicit none\n real(wp), intent(inout) :: x(:)\n integer, value :: k, n"
+    program, scopes = _scopes(_SHORT.format(body))
+    scope = scopes.of(program.at("s", "put"))
+    symbols = {name: scope.lookup(name) for name in ("x", "k", "n", "own", "wp")}
+    origins = {name: symbol.origin for name, symbol in symbols.items() if symbol is not None}
+    assert origins == {
+        "x": Origin.DUMMY,
+        "k": Origin.DUMMY,
+        "n": Origin.DUMMY,
+        "own": Origin.LOCAL,
+        "wp": Origin.PARAMETER,
+    }
+    assert symbols["x"] is not None
+    assert element_bytes(symbols["x"], scope) == 8
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "integer, parameter :: m = 3\n real :: x(m)\n integer :: k, n",
+        "use sizes\n real :: x(m)\n integer :: k, n",
+        "implicit real(8) (k)\n real :: x(3)\n integer :: n",
+    ],
+)
+def test_an_interface_body_with_names_of_its_own_is_not_followed(body: str) -> None:
+    program, scopes = _scopes(_SHORT.format(body))
+    scope = scopes.of(program.at("s", "put"))
+    assert scope.resolve("k") is Absence.UNKNOWN
+    assert scope.resolve("n") is Absence.UNKNOWN
+
+
+def test_without_an_interface_the_dummies_are_not_known() -> None:
+    text = _SHORT.format("real :: x(:)").replace("subroutine put(", "subroutine get(")
+    program, scopes = _scopes(text)
+    assert scopes.of(program.at("s", "put")).resolve("k") is Absence.UNKNOWN
