@@ -42,6 +42,7 @@ _OF_THE_PLACE = ("__LINE__", "__FILE__", "__DATE__", "__TIME__", "__TIMESTAMP__"
 """Macros that are constants to asphalt: a statement with one of them keeps its text."""
 _MAIN = "<stdin>"
 _MISSING = "asphalt_missing_include"
+_MPI_HEADERS = frozenset({"mpif.h", "mpif-config.h", "mpiof.h"})
 
 
 def has_cpp_lines(text: str) -> bool:
@@ -78,17 +79,26 @@ def preprocess(
 ) -> CppFacts | None:
     """The facts of a file in the configuration ``defines``; None if it is not preprocessed.
 
-    An included file that is not found counts as empty, and is named in ``missing``.  Raises
-    InputError if the preprocessor reports an error, and if there is none.
+    An included file that is not found counts as empty, and is named in ``missing``.  The header of
+    an MPI library is not read, whether it is found or not: its names are known, and what a library
+    declares beside them is its own affair.  Raises InputError if the preprocessor reports an error,
+    and if there is none.
     """
     if not is_preprocessed(source.path, source.text, defines, source.cpp):
         return None
     lines = _LINE_NUMBERING.sub("#", source.text).split("\n")
     _refuse_devices(source, lines, include_dirs)
+    for line in _lines_of_mpi(lines):
+        lines[line - 1] = ""
     missing: dict[int, str] = {}
     stubbed: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="asphalt-") as stubs:
-        command = _command(source, defines, [*include_dirs, stubs])
+    with (
+        tempfile.TemporaryDirectory(prefix="asphalt-") as stubs,
+        tempfile.TemporaryDirectory(prefix="asphalt-") as of_mpi,
+    ):
+        for header in _MPI_HEADERS:  # where another header includes it
+            (Path(of_mpi) / header).write_text(f"      include '{header}'\n")
+        command = _command(source, defines, [of_mpi, *include_dirs, stubs])
         deadline = time.monotonic() + TIME_LIMIT
         while True:
             status, output, errors = _run(source, command, "\n".join(lines), deadline)
@@ -103,6 +113,20 @@ def preprocess(
                 stubbed.append(name)
             else:
                 raise InputError(source.path, None, f"cannot include {name} ({file})")
+
+
+def is_mpi_header(name: str) -> bool:
+    """Whether a file is the header of an MPI library; its declarations are MPI's own names, which
+    the analysis knows."""
+    return os.path.basename(name).lower() in _MPI_HEADERS
+
+
+def _lines_of_mpi(lines: list[str]) -> Iterator[int]:
+    """The numbers of the lines that include the header of an MPI library."""
+    for number, line in enumerate(lines, 1):
+        include = _INCLUDE.match(line) if line.startswith("#") else None
+        if include is not None and is_mpi_header(include[1]):
+            yield number
 
 
 def _refuse_devices(source: SourceText, lines: list[str], include_dirs: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from asphalt.config.errors import InputError
+from asphalt.frontend.lexical.preprocess import is_mpi_header as is_mpi_header
 from asphalt.frontend.lexical.source_text import SourceText, read_source
 from asphalt.frontend.source_tree.cache import pack
 from asphalt.frontend.source_tree.scan import expands_to_mpi, words_in
@@ -18,9 +19,6 @@ from asphalt.frontend.structure.parse import parse_file
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Include
 from asphalt.ir.tree import Leaf, Node
-
-MPI_HEADERS = frozenset({"mpif.h", "mpif-config.h", "mpiof.h"})
-"""Their declarations are MPI's own names, which the analysis knows."""
 
 _INCLUDE = b"include"  # no pattern is searched in a file without it
 _CPP_INCLUDE = re.compile(rb'^#[ \t]*include[ \t]*["<]([^">\n]*)[">]', re.M)
@@ -157,11 +155,6 @@ def split_included_names(content: bytes) -> Iterator[str]:
     """The names of INCLUDE lines, however blanks and continuations divide these (an
     over-approximation)."""
     return (os.fsdecode(match[2]) for match in _SPLIT_INCLUDE.finditer(content))
-
-
-def is_mpi_header(name: str) -> bool:
-    """Whether a file is the header of an MPI library."""
-    return os.path.basename(name).lower() in MPI_HEADERS
 
 
 @dataclass(frozen=True, slots=True)
