@@ -26,6 +26,7 @@ _DIVISIBLE = frozenset(
      "schedule", "proc_bind", "collapse", "simd")
 )  # fmt: skip
 """The clauses of directives that each part of a loop may have."""
+_END = re.compile(r"end\s*parallel\s*do\b")
 _USE = re.compile(r"\s*[!c*]\$\s*use\b\s*(?:,[^:]*::)?\s*([a-z]\w*)\s*(,.*)?\Z", re.IGNORECASE)
 
 
@@ -53,6 +54,8 @@ class LoopThreads:
                 what = "begins with !$ and no blank, and is no directive that asphalt knows"
                 return f"line {line} {what}: {found.text}"
             line = line_of(found.leaf) - found.above
+            if _END.match(found.text):
+                return f"line {line} ends a parallel loop whose DO construct has no end of its own"
             what = "has a directive of OpenMP or OpenACC that is no parallel loop"
             return f"line {line} {what}: {found.text}"
         return next((why for one in self.threads.loops for why in self._lost(one)), None)

@@ -88,8 +88,8 @@ def preprocess(
         return None
     lines = _LINE_NUMBERING.sub("#", source.text).split("\n")
     _refuse_devices(source, lines, include_dirs)
-    for line in _lines_of_mpi(lines):
-        lines[line - 1] = ""
+    for number in _lines_of_mpi(lines):
+        lines[number - 1] = ""
     missing: dict[int, str] = {}
     stubbed: list[str] = []
     with (

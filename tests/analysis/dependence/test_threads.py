@@ -72,3 +72,35 @@ def test_what_a_directive_evaluates_is_defined_before(clause: str, tmp_path: Pat
         (facts,) = Stepped.of(tmp_path / name, {"a.f90": _SET.format(clause=text)}).facts()
         why = Independence.of(facts).why_not(*facts.unit.body)
         assert (why is None) == (text == "")
+
+
+_SHARED = """\
+subroutine work(a, n)
+  implicit none
+  integer, intent(in) :: n
+  real, intent(inout) :: a(n, n)
+  integer :: i, j
+  !$omp parallel do private(i)
+  do 10 j = 1, n
+{inner}  !$omp end parallel do
+  a(1, 1) = 0
+end subroutine work
+"""
+
+
+@pytest.mark.parametrize(
+    ("inner", "expected"),
+    [
+        ("    do i = 1, n\n      a(i, j) = j\n    end do\n10 continue\n", None),
+        (
+            "  do 10 i = 1, n\n    a(i, j) = j\n10 continue\n",
+            "line 11 ends a parallel loop whose DO construct has no end of its own",
+        ),
+    ],
+    ids=["own", "shared"],
+)
+def test_an_end_of_a_parallel_loop_behind_a_shared_label(
+    inner: str, expected: str | None, tmp_path: Path
+) -> None:
+    (facts,) = Stepped.of(tmp_path, {"work.f90": _SHARED.format(inner=inner)}).facts()
+    assert LoopThreads(facts).unclear == expected
