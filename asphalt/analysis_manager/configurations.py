@@ -96,7 +96,7 @@ class Configurations:
             try:
                 self._found[key] = self._tests(position, alone)
             except UnclearError as why:
-                self._found[key] = str(why)
+                self._found[key] = f"{why} (--one-configuration: compiled with these -D alone)"
         return self._found[key]
 
     def why_not_alone(self, path: str, chain: tuple[str, ...], name: str) -> str | None:
@@ -371,8 +371,7 @@ class Configurations:
         if not entry.cpp and not always:
             raise UnclearError(
                 f"the proof holds where {one.test.condition} ({_short(one.path)}:{one.line}), "
-                f"and {_short(path)} is not preprocessed, unless --cpp says so "
-                "(--one-configuration: it is compiled with these -D alone)"
+                f"and {_short(path)} is not preprocessed, unless --cpp says so"
             )
 
     def _of_definitions(self, one: Placed, position: Position) -> Iterator[Placed]:

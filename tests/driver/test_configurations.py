@@ -288,7 +288,7 @@ def test_where_the_caller_is_not_preprocessed_it_stays(tmp_path: Path) -> None:
     (procedure,) = found.procedures
     assert procedure.ended == (
         "the proof holds where !defined(DBL) (work.F90:9), and step.f90 is not preprocessed, "
-        "unless --cpp says so (--one-configuration: it is compiled with these -D alone)"
+        "unless --cpp says so (--one-configuration: compiled with these -D alone)"
     )
 
 
@@ -340,7 +340,8 @@ def test_where_another_macro_of_the_name_is_defined_it_stays(tmp_path: Path) -> 
     assert not found.changes
     (procedure,) = found.procedures
     assert procedure.ended == (
-        "the proof holds where !defined(DBL) (work.F90:9), and DBL may be something else in step"
+        "the proof holds where !defined(DBL) (work.F90:9), and DBL may be something else in step "
+        "(--one-configuration: compiled with these -D alone)"
     )
 
 
@@ -443,7 +444,10 @@ def test_no_condition_compares_what_may_be_real_elsewhere(tmp_path: Path, bound:
     found = outcome(tmp_path, TRANSFERS, ["N=64"], step_F90=CALLER, work_F90=work)
     assert not found.changes
     (procedure,) = found.procedures
-    assert procedure.ended == "no condition can ask for the value of N, which may be a real one"
+    assert procedure.ended == (
+        "no condition can ask for the value of N, which may be a real one "
+        "(--one-configuration: compiled with these -D alone)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -522,7 +526,10 @@ def test_a_macro_that_stands_for_a_name_keeps_a_procedure(tmp_path: Path) -> Non
     found = outcome(tmp_path, TRANSFERS, ["ROOT=sqrt"], step_F90=CALLER, work_F90=work)
     assert not found.changes
     (procedure,) = found.procedures
-    assert procedure.ended == "no condition can ask whether the macro ROOT stands for sqrt"
+    assert procedure.ended == (
+        "no condition can ask whether the macro ROOT stands for sqrt "
+        "(--one-configuration: compiled with these -D alone)"
+    )
 
 
 _WITH_ARGUMENT = """\
