@@ -19,7 +19,11 @@ _LIBRARIES = (".so", ".dylib", ".a")
 _INPUTS = frozenset({".o", ".lo", ".obj", *_LIBRARIES})
 _NO_OBJECT = frozenset({"-E", "-S", "-M", "-MM", "-fsyntax-only", "--version", "-v", "-V", "-show"})
 _LENGTH = re.compile(r"-f(free|fixed)-line-length[-=](\d+|none)$")
-_KINDS = re.compile(r"-f?(default-(integer|real|double)-\d+|integer-\d-real|real-\d+-real)|-[ir]8$")
+_KINDS = re.compile(
+    r"-f?(default-(integer|real|double)-\d+|integer-\d-real|real-\d+-real)"  # GNU, LLVM
+    r"|-M?[ir](8|16)$|-(integer|real|double)[-_]size|-autodouble$|-double$"  # Intel, NVIDIA, NAG
+    r"|-q(realsize|intsize|autodbl)=|-s ?(real|integer|default)\d+$"  # IBM, Cray
+)
 _UNLIMITED = 1_000_000
 _TRIALS = ("CMakeScratch", "CMakeTmp", "meson-private")
 
@@ -89,7 +93,9 @@ class Command:
     @property
     def other_kinds(self) -> str | None:
         """An option that changes the kinds of default types, with which the runtime is not made."""
-        return next((word for word in self.words if _KINDS.match(word)), None)
+        pairs = zip(self.words, (*self.words[1:], ""), strict=True)
+        words = (f"-s {value}" if word == "-s" else word for word, value in pairs)
+        return next((word for word in words if _KINDS.match(word)), None)
 
     def path(self, place: int) -> Path:
         """The absolute path of a word."""

@@ -56,6 +56,31 @@ def test_how_a_source_is_read(words: str, reading: Reading) -> None:
     assert reading_of(command) == reading
 
 
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        ("-O2 -fdefault-real-8", "-fdefault-real-8"),
+        ("-fdefault-integer-8", "-fdefault-integer-8"),
+        ("-freal-4-real-8", "-freal-4-real-8"),
+        ("-r8", "-r8"),
+        ("-i8", "-i8"),
+        ("-Mr8", "-Mr8"),
+        ("-real-size 64", "-real-size"),
+        ("-integer_size 64", "-integer_size"),
+        ("-autodouble", "-autodouble"),
+        ("-qrealsize=8", "-qrealsize=8"),
+        ("-s real64", "-s real64"),
+        ("-sdefault64", "-sdefault64"),
+        ("-s", None),
+        ("-O3 -march=native -ffree-form", None),
+        ("-o real -real", None),
+    ],
+)
+def test_options_that_set_default_kinds(words: str, option: str | None) -> None:
+    command = command_of(["mpif90", *words.split(), "-c", "a.f90"], Path("/build"))
+    assert command.other_kinds == option
+
+
 def test_a_database_is_whole_whoever_writes_it(tmp_path: Path) -> None:
     file = tmp_path / "build.json"
 
