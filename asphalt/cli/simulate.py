@@ -38,6 +38,7 @@ from asphalt.report.simulated import (
 from asphalt.running.mpi import SMPI
 from asphalt.simulation.sweep import Tiling
 from asphalt.verify.files import outputs
+from asphalt.verify.main_programs import refuse_several_mains
 
 SUBJECTS = {"tile": {"tile"}, "depth": {"depth"}, "tile,depth": {"tile", "depth"}}
 
@@ -169,6 +170,7 @@ def simulate(
     costs = load_machine(machine)
     warn_of_speeds(platforms, costs.speed)
     project = open_project(paths, common, assume)
+    refuse_several_mains(project, building.line("{sources}"))
     wanted = SimulationRequest(
         _name(project, paths),
         platforms,

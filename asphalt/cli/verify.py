@@ -46,6 +46,7 @@ from asphalt.verify.builds import EXECUTABLE, RUN_PLACES, Commands
 from asphalt.verify.check import ComparisonSetup
 from asphalt.verify.check_all import check_all, comparisons
 from asphalt.verify.files import outputs
+from asphalt.verify.main_programs import refuse_several_mains
 from asphalt.verify.rendezvous import without_eager_sends
 from asphalt.verify.rows import Checked
 from asphalt.verify.setups import NAMES, setups
@@ -174,6 +175,7 @@ def verify(
     if rendezvous:
         surroundings = tuple(map(without_eager_sends, surroundings))
     project = open_project(paths, common, assume)
+    refuse_several_mains(project, line)
     choices = tuple(product(tile, depth or (None,)))
     if not project.transform():
         if not race and not rendezvous:

@@ -89,6 +89,12 @@ def programs_of(tree: Tree) -> tuple[ProgramFiles, ...]:
     return tuple(ProgramFiles(one.mains, links.with_included(one.paths)) for one in found)
 
 
+def files_of(tree: Tree, mains: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The files that each program needs, sorted, by the file of its main program."""
+    links = _Links(tree)
+    return {main: tuple(sorted(links.with_included(links.reached(main)))) for main in mains}
+
+
 def told(tree: Tree, programs: Collection[ProgramFiles]) -> ProblemReport:
     """A note that there are several programs, with the copies that each has."""
     links = _Links(tree)
