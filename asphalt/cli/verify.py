@@ -150,7 +150,7 @@ def verify(
     procedure needs.
 
     Exits with 1 if a run differs in output or exit status, hangs, or has a race; with 2 if
-    something could not be run.
+    something could not be run, or the original itself fails.
     """
     target = procedure_path(paths[0])
     if target is not None:

@@ -18,12 +18,16 @@ _PREFIX = re.compile(r"^\[[^\]]*\] .*\[root/CRITICAL\] ")
 _NOT_FOUND = re.compile(r"not found|No such file or directory|Permission denied|[Cc]annot execute")
 _STATUSES = (126, 127)
 _RULE = re.compile(r"[-=*\s]*$")
-_OWN = re.compile(r"\[(?:proxy|mpiexec)|={3,}|=\s|Primary job|YOUR APPLICATION TERMINATED")
+_OWN = re.compile(
+    r"\[(?:proxy|mpiexec)|={3,}|=\s|Primary job|YOUR APPLICATION TERMINATED"
+    r"|\[[^\]]*:\d+\] (?:\d+ more process|Set MCA parameter)"
+)
 _ERROR = re.compile(
     r"Fortran runtime error|MPI_ERR|Fatal error|\bError\b|\bSTOP\b|[Ss]egmentation fault"
     r"|\bsignal\b|\bSIG[A-Z]+"
 )
 _MOST = 300
+_MOST_PRINTED = 120
 
 
 def refusal(status: int | None, stderr: str) -> str | None:
@@ -52,6 +56,15 @@ def last_words(stderr: str) -> str:
     lines = own or [line for block in blocks for line in block]
     default = own[-1:] or lines[:1] or [""]
     return next((line for line in lines if _ERROR.search(line)), default[0])
+
+
+def printed_last(stdout: str) -> str:
+    """The last line that a program printed, shortened; "" without output."""
+    lines = [line.strip() for line in stdout.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    line = lines[-1]
+    return line if len(line) <= _MOST_PRINTED else f"{line[:_MOST_PRINTED]}..."
 
 
 def _blocks(stderr: str) -> Iterator[list[str]]:

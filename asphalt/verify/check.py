@@ -14,7 +14,7 @@ from asphalt.config.errors import UsageError
 from asphalt.config.passes import TRANSFERS
 from asphalt.diagnostics.change import Change
 from asphalt.project import Project
-from asphalt.running.launch import last_words, refusal
+from asphalt.running.launch import last_words, printed_last, refusal
 from asphalt.running.mpi import rank_count
 from asphalt.verify.builds import Built, Commands, build
 from asphalt.verify.causes import NOT_TILED, NOTHING, causes
@@ -33,6 +33,9 @@ _ALWAYS = "; without --rendezvous it hangs, too"
 _SAME = (
     "the build makes the same program as for the original: it does not use the transformed "
     "sources; give it paths below the tree"
+)
+_NOT_COMPARED = (
+    "so nothing is compared; run it as it can run, with --np, --run, --arguments or --stdin"
 )
 _WATCHED = "results differ if buffers of pending receives are poisoned, or by timing"
 
@@ -292,9 +295,12 @@ class _Check:
         if refused := refusal(outcome.status, stderr):
             command = self._trial.commands.run
             raise UsageError(f"{self._prefix}--run '{command}' starts no program: {refused}")
-        words = last_words(stderr)
-        message = f"the original ended with status {outcome.status}, so nothing is compared"
-        return ResultKind.ORIGINAL_FAILS, Difference(f"{message} ({words})" if words else message)
+        printed = printed_last(outcome.stdout.decode("utf-8", "backslashreplace"))
+        own = (f"it printed last: {printed}" if printed else "", last_words(stderr))
+        words = "; ".join(filter(None, own))
+        message = f"the original ended with status {outcome.status}"
+        message += f" ({words})" if words else ""
+        return ResultKind.ORIGINAL_FAILS, Difference(f"{message}, {_NOT_COMPARED}")
 
     def _build(self, changes: Sequence[Change], name: str) -> Built | str:
         trial = self._trial

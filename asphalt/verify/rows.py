@@ -89,7 +89,9 @@ class Checked:
 
     @property
     def exit_code(self) -> int:
-        """1: a difference or finding, or no result; 2: something could not be run."""
-        if not all(row.passed for row in self.rows):
+        """1: a difference, a hang or a finding; 2: something could not be run, as the original that
+        fails."""
+        kinds = {row.kind for row in self.rows if not row.passed}
+        if kinds - {ResultKind.ORIGINAL_FAILS}:
             return 1
-        return 2 if self.failures else 0
+        return 2 if kinds or self.failures else 0

@@ -136,11 +136,22 @@ def test_an_original_that_fails_proves_nothing(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ("--compile", "touch {exe}", "--run", "false", "--ranks", "1", "--tile", "2")
-    assert verify(*arguments) == 1
+    assert verify(*arguments) == 2
     captured = capsys.readouterr()
-    assert "nothing is compared" in captured.out
+    assert "nothing is compared; run it as it can run" in captured.out
     assert "original fails" in captured.out
     assert captured.err.endswith("asphalt: not compared: 1 where the original fails\n")
+
+
+def test_an_original_that_fails_is_quoted(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its own words come before those of the launcher."""
+    path = here / "src" / "main.f90"
+    stop = "print *, 'np must be even'\n  call MPI_Abort(MPI_COMM_WORLD, 1, ierr)\n  allocate(s("
+    path.write_text(path.read_text().replace("allocate(s(", stop))
+    assert verify("--compile", COMPILE, "--ranks", "3", "--tile", "2") == 2
+    out = " ".join(capsys.readouterr().out.split())
+    assert "(it printed last: np must be even" in out
+    assert "Set MCA parameter" not in out
 
 
 def test_a_compile_line_that_makes_no_program(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from asphalt.running.launch import last_words, refusal
+from asphalt.running.launch import last_words, printed_last, refusal
 
 OPENMPI_REFUSES = """\
 --------------------------------------------------------------------------
@@ -68,3 +68,29 @@ def test_last_words_are_the_programs() -> None:
     assert last_words(runtime) == "Fortran runtime error: no file"
     assert last_words(OPENMPI_AFTER.partition("\n")[2]).startswith("Primary job")
     assert last_words("") == ""
+
+
+OPENMPI_ABORT = """\
+--------------------------------------------------------------------------
+MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD
+with errorcode 1.
+
+NOTE: invoking MPI_ABORT causes Open MPI to kill all MPI processes.
+--------------------------------------------------------------------------
+[here:04697] 2 more processes have sent help message help-mpi-api.txt / mpi-abort
+[here:04697] Set MCA parameter "orte_base_help_aggregate" to 0 to see all help / error messages
+"""
+
+
+def test_hints_of_the_launcher_are_no_last_words() -> None:
+    told = "MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD"
+    assert last_words(OPENMPI_ABORT) == told
+    assert last_words(f"no input file\n{OPENMPI_ABORT}") == "no input file"
+    error = "[here:12] *** MPI_ERR_COUNT: invalid"
+    assert last_words(error) == error
+
+
+def test_the_last_line_that_was_printed() -> None:
+    assert printed_last(" step 1\n n must be divisible by np \n\n") == "n must be divisible by np"
+    assert printed_last("\n") == ""
+    assert len(printed_last("x" * 1000)) < 130
