@@ -93,8 +93,8 @@ _OPTIONS = (
         "--first",
         multiple=True,
         metavar="CALL",
-        help="FILE:PROCEDURE: call this first, e.g. 'grid::setup(ranks)'; 'comm' is the "
-        "communicator.",
+        help="FILE:PROCEDURE: call this first, e.g. 'grid::setup(ranks)', to set module variables; "
+        "'comm' is the communicator.  May be repeated: the calls come in this order.",
     ),
     click.option(
         "--flags",
@@ -159,8 +159,6 @@ def verify_procedure(
         found = compare(
             project, wanted, chosen, ranks, choices, work, progress.say, progress.advance
         )
-    if not found.changed:
-        note(f"asphalt transforms nothing that {name} executes, so it was compared with itself")
     checked = Checked(found.rows, found.failures, found.remarks)
     print_comparisons(checked, common)
     return checked.exit_code

@@ -15,13 +15,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from asphalt.analysis.names.scopes import Origin
 from asphalt.config.errors import UsageError
 from asphalt.project import Project
 from asphalt.running.mpi import Mpi, rank_count
 from asphalt.running.process import run
 from asphalt.verify.causes import NOT_TILED
 from asphalt.verify.compare import Difference
-from asphalt.verify.procedures.build import Compiler, bindings
+from asphalt.verify.procedures.build import Callable, Compiler, bindings
 from asphalt.verify.procedures.draws import Fixed, names_of
 from asphalt.verify.procedures.environment import environment_for
 from asphalt.verify.procedures.interface import Interface
@@ -64,12 +65,14 @@ class ComparisonRequest:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The comparisons, remarks on them, and what could not be run."""
+    """The comparisons, remarks on them, and what could not be run.
+
+    ``rows``: none if the transformed code is that of the original, as a remark says.
+    """
 
     rows: tuple[ComparisonRow, ...]
     remarks: tuple[str, ...]
     failures: tuple[str, ...]
-    changed: bool
 
 
 def compare(
@@ -90,7 +93,11 @@ def compare(
     """
     calls = [_first(text) for text in wanted.first]
     versions = Versions.of(project, (wanted.procedure, *(name for name, _ in calls)), wanted.path)
-    _check_fixed(versions.callables[0].interface, wanted.fixed)
+    _check_fixed(versions.callables[0], wanted.fixed)
+    if (why := versions.why_unchanged()) is not None:
+        return Compared((), (why,), ())
+    if not versions.may_tile:
+        choices = choices[:1]  # K and D are of no meaning
     rows: list[ComparisonRow] = []
     remarks: list[str] = []
     failures: list[str] = []
@@ -108,8 +115,7 @@ def compare(
         remarks += job.remarks
     if not rows:
         raise UsageError("; ".join(failures))
-    changed = bool(versions.sites_of(0))
-    return Compared(tuple(rows), tuple(remarks), tuple(failures), changed)
+    return Compared(tuple(rows), tuple(remarks), tuple(failures))
 
 
 def _first(text: str) -> tuple[str, tuple[str, ...]]:
@@ -123,17 +129,34 @@ def _first(text: str) -> tuple[str, tuple[str, ...]]:
     return match[1], args
 
 
-def _check_fixed(interface: Interface, fixed: Sequence[Fixed]) -> None:
+def _check_fixed(main: Callable, fixed: Sequence[Fixed]) -> None:
+    interface = main.interface
     names = {dummy.name: dummy for dummy in interface.dummies}
     for one in fixed:
         dummy = names.get(one.name)
         if dummy is None:
             known = ", ".join(names)
+            symbol = main.scope.lookup(one.name)
+            if symbol is not None and symbol.origin in (Origin.MODULE, Origin.COMMON):
+                raise UsageError(
+                    f"--set {one.name}: a variable that is no argument of {interface}; call what "
+                    "sets it before: --first 'NAME(ARGUMENTS)', which may be repeated"
+                )
             raise UsageError(f"--set {one.name}: {interface} has no such argument; it has {known}")
         if dummy.rank and len(one.values) != dummy.rank:
             raise UsageError(f"--set {one.name}: {dummy} has {dummy.rank} dimensions")
         if not dummy.rank and (dummy.base not in ("integer", "handle") or len(one.values) > 1):
             raise UsageError(f"--set {one.name}: only integers and extents can be fixed")
+
+
+def _no_draw(interface: Interface) -> str:
+    """What to do if the original fails with every draw."""
+    sizes = [one.name for one in interface.dummies if one.base == "integer" and not one.rank]
+    fix = f"fix sizes with --set ({', '.join(sizes)}), or " if sizes else ""
+    return (
+        f"no draw could be used; {fix}call what sets the module variables that the procedure needs "
+        "with --first 'NAME(ARGUMENTS)', which may be repeated"
+    )
 
 
 class _Job:
@@ -249,13 +272,11 @@ class _Job:
             text += f", {len(tally.thrown)} discarded, the last since {tally.thrown[-1]}"
         self.remarks.append(text)
         if tally.compared == 0 and not tally.differences:
-            raise UsageError(
-                "no draw could be used; fix sizes with --set NAME=VALUE, or set up what the "
-                f"procedure needs with --first 'NAME(...)'; last: {tally.last_reason}"
-            )
+            interface = self.versions.callables[0].interface
+            raise UsageError(f"{_no_draw(interface)}; last: {tally.last_reason}")
         for label, (tile, depth) in self._choices.items():
             difference = tally.differences.get(label)
-            tiled = label in tally.tiled
+            tiled = label in tally.tiled or not self.versions.may_tile
             kind = kind_of(difference, findings=False, tiled=tiled)
             notes = () if tiled or difference is not None else (NOT_TILED,)
             if difference is not None and tally.unstable:

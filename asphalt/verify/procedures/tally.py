@@ -12,6 +12,7 @@ from asphalt.verify.procedures.task import CHECKED, ORIGINAL, Event
 
 _DISCARDED = 2  # times as many draws as wanted may be discarded
 _HANGS = 3  # of them, how many may take the whole time limit
+_ALIKE = 3  # draws in a row that fail for one reason, before any could be compared
 _HANG = "did not end in time"
 
 
@@ -75,8 +76,14 @@ class Tally:
         elif outcome.status != 0:
             self._broken(everything, outcome, order, start)
         hangs = sum(_HANG in reason for reason in self.thrown)
-        if len(self.thrown) > _DISCARDED * self._wanted or hangs >= _HANGS:
+        if len(self.thrown) > _DISCARDED * self._wanted or hangs >= _HANGS or self._always_fails:
             self._ended = True
+
+    @property
+    def _always_fails(self) -> bool:
+        """Whether the drawn sizes seem to make no difference: the original fails as before."""
+        reasons = {reason.partition(" [")[0] for reason in self.thrown[-_ALIKE:]}
+        return not self.compared and len(self.thrown) >= _ALIKE and len(reasons) == 1
 
     def _broken(
         self, events: Sequence[Event], outcome: CommandResult, order: Sequence[str], start: int

@@ -9,12 +9,15 @@ from pathlib import Path
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.errors import InputError, UsageError
 from asphalt.config.limits import HEADER
+from asphalt.config.passes import Pass
 from asphalt.config.runtime import is_runtime_source
 from asphalt.diagnostics.change import Change
 from asphalt.diagnostics.model import SiteReport
 from asphalt.driver.sites import Site
+from asphalt.frontend.source_tree.tree import Tree
 from asphalt.output.mirror import absolute, base_of
 from asphalt.project import Project
+from asphalt.transforms.inlining import inline
 from asphalt.verify.procedures.build import Callable, Compiler, build_version
 from asphalt.verify.procedures.find import (
     find_procedure,
@@ -23,6 +26,8 @@ from asphalt.verify.procedures.find import (
     reaches,
 )
 from asphalt.verify.procedures.interface import interface_of
+
+_EXECUTED = frozenset({"subroutine", "function", "program"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +130,73 @@ class Versions:
             if site.report.id in applied and self._reached(site, number)
         )
 
+    @property
+    def may_tile(self) -> bool:
+        """Whether the first procedure may execute an exchange that can leave in tiles."""
+        tiled = {
+            site.id
+            for change in self.project.transform()
+            for site in change.sites
+            if Pass.PREPUSH in site.passes
+        }
+        return any(site.id in tiled for site in self.sites_of(0))
+
+    def why_unchanged(self) -> str | None:
+        """Why there is nothing to compare: no code that the first procedure may execute is changed.
+
+        None: some is.
+        """
+        tree, one = self.project.tree, self.callables[0]
+        changes = self.project.transform()
+        names = set[str]()
+        for change in changes:
+            found = _changed_units(tree, change)
+            if found is None:
+                return None  # a part of files, which any of them may execute
+            names |= found
+        if reaches(tree, self.scopes, one.scope.unit, sorted(names)):
+            return None
+        located = find_procedure(tree, str(one.interface), one.interface.path)
+        homes = [str(c.path) for c in changes if inline.stands_in(c.after, located)]
+        new = [home for home in homes if not inline.stands_in(tree.content(home), located)]
+        where = ""
+        if new:
+            where = (
+                f"; apply put its text in place of calls in {' and '.join(new)}, and transforms it "
+                "there: verify the procedures of these files, or the whole program"
+            )
+        place = f"{one.interface.path}:{one.interface.line}"
+        return (
+            f"{place}: apply changes nothing that {one.interface} executes, so there is nothing to "
+            f"compare{where}"
+        )
+
     def _reached(self, site: Site, number: int) -> bool:
         procedure = self.callables[number].scope.unit
         return reaches(self.project.tree, self.scopes, procedure, [site.exchange.located.unit.name])
+
+
+def _changed_units(tree: Tree, change: Change) -> set[str] | None:
+    """The names of the procedures of a file that a change rewrites; None: the file has no units of
+    its own."""
+    path = str(change.path)
+    if not tree.units_of(path):
+        return None
+    before = _texts(tree, path, change.before)
+    after = _texts(tree.edited({path: change.after}), path, change.after)
+    return {key[1] for key, lines in before.items() if after.get(key) != lines}
+
+
+def _texts(tree: Tree, path: str, content: bytes) -> dict[tuple[str, str], list[bytes]]:
+    """The lines of each procedure and main program, by host and name."""
+    lines = content.splitlines()
+    units = tree.outline(path).units
+    return {
+        (hosts, one.name): lines[one.first - 1 : one.last]
+        for one in units
+        for hosts in ("" if one.host is None else units[one.host].name,)
+        if one.kind in _EXECUTED
+    }
 
 
 def _companions(tree: Path) -> dict[Path, bytes]:

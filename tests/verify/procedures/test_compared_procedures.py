@@ -393,8 +393,10 @@ def test_all_kinds_of_arguments_on_three_ranks(
     fixed = tuple(Fixed.of(text.replace("n,nz", "5,7")) for text in sizes)
     wanted = ComparisonRequest(name, None, fixed=fixed)
     found = compared(Project(source, settings=SETTINGS), wanted, mpi, tmp_path, (1, 3))
+    if name == "explicit_shape":  # which is not transformed
+        assert found.rows == ()
+        return
     assert [row.difference for row in found.rows] == [None, None]
-    assert found.changed is (name != "explicit_shape")
     assert found.remarks == (f"{mpi}, 3 ranks: 10 draws compared",)
 
 
@@ -426,7 +428,6 @@ def test_kernels(
     )
     wanted = ComparisonRequest(procedure, None, first=first, draws=4, flags=("-O2", *flags))
     found = compared(project, wanted, mpi, tmp_path, (1, 3))
-    assert found.changed
     assert [row.difference for row in found.rows] == [None, None]
 
 
