@@ -167,8 +167,9 @@ _OPTIONS = (
     click.option(
         "--one-configuration",
         is_flag=True,
-        help="What comes out is compiled with these -D alone: no change stands under a condition "
-        "of the preprocessor, and what it removes here is no part of the program.",
+        help="What comes out is compiled with these -D alone: changes stand under no #if of their "
+        "own, and what the preprocessor removes here is no part of the program.  With other -D it "
+        "may not compile, or compute something else.",
     ),
     click.option(
         "--passes",
