@@ -60,6 +60,7 @@ class Answer:
     unread: dict[str, str]
     has_messages: bool
     left_out: tuple[int, tuple[str, int]] | None
+    leaves_lines_out: bool
     internal_errors: tuple[ProblemReport, ...]
     fails: bool
 
@@ -102,6 +103,7 @@ def answer_of(
         {name: why for name in sorted(names) if (why := project.unread_module(name))},
         not sites and project.has_messages,
         project.left_out,
+        project.leaves_lines_out,
         project.internal_errors,
         fails,
     )

@@ -19,6 +19,9 @@ from asphalt.config.errors import InputError, UsageError
 from asphalt.config.passes import TRANSFERS
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.model import ProblemReport, SiteReport
+from asphalt.frontend.source_tree.outline import Outline
+from asphalt.frontend.source_tree.program_tree import included_alone
+from asphalt.frontend.source_tree.scan import is_source
 from asphalt.project import Project
 from asphalt.report.drawing import BOXES, PLAIN, Strokes
 from asphalt.report.github import annotation_lines
@@ -32,6 +35,11 @@ from asphalt.report.text import (
     site_lines,
     summary,
     unread_modules,
+)
+
+_SUFFIXES = (
+    "its suffix is none of Fortran's (.f90, .F90, .f, ...): name Fortran files, or the directory "
+    "that holds them"
 )
 
 
@@ -69,6 +77,10 @@ class Reported(Protocol):
     def left_out(self) -> tuple[int, tuple[str, int]] | None:
         """How many lines call MPI in branches of the preprocessor that are left out, and file and
         line of the first one; None: there are none."""
+
+    @property
+    def leaves_lines_out(self) -> bool:
+        """Whether conditionals of the preprocessor leave out lines of any file."""
 
     def missing_modules(self, file: str) -> tuple[str, ...]:
         """The modules that a file with a site uses and that are not there."""
@@ -120,11 +132,46 @@ def read_project(paths: Sequence[Path], settings: Settings) -> Project:
     named = {str(path) for path in paths}
     for problem in broken:
         if problem.file in named:
-            raise InputError(problem.file, problem.line, problem.message)
+            raise InputError(problem.file, problem.line, _asked(project, problem))
     warn_of(problems)
+    _refuse_other_texts(project, named)
     if broken and {str(file) for file in project.files} <= {problem.file for problem in broken}:
         raise InputError(", ".join(sorted(named)), None, "no file here can be used")
     return project
+
+
+def _asked(project: Project, problem: ProblemReport) -> str:
+    """A problem of a named file; whether it is Fortran at all, if neither text nor name say so."""
+    known = {entry.path for entry in project.tree.files}
+    if is_source(problem.file) or problem.file not in known:
+        return problem.message
+    outline = project.tree.outline(problem.file)
+    doubtful = outline.broken or _is_empty(outline)
+    return f"{problem.message}; is this Fortran? {_SUFFIXES}" if doubtful else problem.message
+
+
+def _refuse_other_texts(project: Project, named: Collection[str]) -> None:
+    """Warn of named files that seem to be no Fortran; raises ``InputError`` if all are so."""
+    tree = project.tree
+    files = [entry.path for entry in tree.files]
+    parts = included_alone(tree)
+    others = [
+        path
+        for path in files
+        if path in named
+        and not is_source(path)
+        and path not in parts
+        and _is_empty(tree.outline(path))
+    ]
+    for path in others:
+        message = f"has no program unit of Fortran; {_SUFFIXES}"
+        if len(others) == len(files):
+            raise InputError(path, None, message)
+        warn_of([ProblemReport(path, None, message)])
+
+
+def _is_empty(outline: Outline) -> bool:
+    return not (outline.units or outline.loose_calls or outline.loose_includes)
 
 
 def warn_of(problems: Iterable[ProblemReport]) -> None:
@@ -191,7 +238,7 @@ def _note_branches(project: Reported, sites: Sequence[SiteReport]) -> None:
         calls = "a call of MPI is" if number == 1 else f"{number} calls of MPI are"
         first = f"{file}:{line}" if number == 1 else f"the first in {file}:{line}"
         note(f"{calls} in #if branches that are not compiled, {first}: {options}")
-    elif not sites:
+    elif not sites and project.leaves_lines_out:
         note(f"to include calls in #if branches, {options}")
 
 

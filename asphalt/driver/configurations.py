@@ -37,6 +37,11 @@ def without_conditionals(tree: Tree, path: str) -> bytes:
     return selected(content.decode("latin-1"), here).encode("latin-1")
 
 
+def leaves_lines_out(tree: Tree) -> bool:
+    """Whether conditionals leave out lines of any file in the configuration."""
+    return any(None in tree.preprocessed.conditionals(entry.path).paths for entry in tree.files)
+
+
 def calls_left_out(tree: Tree) -> tuple[int, tuple[str, int]] | None:
     """How many lines call MPI in branches of conditionals that the configuration leaves out, and
     file and line of the first one; None: there are none."""

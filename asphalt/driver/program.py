@@ -33,7 +33,7 @@ from asphalt.driver.assumed_outcomes import (
 )
 from asphalt.driver.blocking_reports import kept_blocking, kept_stores, kept_whole, not_overlapped
 from asphalt.driver.called_exchanges import CalledExchanges, Sites
-from asphalt.driver.configurations import calls_left_out, confined_changes
+from asphalt.driver.configurations import calls_left_out, confined_changes, leaves_lines_out
 from asphalt.driver.findings import findings
 from asphalt.driver.given_lines import refuse_ambiguous
 from asphalt.driver.included_parts import Places, divided
@@ -50,7 +50,7 @@ from asphalt.driver.overlap import (
 )
 from asphalt.driver.prepush import AskedFor, prepushed
 from asphalt.driver.program_starts import own_operations
-from asphalt.driver.remarks import ambiguities, not_understood
+from asphalt.driver.remarks import ambiguities, first_not_understood, not_understood
 from asphalt.driver.sites import Site, SiteJudge
 from asphalt.driver.transfers import nonblocking_operations, transfer_operations, transfers
 from asphalt.frontend.source_tree.scan import is_source
@@ -111,6 +111,11 @@ class Program:
         """How many lines call MPI in branches of the preprocessor that are left out, and file and
         line of the first one; None: there are none."""
         return calls_left_out(self._tree)
+
+    @property
+    def leaves_lines_out(self) -> bool:
+        """Whether conditionals of the preprocessor leave out lines of any file."""
+        return leaves_lines_out(self._tree)
 
     @property
     def lines(self) -> int:
@@ -315,6 +320,8 @@ class Program:
             if (directive.file, directive.line) not in used
         )
         found = (*directives, *ambiguities(self._sites), *not_understood(self._tree))
+        if not self._sites and not self.has_messages:
+            found += tuple(first_not_understood(self._tree))
         return tuple(map(self.places.problem, found))
 
     @cached_property

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from asphalt.analysis.call_graph.missing_sources import ambiguous_modules
 from asphalt.analysis.exchange.site import all_to_all_operations
+from asphalt.analysis.mpi.procedures import table
+from asphalt.analysis_manager.user_units import user_units
 from asphalt.diagnostics.model import ProblemReport
 from asphalt.driver.sites import Site
 from asphalt.frontend.lexical.raw_text import called_names
@@ -25,6 +27,20 @@ def not_understood(tree: Tree) -> Iterator[ProblemReport]:
                 for name in sorted(names & operations):
                     message = f"names {name.upper()}, and is not understood ({what.reason})"
                     yield ProblemReport(leaf.span.file, leaf.span.first, message, note=True)
+
+
+def first_not_understood(tree: Tree) -> Iterator[ProblemReport]:
+    """A note on the first statement of each unit that calls MPI that could not be interpreted."""
+    for located in user_units(tree, frozenset(table())):
+        for leaf in (leaf for node in located.unit.body for leaf in leaves(node)):
+            what = leaf.what
+            if isinstance(what, Opaque) and leaf.span is not None:
+                message = (
+                    f"{located.unit.name or 'the main program'}: this statement is not understood "
+                    f"({what.reason}); correct it, or report it if compilers take it"
+                )
+                yield ProblemReport(leaf.span.file, leaf.span.first, message, note=True)
+                break
 
 
 def ambiguities(sites: Iterable[Site]) -> Iterator[ProblemReport]:

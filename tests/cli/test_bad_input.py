@@ -320,3 +320,68 @@ def test_line_ends_of_other_systems_are_not(here: Path, capsys: pytest.CaptureFi
         path.write_bytes(TRANSPOSES.encode().replace(b"\n", end))
         assert main(arguments("scan")) == 0
         assert "CR alone" not in capsys.readouterr().err
+
+
+SYNTAX = """\
+program s
+  use mpi
+  implicit none
+  integer :: ierr
+  real(8) :: a(10)
+  call MPI_Init(ierr)
+  a = (1.0 +
+  call MPI_Finalize(ierr)
+end program s
+"""
+
+
+def scanned(capsys: pytest.CaptureFixture[str], *paths: str) -> tuple[int, str]:
+    code = main(["scan", "--no-cache", "-j1", *paths])
+    return code, capsys.readouterr().err
+
+
+def test_a_statement_with_a_syntax_error_is_named(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "s.f90").write_text(SYNTAX)
+    code, err = scanned(capsys, "s.f90")
+    assert code == 0
+    assert "note: s.f90:7: s: this statement is not understood" in err
+    assert "correct it" in err
+    assert "#if" not in err  # there is none in the file
+    (here / "s.f90").write_text(SYNTAX.replace("(1.0 +", "1.0"))
+    assert scanned(capsys, "s.f90") == (0, "asphalt: no exchange found\n")
+    (here / "s.F90").write_text(f"#ifdef MORE\n{SYNTAX}#endif\n".replace("(1.0 +", "1.0"))
+    assert "#if branches" in scanned(capsys, "s.F90")[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("# asphalt\n#asphalt by proof\n", "invalid preprocessing directive"),
+        ("all: main\n\tmake main\n", "README.md: has no program unit of Fortran"),
+    ],
+)
+def test_a_text_that_is_no_fortran(
+    text: str, message: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "README.md").write_text(text)
+    code, err = scanned(capsys, "README.md")
+    assert code == 2
+    assert message in err
+    assert "its suffix is none of Fortran's (.f90, .F90, .f, ...): name Fortran files" in err
+
+
+def test_other_files_beside_fortran(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Shells expand * to all files of a directory."""
+    (here / "src" / "Makefile").write_text("all: main\n\tmake main\n")
+    (here / "src" / "part.inc").write_text("call MPI_Barrier(comm, ierr)\n")
+    (here / "src" / "old.src").write_text(TRANSPOSES)
+    code, err = scanned(capsys, "src/Makefile", "src/old.src")
+    assert code == 0
+    assert "warning: src/Makefile: has no program unit of Fortran" in err
+    assert "old.src" not in err
+    code, err = scanned(capsys, "src/part.inc", "src/old.src")
+    assert code == 2
+    assert "src/part.inc:1: statements of no program unit" in err
+    assert "is this Fortran?" not in err

@@ -260,8 +260,7 @@ def test_check(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_file_without_an_exchange(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = scan(capsys, "src/main.f90")
     assert (status, out) == (0, "")
-    assert err.startswith("asphalt: no exchange found\n")
-    assert "-D" in err
+    assert err == "asphalt: no exchange found\n"
     assert scan(capsys, "src/main.f90", "-DX")[2] == "asphalt: no exchange found\n"
 
 
