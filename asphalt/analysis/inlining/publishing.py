@@ -1,8 +1,9 @@
 """Whether a private name of a module may become public.
 
 Inlined statements of a module procedure need the names of their module.  A name that is private
-only by default (a PRIVATE statement without a list) may become public: that changes nothing for
-units that use the module with ONLY.
+only by default (a PRIVATE statement without a list) may become public.  That changes nothing for
+units that use the module with ONLY, and for others nothing where none contains the name: a name
+that is accessible and not referenced clashes with no other one (F2018 14.2.2).
 """
 
 from __future__ import annotations
@@ -32,7 +33,16 @@ def may_become_public(name: str, module: Scope | None, caller: Scope) -> bool:
             return False
     elif all(unit.name != name for unit in module.unit.contained):
         return False
-    return not _used_as_a_whole(module)
+    return not _used_as_a_whole(module) or not _is_named_elsewhere(name, module)
+
+
+def _is_named_elsewhere(name: str, module: Scope) -> bool:
+    """Whether a unit outside of a module, or a file that is not analysed, contains a name."""
+    own = module.located
+    return any(
+        place.is_unread or place.path != own.path or place.chain[0].name != own.unit.name
+        for place in module.program.mentions(name)
+    )
 
 
 def _used_as_a_whole(module: Scope) -> bool:

@@ -55,6 +55,17 @@ program steps
 end program steps
 """
 _OTHER = "subroutine other\n  use faces{}\nend subroutine other\n"
+_NAMING = "subroutine other\n  use faces\n  implicit none\n  real :: ready\nend subroutine other\n"
+_AGAIN = """\
+module again
+  use faces
+end module again
+subroutine other
+  use again
+  implicit none
+  integer :: request
+end subroutine other
+"""
 
 
 def _refused(tmp_path: Path, **files: str) -> list[str]:
@@ -86,9 +97,12 @@ def test_private_variables_and_procedures_are_listed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mpi", installed(OPENMPI), ids=str)
-def test_compilers_agree(tmp_path: Path, mpi: Mpi) -> None:
+@pytest.mark.parametrize("used", [", only: exchange", ""], ids=["ONLY", "all"])
+def test_compilers_agree(tmp_path: Path, mpi: Mpi, used: str) -> None:
     source = tmp_path / "made.f90"
-    source.write_text(_prepared(tmp_path, _MODULE + _MAIN))
+    text = _MODULE + _MAIN.replace(", only: exchange", used) + _AGAIN.replace("request", "given")
+    source.write_text(_prepared(tmp_path, text))
+    assert "call exchange" not in source.read_text().split("program steps")[1]
     outcome = compile_source(mpi, source, tmp_path)
     assert outcome.code == 0, outcome.stderr
 
@@ -99,6 +113,10 @@ def test_compilers_agree(tmp_path: Path, mpi: Mpi) -> None:
         {"a": _MODULE + _MAIN + _OTHER.format(", only: exchange")},
         {"a": _MODULE + _MAIN, "b": _OTHER.format(", only: swap => exchange")},
         {"a": _MODULE.replace("  private\n", "  public\n") + _MAIN},
+        # who uses all names contains none of the new ones
+        {"a": _MODULE + _MAIN, "b": _OTHER.format("")},
+        {"a": _MODULE + _MAIN.replace(", only: exchange", "")},
+        {"a": _MODULE + _MAIN, "b": _AGAIN.replace("request", "requests")},
     ],
 )
 def test_names_that_may_be_shown(tmp_path: Path, files: dict[str, str]) -> None:
@@ -108,9 +126,11 @@ def test_names_that_may_be_shown(tmp_path: Path, files: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     "files",
     [
-        # who uses all names would get new ones
-        {"a": _MODULE + _MAIN, "b": _OTHER.format("")},
-        {"a": _MODULE + _MAIN, "b": _OTHER.format(", swap => exchange")},
+        # who uses all names would get new ones, and has some of them already
+        {"a": _MODULE + _MAIN, "b": _NAMING},
+        {"a": _MODULE + _MAIN, "b": _NAMING.replace("faces", "faces, swap => exchange")},
+        {"a": _MODULE + _MAIN, "b": _AGAIN},
+        {"a": _MODULE + _MAIN.replace(", only: exchange", "").replace("u(10)", "u(10), most")},
         # another file
         {"a": _MODULE, "b": _MAIN},
         # names that are private by themselves
