@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.names.symbol import Identity
+from asphalt.analysis.verdicts.splitting_codes import ORDER, SHAPE
+from asphalt.analysis.verdicts.verdict import Refused
+from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Price
 from asphalt.optimiser.dropped import not_kept, with_dropped
+from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import Dropped
 from asphalt.optimiser.phases import MOST_STEPS
 from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.transforms.inlining.versions import Versions, deciding
 from asphalt.transforms.motion.windows import work_in_windows
-from asphalt.transforms.rewriting.step import Transformation, Trial
+from asphalt.transforms.rewriting.step import Found, Transformation, Trial
+
+_BY_VALUES = (ORDER, SHAPE)  # what values of constants may lift
 
 
 def divided(
@@ -27,7 +34,7 @@ def divided(
     while dividing.name in shop.passes and len(state.steps) < MOST_STEPS:
         facts = shop.facts(state.tree)
         found = tuple(dividing.check(facts))
-        shop.note_whole(state.tree, found)
+        _note_whole(shop, state.tree, dividing, found)
         new = (f for f in found if isinstance(f, Trial) and shop.wants(f, facts))
         steps = [step for step in new if step.text not in tried]
         if not steps:
@@ -36,6 +43,39 @@ def divided(
         tried |= {step.text for step in same}
         state = _best(shop, state, facts, dividing, filling, same)
     return state
+
+
+def _note_whole(
+    shop: Workshop, tree: Tree, dividing: Transformation, found: Iterable[Found]
+) -> None:
+    """Record what keeps nests of a tree from being divided."""
+    for one in found:
+        if isinstance(one, Refused) and one.span is not None:
+            place = shop.given(shop.place(tree, one.span.first))
+            shop.whole[place] = one
+            key = place, dividing
+            if one.code in _BY_VALUES:
+                shop.undivided[key] = tree
+            else:
+                shop.undivided.pop(key, None)
+
+
+def divisible(shop: Workshop, constants: frozenset[Identity]) -> frozenset[SourceLine]:
+    """The nests that stayed whole for what is not known, of those that may be divided by the values
+    of some constants, by their place in the user's source."""
+    probe = shop.with_constants(constants)
+    probe.origins = shop.origins  # of the statements of these trees
+    found: set[SourceLine] = set()
+    for tree, dividing in {(tree, one): None for (_, one), tree in shop.undivided.items()}:
+        refused = (one for one in dividing.check(probe.facts(tree)) if isinstance(one, Refused))
+        still = {
+            shop.given(shop.place(tree, one.span.first))
+            for one in refused
+            if one.span is not None and one.code in _BY_VALUES
+        }
+        own = {place for (place, by), at in shop.undivided.items() if (at, by) == (tree, dividing)}
+        found |= own - still
+    return frozenset(found)
 
 
 def _best(

@@ -58,14 +58,15 @@ from dataclasses import replace
 
 from asphalt.analysis.call_graph.index_constants import index_constants
 from asphalt.analysis.names.symbol import Identity
-from asphalt.analysis.verdicts.splitting_codes import ORDER, SHAPE
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
 from asphalt.optimiser.acceptance import key_of
 from asphalt.optimiser.caller_windows import stopped_at_calls
+from asphalt.optimiser.dividing import divisible
 from asphalt.optimiser.dropped import TOO_MANY, distinct
 from asphalt.optimiser.first_steps import has_first_step
 from asphalt.optimiser.options import Context, Options
+from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import FIXPOINT as FIXPOINT
 from asphalt.optimiser.outcome import Done as Done
 from asphalt.optimiser.outcome import Dropped as Dropped
@@ -80,8 +81,6 @@ from asphalt.support.garbage_collection import rare_collections
 from asphalt.transforms.rewriting.checked_sizes import can_check
 
 REPEATED = "further steps lead back to an earlier text"
-_TRIES = 4
-"""How many searches find out which constants a proof takes."""
 Values = Mapping[str, tuple[Identity, int]]
 """Named constants: what identifies them, and their values, by their names in the unit."""
 
@@ -183,40 +182,40 @@ def _with_values(shop: Workshop, found: Optimised) -> tuple[Optimised, Workshop]
     Without these values it is not known which part of a nest meets a halo of a named width.  The
     declarations of the unit then check them.
     """
-    if not any(why.code in (SHAPE, ORDER) for why in shop.whole.values()):
+    if not shop.undivided:
         return found, shop
     facts = shop.facts(shop.tree)
     values = index_constants(facts.scope)
     if not values or not can_check(facts):
         return found, shop
-    again = _with_constants(shop, values)
+    nests = divisible(shop, _identities(values))
+    if not nests:
+        return found, shop
+    again = shop.with_constants(_identities(values))
     more = optimised(again)
     if more.content is None or len(more.transfers) <= len(found.transfers):
         return found, shop
     if again.price(again.tree_of(more)).loses(shop.price(shop.tree_of(found))):
         return found, shop
-    needed = _needed(shop, more.content, values)
+    needed = _needed(shop, more.content, values, nests)
     return again.checked(more, {name: values[name][1] for name in needed}), again
 
 
-def _needed(shop: Workshop, content: bytes, values: Values) -> Values:
-    """The constants, of those with which the unit becomes this content, that it takes.
+def _needed(shop: Workshop, content: bytes, values: Values, nests: frozenset[SourceLine]) -> Values:
+    """The constants, of those with which the unit becomes this content, that it takes: those
+    without which a nest stays whole, if one more search finds that they are enough; else all."""
+    left = values
+    for name in sorted(values):
+        others = {n: v for n, v in left.items() if n != name}
+        if nests <= divisible(shop, _identities(others)):
+            left = others
+    if len(left) == len(values):
+        return values
+    return left if optimised(shop.with_constants(_identities(left))).content == content else values
 
-    Each is left out once, or some at a time where there are many, since each time takes a search.
-    """
-    size = -(-len(values) // _TRIES)
-    names = sorted(values)
-    for first in range(0, len(names), size):
-        left = {n: v for n, v in values.items() if n not in names[first : first + size]}
-        if left and optimised(_with_constants(shop, left)).content == content:
-            values = left
-    return values
 
-
-def _with_constants(shop: Workshop, values: Values) -> Workshop:
-    """A workshop in which proofs may rest on the values of these constants."""
-    constants = frozenset(identity for identity, _ in values.values())
-    return Workshop(shop.tree, shop.path, shop.chain, shop.options, shop.context, constants)
+def _identities(values: Values) -> frozenset[Identity]:
+    return frozenset(identity for identity, _ in values.values())
 
 
 def _why_unchanged(shop: Workshop) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -81,7 +81,8 @@ class Workshop:
 
     ``first``: the tree as it was given; ``tree``: as it stands where these steps begin; ``chain``:
     the names of the unit and its hosts, from the outermost one.  ``whole``: what kept nests from
-    being divided, by their place in the user's source.  ``lost_shares``: where sharing a nest
+    being divided, by their place in the user's source; ``undivided``: by what, and in which tree it
+    was tried last, where values of constants may help.  ``lost_shares``: where sharing a nest
     among windows did not gain, by the text around it.  ``read_at_call``: procedures with versions
     that are better read at their calls, if they may stand there.  ``constants``: the named
     constants whose values proofs may rest on.
@@ -113,6 +114,7 @@ class Workshop:
         self.origins = Origins(tree, path)
         self.numbers = StatementNumbers(path)
         self.whole: dict[SourceLine, Refused] = {}
+        self.undivided: dict[tuple[SourceLine, Transformation], Tree] = {}
         self.lost_shares: dict[tuple[str, ...], Dropped] = {}
         self._tiled: dict[tuple[str, tuple[str, ...]], bool] = {}
         self.read_at_call: set[str] = set()
@@ -141,6 +143,10 @@ class Workshop:
         analyses, given = self.analyses.edited(tree), through(tree, self.first, self.given)
         context = replace(self.context, model=self.model, analyses=analyses, given=given)
         return Workshop(tree, path, chain, self.options, context)
+
+    def with_constants(self, constants: frozenset[Identity]) -> Workshop:
+        """A workshop for the same unit in which proofs may rest on the values of these."""
+        return Workshop(self.tree, self.path, self.chain, self.options, self.context, constants)
 
     def after(self, found: Optimised) -> Workshop:
         """A workshop that begins with what became of the unit."""
@@ -250,12 +256,6 @@ class Workshop:
         what it was made for, or the head of the unit."""
         first = next(leaves(self.located(self.first).unit))
         return self.origins.about(tree, line) or SourceLine(self.path, line_of(first))
-
-    def note_whole(self, tree: Tree, found: Iterable[Found]) -> None:
-        """Record what keeps nests of a tree from being divided."""
-        for one in found:
-            if isinstance(one, Refused) and one.span is not None:
-                self.whole[self.given(self.place(tree, one.span.first))] = one
 
     def _given_place(self, tree: Tree, line: int) -> tuple[str, int]:
         """File and line of a statement in the user's source."""

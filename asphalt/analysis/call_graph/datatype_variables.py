@@ -51,11 +51,9 @@ def datatypes_of(handle: Expr, scope: Scope) -> frozenset[PredefinedType]:
 def _in_all_texts(symbol: Symbol, scope: Scope) -> frozenset[PredefinedType]:
     """The datatypes of a variable of a module in the program of which this one is an edited text;
     none: unknown, or it is no such text."""
-    given = scope.scopes.given
-    if given is None or symbol.origin is not Origin.MODULE:
+    given = scope.scopes.first
+    if given is scope.scopes or symbol.origin is not Origin.MODULE:
         return frozenset()
-    while given.given is not None:
-        given = given.given
     kept = given.once(_of_modules)
     if symbol.identity not in kept:
         kept[symbol.identity] = _given(symbol, given)

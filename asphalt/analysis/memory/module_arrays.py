@@ -87,6 +87,7 @@ def allocations(symbol: Symbol, scope: Scope) -> tuple[ModuleAllocation, ...] | 
 
     None: something else than these and DEALLOCATE may change the shape.
     """
+    scope = scope.scopes.home_in_given(symbol) or scope
     kept = scope.scopes.once(_known)
     if symbol.identity not in kept:
         kept[symbol.identity] = _allocations(symbol, scope)
@@ -197,6 +198,7 @@ def component_allocations(name: str, scope: Scope) -> tuple[ModuleAllocation, ..
         return None
     if "allocatable" not in part.attrs or "allocatable" in root.attrs:
         return None
+    scope = scope.scopes.home_in_given(root) or scope
     kept, key = scope.scopes.once(_known), (*root.identity, *name.split("%")[1:])
     if key not in kept:
         own = "%".join((root.name, *name.split("%")[1:]))
