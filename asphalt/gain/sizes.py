@@ -11,6 +11,7 @@ a local variable has one definition, of known values:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from asphalt.analysis.call_graph.call_sites import MANY_UNITS
@@ -50,6 +51,7 @@ class Sizes:
     facts_of: Callable[[Located], UnitFacts] | None = None
     constants: Constants = field(default_factory=dict)
     _values: dict[tuple[int, str], tuple[Scope, int | None]] = field(default_factory=dict)
+    _asked: list[tuple[Scope, dict[str, int | None]]] = field(default_factory=list)
 
     def in_numbers(self, expr: Expr, scope: Scope) -> Expr:
         """An expression of a unit with known values in place of variables."""
@@ -75,11 +77,30 @@ class Sizes:
         name = designator_name(variable)
         if name is None:
             return None
+        return self.value(name, scope)
+
+    def value(self, name: str, scope: Scope) -> int | None:
+        """The value of the integer variable with a designator; None: it is none, or has no known
+        one."""
         key = id(scope), name
         if key not in self._values:
             self._values[key] = scope, None  # while one that depends on itself is looked at
             self._values[key] = scope, self._found(name, scope)
-        return self._values[key][1]
+        found = self._values[key][1]
+        for unit, asked in self._asked:
+            if unit is scope:
+                asked[name] = found
+        return found
+
+    @contextmanager
+    def asked(self, scope: Scope) -> Iterator[dict[str, int | None]]:
+        """Collect the values in a unit that are asked for until the end."""
+        mine: dict[str, int | None] = {}
+        self._asked.append((scope, mine))
+        try:
+            yield mine
+        finally:
+            self._asked.pop()
 
     def _found(self, name: str, scope: Scope) -> int | None:
         one = object_named(name, scope)

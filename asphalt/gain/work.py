@@ -119,13 +119,12 @@ class Work:
     def _without_calls(self, node: Node, scope: Scope, given: Given) -> Amount:
         """The time of statements without calls of procedures of the tree, counted once for all
         texts of the unit."""
-        key = self.known.key(node, scope)
-        if key is None:
+        amounts = self.known.amounts
+
+        def count() -> Amount:
             return self._charged(node, scope, given)
-        found = self.known.amounts.get((key, given))
-        if found is None:
-            found = self.known.amounts[key, given] = self._charged(node, scope, given)
-        return found
+
+        return count() if amounts is None else amounts.of(node, scope, given, self.sizes, count)
 
     def _charged(self, node: Node, scope: Scope, given: Given) -> Amount:
         """The time of statements without calls of procedures of the tree."""

@@ -23,8 +23,7 @@ from asphalt.config.assumptions import FATAL, TIMERS
 from asphalt.config.passes import BESIDE_THREADS, Pass
 from asphalt.diagnostics.site_names import site_name
 from asphalt.frontend.source_tree.tree import Tree
-from asphalt.gain.amounts import Amount
-from asphalt.gain.known_amounts import Known, text_around
+from asphalt.gain.known_amounts import Known, KnownAmounts
 from asphalt.gain.model import Judge, Model, Price, networks_named
 from asphalt.ir.program import Located
 from asphalt.ir.tree import File, Unit, leaves
@@ -120,7 +119,7 @@ class Workshop:
         self.read_at_call: set[str] = set()
         self._read: dict[Key, bool] = {}
         self._prices: dict[Hashable, Price] = {}
-        self._amounts: dict[Hashable, Amount] = {}
+        self._amounts = KnownAmounts()
         self._once_called: frozenset[str] = frozenset()
         self._brought: set[str] = set()  # the names that inlining has declared, folded
         self.renaming, self.cloning, self.expanding, self.departing = (
@@ -192,8 +191,7 @@ class Workshop:
 
     def _known(self, tree: Tree) -> Known:
         """What is known of the unit in a tree before its price is asked for."""
-        around = text_around(self.located(tree), tree.content(self.path))
-        return Known(self.facts(tree).once(Messages), around, self._amounts)
+        return Known(self.facts(tree).once(Messages), self._amounts)
 
     def price_with_copy(self, tree: Tree, sent: nonblocking.Split) -> Price | None:
         """The cost of the unit as it stands in a tree, but for a blocking send that leaves from a
