@@ -83,10 +83,8 @@ def shaped_here_alone(symbol: Symbol, scope: Scope) -> bool:
 
 
 def allocations(symbol: Symbol, scope: Scope) -> tuple[ModuleAllocation, ...] | None:
-    """Each ALLOCATE of a module array in the program.
-
-    None: something else than these and DEALLOCATE may change the shape.
-    """
+    """Each ALLOCATE of a module array in the program; None: something else than these and
+    DEALLOCATE may change the shape."""
     scope = scope.scopes.home_in_given(symbol) or scope
     kept = scope.scopes.once(_known)
     if symbol.identity not in kept:
