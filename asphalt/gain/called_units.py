@@ -13,11 +13,12 @@ from typing import Generic, TypeVar
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.procedure_effects import Effects
+from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.uniformity.uniformity import Uniformity
 from asphalt.gain.amounts import Amount
 from asphalt.gain.priced_transfers import PricedTransfer
 from asphalt.ir.program import Located
-from asphalt.ir.tree import Node, Unit
+from asphalt.ir.tree import Node
 from asphalt.support.asked_assumptions import Answer, record, recorded_questions
 
 T = TypeVar("T")
@@ -75,6 +76,11 @@ class CalledUnits:
             self._facts[key] = UnitFacts(procedure, before, uniformity=self.uniformity)
         return self._facts[key]
 
-    def has(self, unit: Unit) -> bool:
-        """Whether this is the text of one of these."""
-        return id(unit) in self._facts
+    def has(self, facts: UnitFacts) -> bool:
+        """Whether these are the facts of one of these, and not those of a unit that is priced."""
+        return self._facts.get(id(facts.unit)) is facts
+
+    def has_names(self, scope: Scope) -> bool:
+        """Whether these are the names of one of these."""
+        facts = self._facts.get(id(scope.unit))
+        return facts is not None and facts.scope is scope

@@ -213,7 +213,7 @@ class Clock:
             found = None if leaf.call is None else self.work.procedures(leaf.call, scope)
             return None if found is None else self.facts_of(found[0])
 
-        return units.called.of(leaf, find) if units.has(self.facts.unit) else find()
+        return units.called.of(leaf, find) if units.has(self.facts) else find()
 
     @contextmanager
     def _inside(self, callee: UnitFacts) -> Iterator[None]:

@@ -45,7 +45,7 @@ class Transfers:
         """The transfer of the MPI call in a statement of a unit; None: there is none."""
         found = self._transfers.get(id(leaf))
         if found is None:
-            made = self._kept(leaf, facts) if self.units.has(facts.unit) else self._of(leaf, facts)
+            made = self._kept(leaf, facts) if self.units.has(facts) else self._of(leaf, facts)
             found = self._transfers[id(leaf)] = leaf, made
         return found[1]
 

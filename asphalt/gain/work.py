@@ -87,7 +87,7 @@ class Work:
         def find() -> Amount:
             return self._counted(node, scope, given)
 
-        if not self.units.has(scope.unit):
+        if not self.units.has_names(scope):
             return find()
         return self.units.amounts.of(node, find, given, lambda: not self._is_cut)
 

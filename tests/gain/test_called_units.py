@@ -10,8 +10,10 @@ import pytest
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.frontend.source_tree.tree import Tree
+from asphalt.gain.known_amounts import Known
 from asphalt.gain.model import Model, Price
 from asphalt.ir.program import Located
+from asphalt.ir.tree import Leaf
 from support.stepping import Stepped
 
 _PROGRAM = """\
@@ -115,3 +117,18 @@ def test_only_procedures_that_are_the_same_are_kept(tmp_path: Path) -> None:
     kept: list[UnitFacts] = list(model._units._facts.values())
     assert {one.unit.name for one in kept} == {"swap", "outer", "inner"}
     assert all(one.effects.scopes.program is tree for one in kept)
+
+
+def test_a_kept_procedure_is_priced_by_itself_with_what_is_said_of_it(tmp_path: Path) -> None:
+    tree = Stepped.of(tmp_path, {"main.f90": _PROGRAM}).tree
+    (entry,) = tree.files
+    model = Model(analyses=Analyses(tree))
+    _price(model, tree.edited({entry.path: _PROGRAM.replace(*_EDITS["caller"]).encode()}))
+    kept = model._units._facts.values()
+    swap = next(one.located for one in kept if one.unit.name == "swap")
+    sent = swap.unit.body[-1]
+    assert isinstance(sent, Leaf)
+    known = Known(copied=sent)
+    found = model.price(tree, swap, known)
+    assert found == Model().price(tree, swap, known)
+    assert found != model.price(tree, swap)

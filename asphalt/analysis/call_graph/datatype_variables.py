@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from asphalt.analysis.call_graph.call_sites import CallSites, SharedDefinitions
 from asphalt.analysis.call_graph.definitions import Source
+from asphalt.analysis.call_graph.edited_texts import first_scopes
 from asphalt.analysis.mpi.call import predefined_type
 from asphalt.analysis.mpi.datatypes import PredefinedType
 from asphalt.analysis.names.scopes import Origin, Scope, Scopes, Symbol
@@ -51,7 +52,7 @@ def datatypes_of(handle: Expr, scope: Scope) -> frozenset[PredefinedType]:
 def _in_all_texts(symbol: Symbol, scope: Scope) -> frozenset[PredefinedType]:
     """The datatypes of a variable of a module in the program of which this one is an edited text;
     none: unknown, or it is no such text."""
-    given = scope.scopes.first
+    given = first_scopes(scope.scopes)
     if given is scope.scopes or symbol.origin is not Origin.MODULE:
         return frozenset()
     kept = given.once(_of_modules)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.call_graph.call_sites import CallSites
+from asphalt.analysis.call_graph.edited_texts import home_in_first
 from asphalt.analysis.call_graph.reaching import is_hidden
 from asphalt.analysis.call_graph.settled_bounds import stays_from
 from asphalt.analysis.call_graph.values_left import has_one_place
@@ -85,7 +86,7 @@ def shaped_here_alone(symbol: Symbol, scope: Scope) -> bool:
 def allocations(symbol: Symbol, scope: Scope) -> tuple[ModuleAllocation, ...] | None:
     """Each ALLOCATE of a module array in the program; None: something else than these and
     DEALLOCATE may change the shape."""
-    scope = scope.scopes.home_in_given(symbol) or scope
+    scope = home_in_first(symbol, scope)
     kept = scope.scopes.once(_known)
     if symbol.identity not in kept:
         kept[symbol.identity] = _allocations(symbol, scope)
@@ -196,11 +197,10 @@ def component_allocations(name: str, scope: Scope) -> tuple[ModuleAllocation, ..
         return None
     if "allocatable" not in part.attrs or "allocatable" in root.attrs:
         return None
-    scope = scope.scopes.home_in_given(root) or scope
+    scope = home_in_first(root, scope)
     kept, key = scope.scopes.once(_known), (*root.identity, *name.split("%")[1:])
     if key not in kept:
-        own = "%".join((root.name, *name.split("%")[1:]))
-        kept[key] = _component_allocations(own, root, scope)
+        kept[key] = _component_allocations("%".join((root.name, *key[3:])), root, scope)
     return kept[key]
 
 

@@ -108,18 +108,6 @@ class Scopes:
             found = self._by_unit[key] = Scope(located, self)
         return found
 
-    @property
-    def first(self) -> Scopes:
-        """Those of the program of which this is an edited text, if it is one; else these."""
-        return self if self.given is None else self.given.first
-
-    def home_in_given(self, symbol: Symbol) -> Scope | None:
-        """The module of a variable in the program of which this is an edited text, for questions
-        whose answers no edit changes; None: this is no such text, or the module is not the same."""
-        module = None if self.given is None else self.first.module(symbol.owner)
-        there = None if module is None else module.lookup(symbol.name)
-        return None if there is None or there.identity != symbol.identity else module
-
     def module(self, name: str) -> Scope | None:
         """The scope of a module of the tree."""
         if name not in self._modules:
