@@ -35,6 +35,7 @@ from asphalt.report.simulated import (
 )
 from asphalt.report.timeline_data import Drawing, Version
 from asphalt.report.timeline_html import write_timelines
+from asphalt.running.parts import pip_line
 from asphalt.simulation.runs import BuiltProgram, SimulationError, Simulator
 from asphalt.simulation.study import Builder, Study, study
 from asphalt.simulation.sweep import Sweep, Tiling, sweep
@@ -44,8 +45,7 @@ from asphalt.verify.files import Outputs, never_written
 _SEVERAL = 5  # remarks that are printed one by one
 _RESULTS = "simulation.json"
 _NO_MATPLOTLIB = (
-    "pictures (PNG) are left out: no matplotlib here; get it with "
-    "'pip install asphalt-mpi[pictures]'"
+    f"pictures (PNG) are left out: no matplotlib here; get it with {pip_line('pictures')}"
 )
 
 

@@ -52,16 +52,28 @@ def parts() -> Iterator[Part]:
     yield _program("gdb", "verify: where hanging ranks stand", "apt-get install gdb")
     for module, extra, needed in _LIBRARIES:
         found = None if find_spec(module) is None else version(module)
-        yield Part(module, found, needed, f"pip install '{DISTRIBUTION}[{extra}]'")
+        yield Part(module, found, needed, pip_line(extra))
 
 
 _PLAIN = MPIS[0].packages
+EXTRAS = {
+    "pictures": ("matplotlib>=3.8",),
+    "procedures": ("mpi4py>=4", "numpy>=1.26"),
+    "calibrate": ("scipy>=1.13",),
+}
+"""What each extra of pyproject.toml that a command needs stands for."""
 _LIBRARIES = (
     ("matplotlib", "pictures", "simulate: timelines and curves as PNG"),
     ("numpy", "procedures", "verify FILE:PROCEDURE"),
     ("mpi4py", "procedures", "verify FILE:PROCEDURE"),
     ("scipy", "calibrate", "calibrate"),
 )
+
+
+def pip_line(extra: str) -> str:
+    """The command that installs what an extra of this distribution needs, wherever asphalt itself
+    comes from: an index, a wheel, a checkout."""
+    return " ".join(("pip install", *(f"'{one}'" for one in EXTRAS[extra])))
 
 
 def other_distributions(

@@ -27,6 +27,7 @@ from asphalt.ir.program import Located
 from asphalt.ir.source import Form
 from asphalt.machine.core_caches import own_cache
 from asphalt.machine.machine import LATENCIES, Machine
+from asphalt.running.parts import pip_line
 from asphalt.simulation.calibration_runs import (
     COLUMNS,
     CROSSED,
@@ -83,9 +84,7 @@ def calibrate(
     is missing, or if a loop does not compile or run.
     """
     if find_spec("scipy") is None:  # before anything is timed
-        raise UsageError(
-            "calibration needs scipy; get it with 'pip install asphalt-mpi[calibrate]'"
-        )
+        raise UsageError(f"calibration needs scipy; get it with {pip_line('calibrate')}")
     times = measure(compiler, flags, repeats, advance)
     page = times.pop(PAGE)
     units = {name: unit for name, unit in _units().items() if name in times}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from asphalt.config.errors import UsageError
+from asphalt.running.parts import pip_line
 
 if TYPE_CHECKING:
     from asphalt.verify.procedures.loading import Pair, Procedure, load
@@ -22,6 +23,6 @@ def __getattr__(name: str) -> object:
         if error.name is None or error.name.split(".")[0] != "numpy":
             raise
         raise UsageError(
-            "calling procedures needs NumPy; get it with 'pip install asphalt-mpi[procedures]'"
+            f"calling procedures needs NumPy; get it with {pip_line('procedures')}"
         ) from None
     return getattr(loading, name)

@@ -1,5 +1,6 @@
 """The command itself: its version, its help, and what becomes of bad usage."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,23 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
     assert all(f"  {command} " in text for command in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"), [("asphalt sc", "plain,scan"), ("asphalt scan --all", "plain,--all")]
+)
+def test_shells_complete(words: str, offered: str) -> None:
+    """As the README says; click does it."""
+    count = str(len(words.split()) - 1)
+    variables = {"_ASPHALT_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": count}
+    done = subprocess.run(
+        [sys.executable, "-c", "from asphalt.cli.main import run; run()"],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert offered in done.stdout.splitlines()
 
 
 def test_mk_prints_a_file(capsys: pytest.CaptureFixture[str]) -> None:

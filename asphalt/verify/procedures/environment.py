@@ -15,6 +15,7 @@ from pathlib import Path
 
 from asphalt.config.errors import UsageError
 from asphalt.running.mpi import Mpi
+from asphalt.running.parts import pip_line
 from asphalt.running.process import run
 
 
@@ -36,7 +37,7 @@ def require_mpi4py() -> None:
     if missing:
         raise UsageError(
             f"calling procedures needs {' and '.join(missing)}; get what is missing with "
-            "'pip install asphalt-mpi[procedures]'"
+            f"{pip_line('procedures')}"
         )
 
 

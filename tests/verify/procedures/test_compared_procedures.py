@@ -515,7 +515,7 @@ def test_without_mpi4py(
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main(["verify", "--no-cache", f"{source / 'shapes.f90'}:typed"]) == 2
-    assert "pip install asphalt-mpi[procedures]" in capsys.readouterr().err
+    assert "pip install 'mpi4py>=4' 'numpy>=1.26'" in capsys.readouterr().err
 
 
 @pytest.mark.wide
