@@ -16,6 +16,7 @@ from asphalt.cli.command import Command
 from asphalt.cli.options import PATHS, CommonOptions, assume_option, common_options
 from asphalt.cli.session import (
     TERMINAL,
+    did_you_mean,
     note,
     open_project,
     print_report,
@@ -88,7 +89,8 @@ def _explain_site(
     file: Path, line: int, paths: tuple[Path, ...], common: CommonOptions, assume: tuple[str, ...]
 ) -> None:
     if not file.is_file():
-        raise InputError(str(file), None, "no such file; name the file that holds the call")
+        advice = did_you_mean(file)
+        raise InputError(str(file), None, f"no such file; name the file with the call: {advice}")
     project = open_project(paths or (file,), common, assume)
     units = project.units_at(file, line)
     here = (
@@ -96,16 +98,17 @@ def _explain_site(
         if units
         else []
     )
-    found = _sites_at(here, line)
+    found, everywhere = _sites_at(here, line), list[SiteReport]()
     if not found:  # the line may be one that a site elsewhere rests on
-        here = _in_file(reports_before(project, stores=True, listener=TERMINAL), file)
+        everywhere = list(reports_before(project, stores=True, listener=TERMINAL))
+        here = _in_file(everywhere, file)
         found = _sites_at(here, line)
     if not found:
         transfers = _in_file(project.transfers(), file)
         found = [_asked(one, project) for one in _sites_at(transfers, line)]
         if not found:
-            nearest = _nearest(here or transfers, line)
-            raise InputError(str(file), line, f"no exchange here{nearest}")
+            nearest = _nearest(here or transfers, line) or _elsewhere(everywhere, bool(paths))
+            raise InputError(str(file), line, f"no exchange here; {nearest}")
     if not paths:
         _note_missing(project, found)
     if common.format != "text":
@@ -166,10 +169,22 @@ def _holds(mark: MarkReport, site: SiteReport, line: int, role: str | None = Non
 
 
 def _nearest(sites: Sequence[SiteReport], line: int) -> str:
-    """The lines of the exchanges of a file, nearest first, as the end of a message."""
+    """The lines of the exchanges of a file, nearest first, for a message; "" if it has none."""
     if not sites:
-        return "; the file has none"
+        return ""
     near = sorted(sites, key=lambda site: abs(site.line - line))[:_MOST]
     lines = ", ".join(f"{site.line} ({site.operation} in {site.unit})" for site in near)
     more = f" and {len(sites) - _MOST} more" if len(sites) > _MOST else ""
-    return f"; see line {lines}{more}"
+    return f"see line {lines}{more}"
+
+
+def _elsewhere(sites: Sequence[SiteReport], is_of_tree: bool) -> str:
+    """Where exchanges are if a file has none; ``is_of_tree``: it was read with other files."""
+    if not is_of_tree:
+        return "the file alone has none: name the files or the tree of its program after FILE:LINE"
+    if not sites:
+        return "neither the file nor the others that are named have any"
+    places = [f"{one.file}:{one.line} ({one.operation} in {one.unit})" for one in sites]
+    told = list(dict.fromkeys(places))
+    more = f" and {len(told) - _MOST} more" if len(told) > _MOST else ""
+    return f"the file has none, but others of its program have: {', '.join(told[:_MOST])}{more}"

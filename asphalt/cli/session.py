@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Protocol
 
@@ -100,6 +102,18 @@ def open_project(
     return read_project(paths, settings_of(paths, common, assume))
 
 
+def did_you_mean(path: Path) -> str:
+    """Advice on a path that does not exist: names like it, in the first directory that exists."""
+    missing = path
+    while not missing.parent.is_dir():
+        missing = missing.parent
+    names = os.listdir(missing.parent) if os.access(missing.parent, os.R_OK) else []
+    near = get_close_matches(missing.name, sorted(names), n=2)
+    if not near:
+        return "check the path"
+    return f"did you mean {' or '.join(str(missing.with_name(name)) for name in near)}?"
+
+
 def settings_of(
     paths: Sequence[Path], common: CommonOptions, assume: Iterable[str] = ()
 ) -> Settings:
@@ -110,7 +124,7 @@ def settings_of(
     """
     for path in paths:
         if not path.exists():
-            raise InputError(str(path), None, "no such file or directory; check the path")
+            raise InputError(str(path), None, f"no such file or directory; {did_you_mean(path)}")
     settings = common.settings(paths[0])
     settings = replace(settings, assume=settings.assume | frozenset(assume))
     for directory in settings.include_dirs:

@@ -13,7 +13,7 @@ import click
 
 from asphalt.cli.options import CommonOptions
 from asphalt.cli.progress import Progress
-from asphalt.cli.session import PipeConsole, note, open_project
+from asphalt.cli.session import PipeConsole, did_you_mean, note, open_project
 from asphalt.config.errors import InputError, UsageError
 from asphalt.report.verified import (
     verified_json,
@@ -115,7 +115,8 @@ def procedure_path(path: Path) -> tuple[Path, str] | None:
     if not colon or path.exists() or not file:
         return None
     if not Path(file).is_file():
-        raise InputError(file, None, "no such file; FILE:PROCEDURE names a procedure in a file")
+        advice = did_you_mean(Path(file))
+        raise InputError(file, None, f"no such file, FILE:PROCEDURE needs one; {advice}")
     return Path(file), name
 
 

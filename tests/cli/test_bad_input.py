@@ -385,3 +385,35 @@ def test_other_files_beside_fortran(here: Path, capsys: pytest.CaptureFixture[st
     assert code == 2
     assert "src/part.inc:1: statements of no program unit" in err
     assert "is this Fortran?" not in err
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (["scan", "scr"], "scr: no such file or directory; did you mean src?"),
+        (["apply", "src/mian.f90", "-o", "out"], "did you mean src/main.f90?"),
+        (["scan", "scr/main.f90"], "did you mean src?"),
+        (["scan", "no/such"], "no/such: no such file or directory; check the path"),
+        (["explain", "src/mian.f90:3"], "did you mean src/main.f90?"),
+        (["verify", "src/mian.f90:main"], "did you mean src/main.f90?"),
+        (["scna", "src"], "No such command 'scna'. Did you mean scan?"),
+    ],
+)
+def test_misspelt_names(
+    words: list[str], advice: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    assert advice in capsys.readouterr().err
+
+
+def test_explain_says_where_exchanges_are(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "src" / "more.f90").write_text("subroutine more\n  use mpi\n  stop\nend subroutine\n")
+    options = ["--no-cache", "-j1"]
+    assert main(["explain", "src/more.f90:3", *options]) == 2
+    assert "the file alone has none: name the files or the tree of" in capsys.readouterr().err
+    assert main(["explain", "src/more.f90:3", "src", *options]) == 2
+    err = capsys.readouterr().err
+    assert "src/more.f90:3: no exchange here; the file has none, but others of its" in err
+    assert "src/transposes.f90:20 (MPI_Alltoall in transpose)" in err
+    assert main(["explain", "src/more.f90:3", "src/more.f90", *options]) == 2
+    assert "neither the file nor the others" in capsys.readouterr().err
