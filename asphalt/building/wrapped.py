@@ -62,7 +62,7 @@ class Wrapping:
             return self._transformed(command, Path(scratch))
 
     def _transformed(self, command: Command, scratch: Path) -> int:
-        kept = cache_directory() / "fc"
+        cache = cache_directory() / "fc"
         place = scratch if self.database is None else self.database.with_suffix(".asphalt")
         own = [Entry(command.path(n), reading_of(command)) for n in command.sources]
         marks = [one for path in command.objects() for one in marks_in(path)]
@@ -77,11 +77,14 @@ class Wrapping:
         if command.links and self.database is not None:
             _refuse_stale(marks, state.texts, self.database)
         names = {*state.runtime, *(name for one in marks for name in one.runtime)}
-        runtime = runtime_library(names, command.words[:1], kept)
+        runtime = runtime_library(names, command.words[:1], cache)
         words = list(command.words)
         for number in command.sources:
             words[number] = state.files[str(command.path(number))]
         changed = [n for n in command.sources if words[n] != str(command.path(n))]
+        for number in changed:
+            kept = "" if self.database is None else f", as {words[number]}"
+            self.tell(f"{command.words[number]}: transformed{kept}")
         for number in set(command.sources) - set(changed):
             words[number] = command.words[number]
         words = _with_folders(words, command, state.mirrors if changed else {}, changed)

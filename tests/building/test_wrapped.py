@@ -105,8 +105,12 @@ def test_a_build(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert make("--record") == [0, 0, 0]
     assert not calls(here / "prog")
     expected = run(OPENMPI, here / "prog", 2)
+    capfd.readouterr()
     assert make("--database") == [0, 0, 0]
     assert calls(here / "prog")
+    (line,) = capfd.readouterr().err.splitlines()  # nothing of the file without a transfer
+    assert line.startswith("asphalt: ../src/main.f90: transformed, as ")
+    assert "asphalt_isend" in Path(line.rpartition(" ")[2]).read_text()
     assert run(OPENMPI, here / "prog", 2) == expected
     assert [Path(one.source).name for one in marks_in(here / "libk.a")] == ["kern.f90"]
 
@@ -269,11 +273,15 @@ def test_what_the_database_does_not_have(here: Path, capsys: pytest.CaptureFixtu
     (here / "conftest.f90").write_text("program p\nend program p\n")
     assert fc("--database", f"{FC} -c conftest.f90") == 0
     assert not list(marks_in(here / "conftest.o"))
+    assert capsys.readouterr().err == ""  # which configurations take for a warning
 
 
-def test_one_command_for_all(here: Path) -> None:
+def test_one_command_for_all(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     words = f"{FC} -O1 -I../src ../src/kern.f90 ../src/main.f90 -o prog"
+    assert main(["--quiet", "fc", "--", *words.split()]) == 0
+    assert capfd.readouterr().err == ""
     assert main(["fc", "--", *words.split()]) == 0
+    assert capfd.readouterr().err == "asphalt: ../src/main.f90: transformed\n"
     assert calls(here / "prog")
     assert run(OPENMPI, here / "prog", 2).code == 0
 
