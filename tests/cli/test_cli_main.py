@@ -41,7 +41,7 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "offered"), [("asphalt sc", "plain,scan"), ("asphalt scan --all", "plain,--all")]
 )
 def test_shells_complete(words: str, offered: str) -> None:
-    """As the README says; click does it."""
+    """As the page of the commands says; click does it."""
     count = str(len(words.split()) - 1)
     variables = {"_ASPHALT_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": count}
     done = subprocess.run(
