@@ -54,7 +54,7 @@ from asphalt.optimiser.acceptance import Key, key_of
 from asphalt.optimiser.origins import SourceLine
 from asphalt.transforms.inlining import inline
 from asphalt.transforms.rewriting.edit import replace_unit
-from asphalt.transforms.rewriting.publishing import with_public_names
+from asphalt.transforms.rewriting.publishing import of_other_files, with_public_names
 from asphalt.transforms.rewriting.tidying import without_unused
 from asphalt.unparse.unparse import unparse
 
@@ -349,6 +349,8 @@ class _Attempt:
         if isinstance(step, Refused):
             return False
         needed = step.plan.needed
+        if of_other_files(needed.shown, located, effects.scopes, self.tree):
+            return False
         self.brought |= {new.lower() for new, _ in (*needed.variables, *needed.constants)}
         self.assumed += step.assumed
         self.inlined.append(target[0])

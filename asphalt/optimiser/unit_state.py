@@ -46,7 +46,7 @@ from asphalt.transforms.inlining import inline, versions
 from asphalt.transforms.nonblocking import nonblocking
 from asphalt.transforms.rewriting.checked_sizes import with_checked_values
 from asphalt.transforms.rewriting.edit import replace_unit
-from asphalt.transforms.rewriting.publishing import with_public_names
+from asphalt.transforms.rewriting.publishing import of_other_files, with_public_names
 from asphalt.transforms.rewriting.step import Found, Several, Step, Transformation
 from asphalt.transforms.rewriting.tidying import without_unused
 from asphalt.transforms.tiling import pipelining
@@ -348,12 +348,11 @@ class Workshop:
             file, lines = replace_unit(file, facts.unit, units[-1]), new_lines(units, step.steps)
         else:
             file = replace_unit(file, facts.unit, transformation.apply(facts, step))
-        for one in step.reported:
-            if isinstance(one, inline.Inline):
-                needed = one.plan.needed
-                self._brought |= {new.lower() for new, _ in (*needed.variables, *needed.constants)}
-                file = with_public_names(file, needed.shown)
-        beside = dict(self.known.beside(state.tree))
+        beside, scopes = dict(self.known.beside(state.tree)), facts.effects.scopes
+        for needed in (s.plan.needed for s in step.reported if isinstance(s, inline.Inline)):
+            self._brought |= {new.lower() for new, _ in (*needed.variables, *needed.constants)}
+            file = with_public_names(file, needed.shown)
+            beside |= of_other_files(needed.shown, facts.located, scopes, state.tree)
         self.note_tried(step)
         if isinstance(step, versions.Versions):
             home = step.callee.path

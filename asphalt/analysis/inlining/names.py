@@ -382,7 +382,7 @@ class InlinedNames:
             module = self.callee.scopes.module(meant.chain[0].name)
             inside = self.caller.located.chain[0].name == meant.chain[0].name
             private = not inside and is_private(meant.unit.name, module)
-            if private and not may_become_public(meant.unit.name, module, self.caller):
+            if private and not may_become_public(meant.unit.name, module):
                 raise RefusedError(MEANING, f"the procedure {name} is private")
         if same and of_module:
             return
@@ -416,7 +416,7 @@ class InlinedNames:
         if scope is None or not isinstance(scope.exported(original), Symbol):
             given = scope is not None and specific_named(original, scope) is not None
             if not given or is_private(original, scope):
-                if not may_become_public(original, scope, self.caller):
+                if not may_become_public(original, scope):
                     message = f"{name} of module {module} is not accessible in the caller"
                     raise RefusedError(MEANING, message)
                 self._shown.setdefault(module, {})[original] = None

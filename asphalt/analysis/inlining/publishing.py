@@ -17,11 +17,11 @@ from asphalt.ir.tree import leaves
 _KEPT = frozenset({"private", "protected", "public", "bind"})
 
 
-def may_become_public(name: str, module: Scope | None, caller: Scope) -> bool:
-    """Whether a module of the caller's file can make one of its own names public."""
+def may_become_public(name: str, module: Scope | None) -> bool:
+    """Whether a module can make one of its own names public."""
     if module is None or module.unit.kind != "module" or len(module.located.chain) != 1:
         return False
-    if module.located.path != caller.located.path or not takes_declarations(module.unit):
+    if not takes_declarations(module.unit):
         return False
     declared = module.declared
     if not declared.private_default or name in declared.private | declared.public:

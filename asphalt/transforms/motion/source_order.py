@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
-from asphalt.ir.expr import Ref
+from asphalt.ir.expr import Expr, Lit, Ref
 from asphalt.ir.stmt import What
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
 from asphalt.transforms.motion.comments_in_place import with_comments_in_place
@@ -41,9 +41,9 @@ _Place = tuple[str, int]
 
 
 def in_source_order(facts: UnitFacts, given: Unit) -> Unit:
-    """The unit with neighbouring starts in the order that they have in the ``given`` unit, each
-    that commutes with those it passes, with no more sizes checked than before; the same unit where
-    they have it."""
+    """The unit with neighbouring starts in the order that they have in the ``given`` unit, or in
+    that of their requests in one array, as far as they commute with those that they pass, and with
+    no more sizes checked than before; the same unit where they have it."""
     order = _Order(facts.once(Messages), facts.once(Independence.of), _places(given))
     body = facts.unit.body
     for path, siblings in lists_in(facts.unit.body):
@@ -118,13 +118,17 @@ class _Order:
         if not self.messages.only_starts(node):
             return None
         calls = ((leaf, self.messages.call(leaf)) for leaf in leaves(node))
-        return next((self._of(x) for x, c in calls if c and stage_of(c) is Stage.START), None)
+        starts = ((x, call) for x, call in calls if call and stage_of(call) is Stage.START)
+        return next((self._of(leaf, call.args.get("request")) for leaf, call in starts), None)
 
-    def _of(self, leaf: Leaf) -> _Place | None:
-        call = leaf.call
-        for arg in call.args if call is not None else ():
-            number = arg.name.removeprefix(REQUEST) if isinstance(arg, Ref) else ""
-            if number.isdigit() and isinstance(arg, Ref) and arg.name.startswith(REQUEST):
-                return "made", int(number)
-        place = self.places.get(leaf.what)
-        return None if place is None else ("given", place)
+    def _of(self, leaf: Leaf, request: Expr | None) -> _Place | None:
+        if not isinstance(request, Ref):
+            return None
+        number = request.name.removeprefix(REQUEST)
+        if request.name.startswith(REQUEST) and number.isdigit():
+            return "made", int(number)
+        if leaf.what in self.places:
+            return "given", self.places[leaf.what]
+        element = request.args[0] if request.args and len(request.args) == 1 else None
+        place = element.integer if isinstance(element, Lit) else None
+        return None if place is None else (request.name, place)

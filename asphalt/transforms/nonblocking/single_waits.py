@@ -94,7 +94,7 @@ def _calls(own: Operation, leaf: Leaf, facts: UnitFacts) -> tuple[Call, ...]:
     first = None if own.first is None else facts.values.constants(own.first).value
     if not isinstance(array, Ref) or number is None or first is None:
         return ()
-    if not 1 < number <= MOST or not _is_unseen(call, leaf, facts):
+    if not 1 < number <= MOST or not is_unseen(call, leaf, facts):
         return ()
     requests = [Ref(array.name, array.spelled, (num(first + n),)) for n in range(number)]
     calls = tuple(_wait(request, call, leaf) for request in requests)
@@ -108,7 +108,7 @@ def _is_for_all(procedure: MpiProcedure) -> bool:
     return done is not None and done.certain and done.quantity is Quantity.ALL and several
 
 
-def _is_unseen(call: MpiCall, leaf: Leaf, facts: UnitFacts) -> bool:
+def is_unseen(call: MpiCall, leaf: Leaf, facts: UnitFacts) -> bool:
     """Whether nobody reads its statuses, and its error code is that of each wait."""
     if any(is_read(a, leaf, facts) for p, a in call.bound() if p.kind == "STATUS"):
         return False

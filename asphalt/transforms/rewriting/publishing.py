@@ -18,12 +18,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from asphalt.analysis.names.scopes import Scopes
+from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.insertion import last_declaration
+from asphalt.ir.program import Located
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Decl, Entity
 from asphalt.ir.tree import File, Unit
 from asphalt.transforms.rewriting.declare import column_of, insert_behind
 from asphalt.transforms.rewriting.make import Maker
+from asphalt.unparse.unparse import unparse
 
 _TEXT = "for what stands in other units"
 
@@ -39,6 +43,23 @@ def with_public_names(file: File, shown: Mapping[str, tuple[str, ...]]) -> File:
             for unit in file.units
         ),
     )
+
+
+def of_other_files(
+    shown: Mapping[str, tuple[str, ...]], located: Located, scopes: Scopes, tree: Tree
+) -> Mapping[str, bytes]:
+    """The contents of the files of a tree, by path, whose modules list more names as public for a
+    unit of another file; ``shown``: the names by module."""
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    for module, names in shown.items():
+        scope = scopes.module(module)
+        assert scope is not None
+        if scope.located.path != located.path:
+            found.setdefault(scope.located.path, {})[module] = names
+    return {
+        path: unparse(with_public_names(tree.file(path), own)).encode("latin-1")
+        for path, own in found.items()
+    }
 
 
 def _listing(unit: Unit, names: tuple[str, ...], file: File) -> Unit:

@@ -30,7 +30,7 @@ end subroutine halo
 _CHECKED = "  integer(kind=merge(kind(0), -1, n > 0)), parameter :: asphalt_checked_1 = 0\n"
 
 
-def _start(name: str, buffer: str, partner: str, tag: int, number: int) -> str:
+def _start(name: str, buffer: str, partner: str, tag: int, number: object) -> str:
     return (
         f"  call MPI_{name}({buffer}, 1, MPI_INTEGER, {partner}, {tag}, MPI_COMM_WORLD, "
         f"requests({number}), ierr)\n"
@@ -74,6 +74,10 @@ def test_starts_in_constructs_are_in_this_order(tmp_path: Path) -> None:
     assert _made(tmp_path, given, loop.format(_FIRST + arms[1] + arms[0])) == given
 
 
+def test_inlined_starts_are_in_the_order_of_their_requests(tmp_path: Path) -> None:
+    assert _made(tmp_path, "", _FIRST + _LAST + _LOW) == _LOW + _LAST + _FIRST
+
+
 def test_starts_of_the_runtime_are_in_the_order_of_their_requests(tmp_path: Path) -> None:
     low, high = _ASPHALT
     assert _made(tmp_path, "", high + low + _WAITS) == low + high + _WAITS
@@ -86,10 +90,10 @@ def test_starts_of_the_runtime_are_in_the_order_of_their_requests(tmp_path: Path
         (_LOW + _OVER, _OVER + _LOW),
         (_LOW + _HIGH, _HIGH + _LOW),  # one element unless n > 0, of which there is no check
         (_LAST + _FIRST, _FIRST + "  v(3) = 1\n" + _LAST),
-        (_LAST + _FIRST + _LAST, _FIRST + _LAST),  # one of two
-        ("", _FIRST + _LAST),
+        (_LAST + _FIRST + _LAST, _FIRST + _LAST.replace("(3)", "(i)")),  # one of two
+        ("", _FIRST + _start("Isend", "u(m)", "up", 1, "i")),
     ],
-    ids=["envelope", "element", "size", "between", "twice", "made"],
+    ids=["envelope", "element", "size", "between", "twice", "variable"],
 )
 def test_the_order_stays(tmp_path: Path, given: str, body: str) -> None:
     assert _made(tmp_path, given, body) == body

@@ -44,10 +44,12 @@ def _made(folder: Path, body: str, given: str = "", module: str = "mpi") -> str:
 
 def test_neighbours_are_joined(tmp_path: Path) -> None:
     loop = "  do other = 1, n\n  {}  end do\n"
-    body = _wait(3) + _wait(2) + _wait(4) + loop.format(_wait(5)) + _wait(6) + _wait(7)
+    body = _wait(7) + _wait(3) + _wait(2) + _wait(4) + _wait(8) + loop.format(_wait(5)) + _wait(6)
+    body += _wait(7)
     assert _made(tmp_path, f"  ! all of them\n{body}") == (
         "  ! all of them\n"
         "  call MPI_Waitall(3, r(2:4), MPI_STATUSES_IGNORE, ierr)\n"
+        "  call MPI_Waitall(2, r(7:8), MPI_STATUSES_IGNORE, ierr)\n"
         f"{loop.format(_wait(5))}"
         "  call MPI_Waitall(2, r(6:7), MPI_STATUSES_IGNORE, ierr)\n"
     )
@@ -76,6 +78,8 @@ def test_letters_stay(change: object, joined: str, tmp_path: Path) -> None:
         (_wait(1) + "  other = n\n" + _wait(2), "", "mpi"),
         (_wait(1) + "  ! of the second\n" + _wait(2), "", "mpi"),
         (_wait(1) + _wait(2, ", other"), "", "mpi"),
+        (_BOTH + "  if (ierr /= 0) print *, ierr\n", "", "mpi"),
+        (_wait(1) + _wait(2).replace("\n", "  ! the second\n"), "", "mpi"),
         (_wait(1) + _wait(2, status="status"), "", "mpi"),
         (_wait(1) + _wait(2).replace("r(", "s("), "", "mpi"),
         (_wait(1) + "10" + _wait(2)[2:], "", "mpi"),
@@ -88,8 +92,8 @@ def test_letters_stay(change: object, joined: str, tmp_path: Path) -> None:
         ),
         (_BOTH, "", "mpi, only: MPI_Wait, MPI_STATUS_IGNORE, MPI_STATUS_SIZE"),
     ],
-    ids=["given", "gap", "variable", "same", "between", "comment", "code", "status", "array",
-         "label", "condition", "single", "other", "not imported"],
+    ids=["given", "gap", "variable", "same", "between", "comment", "code", "read", "trail", "status",
+         "array", "label", "condition", "single", "other", "not imported"],
 )  # fmt: skip
 def test_they_stay(body: str, given: str, module: str, tmp_path: Path) -> None:
     assert _made(tmp_path, body, given, module) == body

@@ -113,6 +113,8 @@ def test_compilers_agree(tmp_path: Path, mpi: Mpi, used: str) -> None:
         {"a": _MODULE + _MAIN + _OTHER.format(", only: exchange")},
         {"a": _MODULE + _MAIN, "b": _OTHER.format(", only: swap => exchange")},
         {"a": _MODULE.replace("  private\n", "  public\n") + _MAIN},
+        # a module of another file
+        {"a": _MODULE, "b": _MAIN},
         # who uses all names contains none of the new ones
         {"a": _MODULE + _MAIN, "b": _OTHER.format("")},
         {"a": _MODULE + _MAIN.replace(", only: exchange", "")},
@@ -131,8 +133,6 @@ def test_names_that_may_be_shown(tmp_path: Path, files: dict[str, str]) -> None:
         {"a": _MODULE + _MAIN, "b": _NAMING.replace("faces", "faces, swap => exchange")},
         {"a": _MODULE + _MAIN, "b": _AGAIN},
         {"a": _MODULE + _MAIN.replace(", only: exchange", "").replace("u(10)", "u(10), most")},
-        # another file
-        {"a": _MODULE, "b": _MAIN},
         # names that are private by themselves
         {"a": _MODULE.replace("  private\n", "  private\n  private :: ready\n") + _MAIN},
     ],
