@@ -92,8 +92,8 @@ def test_letters_stay(change: object, joined: str, tmp_path: Path) -> None:
         ),
         (_BOTH, "", "mpi, only: MPI_Wait, MPI_STATUS_IGNORE, MPI_STATUS_SIZE"),
     ],
-    ids=["given", "gap", "variable", "same", "between", "comment", "code", "read", "trail", "status",
-         "array", "label", "condition", "single", "other", "not imported"],
+    ids=["given", "gap", "variable", "same", "between", "comment", "code", "read",
+         "trail", "status", "array", "label", "condition", "single", "other", "not imported"],
 )  # fmt: skip
 def test_they_stay(body: str, given: str, module: str, tmp_path: Path) -> None:
     assert _made(tmp_path, body, given, module) == body
