@@ -269,7 +269,7 @@ def test_standard_input(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "in").write_text("7\n")
     text = "read n; [ $n = 7 ] || exit 3"
     assert script(text, "--stdin", "in") == 0
-    assert script(text) == 1
+    assert script(text) == 2
     assert "the original ended with status" in capsys.readouterr().out
     assert script(text, "--stdin", "nothing") == 2
 
