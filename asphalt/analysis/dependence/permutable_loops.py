@@ -21,6 +21,8 @@ from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.ir.stmt import Guarded, Jump, JumpKind
 from asphalt.ir.tree import Do, Node
 
+_UNKNOWN, _APART, _MEETS = range(3)
+
 
 def region_of(nest: Do, facts: UnitFacts) -> Region:
     """The nest as a region."""
@@ -50,8 +52,8 @@ class _Orders:
         self._facts = facts
         self._why: dict[tuple[object, ...], tuple[tuple[Do, ...], str | None]] = {}
         self._private: dict[tuple[object, ...], tuple[tuple[Do, ...], bool]] = {}
-        self._regions: dict[int, tuple[Do, Region]] = {}
-        self._met: dict[tuple[int, int, int, int], tuple[Access, Access, Do, bool]] = {}
+        self._nests: dict[int, Do] = {}
+        self._met: dict[tuple[int, int], bytearray] = {}
 
     def why(
         self, chain: tuple[Do, ...], loops: tuple[Do, ...], apart: frozenset[str]
@@ -66,21 +68,21 @@ class _Orders:
         self, chain: tuple[Do, ...], loops: tuple[Do, ...], apart: frozenset[str]
     ) -> str | None:
         facts, nest = self._facts, chain[0]
-        accesses = facts.footprint(nest).accesses
+        accesses, region = facts.footprint(nest).accesses, region_of(nest, facts)
         own = frozenset(
             facts.names.storage(name) for loop in chain if (name := loop_variable(loop))
         )
         for storage in sorted(own):
             if not (is_local(storage, facts) and is_dead_after(storage, nest, facts)):
                 return f"{storage} may be read after the loops"
-        for a in accesses:
-            for b in accesses:
+        for number, a in enumerate(accesses):
+            for other, b in enumerate(accesses):
                 if not a.conflicts(b) or a.storage in own | apart:
                     continue
                 if not a.path and self._passes_nothing_on(a.storage, chain):
                     continue
                 for loop in loops:
-                    if self._meets_later(a, b, loop, nest):
+                    if self._meets_later(region, (number, other), loop, nest):
                         lines = f"lines {line_of(a.leaf)} and {line_of(b.leaf)}"
                         name = loop_variable(loop)
                         return f"{lines}: one iteration over {name} may need {a.object} of another"
@@ -92,17 +94,18 @@ class _Orders:
             self._private[key] = chain, is_private(storage, chain, self._facts)
         return self._private[key][1]
 
-    def _meets_later(self, a: Access, b: Access, loop: Do, nest: Do) -> bool:
-        key = id(nest), id(a), id(b), id(loop)
+    def _meets_later(self, region: Region, pair: tuple[int, int], loop: Do, nest: Do) -> bool:
+        """The same for two of the accesses of a nest, whose answers take a byte each."""
+        accesses, (one, other) = self._facts.footprint(nest).accesses, pair
+        key = id(nest), id(loop)
         if key not in self._met:
-            region = self._region(nest)
-            self._met[key] = a, b, loop, _meets_later(a, b, loop, region)
-        return self._met[key][3]
-
-    def _region(self, nest: Do) -> Region:
-        if id(nest) not in self._regions:
-            self._regions[id(nest)] = nest, region_of(nest, self._facts)
-        return self._regions[id(nest)][1]
+            self._nests[id(nest)] = nest
+            self._met[key] = bytearray(len(accesses) ** 2)
+        known, place = self._met[key], one * len(accesses) + other
+        if known[place] == _UNKNOWN:
+            meets = _meets_later(accesses[one], accesses[other], loop, region)
+            known[place] = _MEETS if meets else _APART
+        return known[place] == _MEETS
 
 
 def _identities(loops: tuple[Do, ...]) -> tuple[int, ...]:
