@@ -105,3 +105,12 @@ def test_bad_usage_is_one_line_and_exit_2(
     assert captured.err.count("\n") == 1
     assert message in captured.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_one_configuration_says_what_it_gives_up(capsys: pytest.CaptureFixture[str]) -> None:
+    """Lines in branches of the preprocessor change as they stand: see test_configurations."""
+    for command in ("scan", "apply"):
+        assert main([command, "--help"]) == 0
+        told = " ".join(capsys.readouterr().out.split())
+        assert "With other -D it may not compile, or compute something else" in told
+        assert "no change stands under a condition" not in told
