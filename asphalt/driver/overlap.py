@@ -18,7 +18,7 @@ from asphalt.analysis_manager.user_units import user_units
 from asphalt.config.assumptions import PURE, of_kind
 from asphalt.config.limits import USUAL_DEPTH
 from asphalt.config.passes import Pass
-from asphalt.diagnostics.change import Change
+from asphalt.diagnostics.change import Change, with_dependents
 from asphalt.diagnostics.model import ProblemReport, ProcedureReport, SiteReport
 from asphalt.driver.callers import at_calls, tried_at_calls
 from asphalt.driver.configurations import without_conditionals
@@ -78,6 +78,7 @@ class Outcome:
         """What is left if some files are not written, each for a reason."""
         if not reasons:
             return self
+        reasons = with_dependents(self.changes, reasons)
         left = {
             (site.file, site.line, site.operation): reasons[change.path]
             for change in self.changes
@@ -242,6 +243,7 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
     tries: dict[Key, Tried] = {}
     by_path = {str(change.path): change for change in changes}
     left: dict[Key, ProblemReport] = {}
+    needed: frozenset[Path] = frozenset()
     first, tree = analyses, analyses.tree
     now = tree.edited({path: change.after for path, change in by_path.items()}) if by_path else tree
     done: frozenset[Key] = frozenset()
@@ -300,6 +302,7 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
                 text = tree.content(other)
                 known = by_path.get(other, Change(Path(other), text, text, (), ()))
                 by_path[other] = replace(known, after=content)
+            needed |= set(map(Path, found.beside))  # later ones may rest on it, too
             before = tree.content(path)
             change = by_path.get(path, Change(Path(path), before, before, (), ()))
             by_path[path] = replace(
@@ -307,6 +310,7 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
                 after=found.content,
                 sites=(*change.sites, *overlap_reports(given, tree, pure)),
                 parameters=(*change.parameters, *request.values.parameters(given)),
+                needs=change.needs | needed - {Path(path)},
             )
     units = (one for one in places if one in done)
     changed = in_final_form(analyses, tree, by_path.values(), units, persistent=request.persistent)

@@ -23,7 +23,7 @@ from asphalt.config.backends import PERSISTENT
 from asphalt.config.limits import HEADER
 from asphalt.config.passes import TRANSFERS, Pass
 from asphalt.config.settings import Settings
-from asphalt.diagnostics.change import Change
+from asphalt.diagnostics.change import Change, with_dependents
 from asphalt.diagnostics.model import ProblemReport, SiteReport
 from asphalt.driver.assumed_outcomes import (
     among_readings,
@@ -410,6 +410,13 @@ class Program:
         found = optimised(self._analyses, changes, request)
         confined, notes = confined_changes(self._tree, self._analyses.configurations, found.changes)
         changes, others = divided(self._tree.inclusions, confined)
+        lost = {Path(note.file): note.message for note in (*notes, *others)}
+        more = with_dependents(found.changes, lost)
+        if len(more) > len(lost):
+            new = {path: why for path, why in more.items() if path not in lost}
+            others += tuple(ProblemReport(str(p), None, why, note=True) for p, why in new.items())
+            confined = tuple(change for change in confined if change.path not in new)
+            changes, _ = divided(self._tree.inclusions, confined)
         written = {self.places.file(str(change.path)) for change in changes}
         reasons = {note.file: note.message for note in (*notes, *others)}
         unwritten = {
