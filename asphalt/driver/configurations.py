@@ -190,7 +190,8 @@ class _Own:
         self._lines = tree.content(path).decode("latin-1").split("\n")
         self._form = next(entry.form for entry in tree.files if entry.path == path)
         self._is_sole = tree.settings.one_configuration
-        self._has_conditionals = any(tree.preprocessed.conditionals(path).paths)
+        paths = tree.preprocessed.conditionals(path).paths
+        self._has_conditionals = any(tests != () for tests in paths)  # or lines are removed
 
     def any(self) -> bool:
         """Whether a change of the file may rest on any."""

@@ -282,6 +282,41 @@ def test_a_branch_of_a_called_procedure_is_a_condition_of_the_caller(tmp_path: P
     assert "asphalt_isend" in "".join(preprocessed(after, []))
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "#if 0\n  print *, 'never'\n#endif\n",
+        "#if 1\n  ! always\n#endif\n",
+        "#ifdef BAD\n#error no\n#endif\n",
+        "#ifdef DOUBLE\n#define KIND 8\n#endif\n",
+        "#ifdef TOLD\n  ! a comment\n#endif\n",
+    ],
+    ids=["never", "always", "error", "define", "comment"],
+)
+@pytest.mark.parametrize("place", ["  integer :: ierr\n", "  call work(w, n)\n"])
+def test_conditionals_that_leave_no_line_to_a_test_stay(
+    lines: str, place: str, tmp_path: Path
+) -> None:
+    callee = CALLEE.replace("#ifdef DBL\n  call touch(w)\n#endif\n", "")
+    caller = CALLER.replace(place, f"{place}{lines}")
+    after = changed(outcome(tmp_path, TRANSFERS, [], step_F90=caller, work_F90=callee))
+    assert "asphalt_isend" in after
+    assert lines in after
+    assert "#asphalt" not in after
+
+
+def test_removed_lines_stay_in_one_configuration(tmp_path: Path) -> None:
+    lines = "#ifdef DEBUG\n  print *, ierr\n#endif\n"
+    callee = CALLEE.replace("#ifdef DBL\n  call touch(w)\n#endif\n", "")
+    caller = CALLER.replace("  call work(w, n)\n", f"  call work(w, n)\n{lines}")
+    own = Settings(cache=False, jobs=1, passes=tuple(TRANSFERS), one_configuration=True)
+    for name, text in {"step.F90": caller, "work.F90": callee}.items():
+        (tmp_path / name).write_text(text)
+    after = changed(Project(tmp_path, settings=own).outcome())
+    assert lines in after
+    assert "#asphalt" not in after
+
+
 def test_where_the_caller_is_not_preprocessed_it_stays(tmp_path: Path) -> None:
     found = outcome(tmp_path, TRANSFERS, [], step_f90=CALLER, work_F90=CALLEE)
     assert not found.changes
