@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from asphalt.analysis.names.implicit import implicit_rule
+from asphalt.analysis.names.references import named_by
 from asphalt.analysis.names.symbol import NameLookup, Origin, Symbol
 from asphalt.config.library_headers import LIBRARY_HEADERS
 from asphalt.config.limits import HEADER
@@ -382,20 +383,35 @@ def separate_interface(name: str, unit: Unit) -> Unit | None:
     return None
 
 
-def with_interface(unit: Unit, body: Unit) -> Unit:
+def with_interface(unit: Unit, body: Unit, hosts: Iterable[Unit]) -> Unit:
     """A ``module procedure`` with the head and the declarations of its interface body; as it is if
-    the body has names of its own, which the procedure has not."""
+    the body has names of its own, or some that the unit or its ``hosts`` below declare anew."""
     what = None if body.head is None else body.head.what
     dummies = {what.result or body.name, *what.args} if isinstance(what, UnitHead) else set()
+    named: set[str] = set()
     for leaf in (leaf for node in body.spec for leaf in leaves(node)):
         match leaf.what:
             case Decl(kind="implicit", attrs=("none", *_)) | Decl(kind="import"):
                 continue
             case Decl(entities=entities, groups=()) if entities:
+                named |= named_by(leaf.what) or set()
                 if all(entity.name in dummies for entity in entities):
                     continue
         return unit
-    return replace(unit, kind=body.kind, head=body.head, spec=(*body.spec, *unit.spec))
+    hidden = any(_may_declare(one, named - dummies) for one in (unit, *hosts))
+    whole = replace(unit, kind=body.kind, head=body.head, spec=(*body.spec, *unit.spec))
+    return unit if hidden else whole
+
+
+def _may_declare(unit: Unit, names: set[str]) -> bool:
+    own = {inner.name for inner in unit.contained}
+    for what in (leaf.what for node in unit.spec for leaf in leaves(node)):
+        found = named_by(what)
+        if found is None or (isinstance(what, Use) and not what.only):
+            return bool(names)
+        is_type = isinstance(what, Decl) and what.kind == "type"
+        own |= {e.name for e in what.entities} if isinstance(what, Decl) and is_type else found
+    return not names.isdisjoint(own)
 
 
 def included_behind_contains(unit: Unit) -> Iterator[str]:

@@ -176,10 +176,12 @@ class Scope:
     def _with_interface(self) -> Unit:
         """The unit; of a ``module procedure``, with what its interface body declares."""
         host = None if self.unit.kind != "module_procedure" else self.host
+        below: list[Unit] = []
         while host is not None:
             body = separate_interface(self.unit.name, host.unit)
             if body is not None:
-                return with_interface(self.unit, body)
+                return with_interface(self.unit, body, below)
+            below.append(host.unit)
             host = host.host
         return self.unit
 

@@ -279,6 +279,28 @@ def test_an_interface_body_with_names_of_its_own_is_not_followed(body: str) -> N
     assert scope.resolve("n") is Absence.UNKNOWN
 
 
+@pytest.mark.parametrize(
+    ("place", "hiding"),
+    [
+        ("contains\n  module procedure put", "  integer, parameter :: wp = 4\n"),
+        ("contains\n  module procedure put", "  use sizes\n"),
+        ("contains\n  module procedure put", "  use sizes, only: wp\n"),
+        ("    own = k", "    integer, parameter :: wp = 4\n"),
+        ("end submodule", "  integer function wp()\n    wp = 4\n  end function\n"),
+    ],
+    ids=["submodule", "USE", "ONLY", "procedure", "function"],
+)
+def test_names_that_the_interface_body_has_from_elsewhere_are_not_followed(
+    place: str, hiding: str
+) -> None:
+    """The body means the name of the module, where its procedure sees another one."""
+    body = "import\n real(wp), intent(inout) :: x(:)\n integer, value :: k, n"
+    text = _SHORT.format(body).replace(place, f"{hiding}{place}")
+    assert text != _SHORT.format(body)
+    program, scopes = _scopes(text)
+    assert scopes.of(program.at("s", "put")).resolve("x") is Absence.UNKNOWN
+
+
 def test_without_an_interface_the_dummies_are_not_known() -> None:
     text = _SHORT.format("real :: x(:)").replace("subroutine put(", "subroutine get(")
     program, scopes = _scopes(text)
