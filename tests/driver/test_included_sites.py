@@ -100,6 +100,14 @@ end subroutine
 """
 _COUNTS = "module counts\n  integer :: count = 9, ierr\nend module\n"
 _ALONE = "  use mpi\n{}  implicit none"
+_INTERFACE = """\
+  implicit none
+  integer :: count, ierr
+  interface
+    subroutine f(y, n)
+      real :: y(n)
+    end subroutine
+  end interface"""
 _USER = """\
 program main
   use mpi
@@ -115,8 +123,9 @@ end program
     ("declared", "more", "flags", "listed"),
     [
         (_ALONE.format(""), {}, ["--one-configuration"], False),
-        ("", {}, ["--one-configuration"], False),
-        ("  use counts, only: ierr", {}, ["--one-configuration"], False),
+        ("  implicit none", {}, ["--one-configuration"], False),
+        ("  use counts, only: ierr\n  implicit none", {}, ["--one-configuration"], False),
+        ("  real(wp) :: c", {}, ["--one-configuration"], False),
         # the text may be compiled by itself
         ("  integer :: count, ierr", {}, ["--one-configuration"], True),
         ("  common /sizes/ count, ierr", {}, ["--one-configuration"], True),
@@ -124,7 +133,16 @@ end program
         (_ALONE.format("  use unseen\n"), {}, ["--one-configuration"], True),
         (_ALONE.format("  include 'unseen.inc'\n"), {}, ["--one-configuration"], True),
         ('#include "unseen.h"', {}, ["--one-configuration"], True),
-        ("  include 'fftw3.f'", {}, ["--one-configuration"], False),
+        ("  implicit none\n  include 'fftw3.f'", {}, ["--one-configuration"], False),
+        ("", {}, ["--one-configuration"], True),
+        ("  implicit none", {}, ["--one-configuration", "-D", "NUMBER=count"], True),
+        (_INTERFACE, {}, ["--one-configuration"], True),
+        (
+            "  use pasted\n  implicit none",
+            {"pasted.F90": _COUNTS.replace("counts", "pasted").replace("count =", "co/**/unt =")},
+            ["--one-configuration"],
+            True,
+        ),
         # the preprocessor may include it
         (_ALONE.format(""), {}, [], True),
         (_ALONE.format(""), {}, ["--one-configuration", "-D", "TURNED"], True),

@@ -25,10 +25,11 @@ from asphalt.frontend.statements.interpret import interpret_unit
 from asphalt.frontend.structure.nesting import build
 from asphalt.ir.expr import Expr, Ref, walk
 from asphalt.ir.stmt import Decl, Entity, Include, Opaque, Plain, Raw, UnitHead, Use
-from asphalt.ir.tree import Unit, leaves
+from asphalt.ir.tree import Leaf, Unit, leaves
 
 _MODULE = re.compile(rb"^[ \t]*module[ \t]+(?!procedure\b)(\w+)", re.I | re.M)
 _PROCEDURE = re.compile(rb"^(?!.*!)[^'\"\n]*?\b(?:subroutine|function)[ \t]+(\w+)", re.I | re.M)
+_NAME = re.compile(r"[a-z_]\w*")
 _END = re.compile(rb"^[ \t]*\d*[ \t]*end", re.I)
 _USE = re.compile(rb"^[ \t]*use\b(?:[^\n:!]*::)?[ \t]*(\w+)", re.I | re.M)
 # names that mean no procedure of their own: components, and those that types bind to procedures
@@ -77,8 +78,8 @@ class CompiledAlone:
         return f"it may also be compiled by itself: {os.path.basename(where)} may call what it has"
 
     def is_impossible(self, path: str) -> bool:
-        """Whether a compiler certainly refuses a file by itself, in this configuration: bounds or
-        kinds of a procedure in it have names that are declared nowhere."""
+        """Whether a compiler certainly refuses a file by itself, in this configuration: kinds of
+        a procedure in it, or bounds under IMPLICIT NONE, have names that are declared nowhere."""
         if any(not _is_library_header(one) for one in self.lines.lines[path]):
             return False
         source, own = self._source(path), self.settings
@@ -106,11 +107,16 @@ class CompiledAlone:
             return False
         declared = {unit.name, head.result or "", *head.args}
         needed: set[str] = set()
+        plain = [node.what for node in unit.spec if isinstance(node, Leaf)]  # in no interface body
+        explicit = any(
+            isinstance(w, Decl) and w.kind == "implicit" and "none" in w.attrs for w in plain
+        )
         for what in whats:
             if isinstance(what, Decl):
                 entities = (*what.entities, *(one for _, group in what.groups for one in group))
                 declared.update(entity.name for entity in entities)
-                needed.update(_plain_names(what, entities))
+                if what in plain:
+                    needed.update(_plain_names(what, entities if explicit else None))
             elif isinstance(what, Use):
                 declared.update(item.local for item in what.items)
         used = {what.module for what in whats if isinstance(what, Use) and not what.only}
@@ -119,7 +125,11 @@ class CompiledAlone:
             return False
         known = [one for path in brought for one in LIBRARY_HEADERS.get(path, ())]
         beginnings = (*_OF_MPI, *given.beginnings, *known)
-        return any(not name.startswith(beginnings) for name in needed - declared - given.words)
+        macros = {
+            word for define in self.settings.defines for word in _NAME.findall(define.lower())
+        }
+        lacking = needed - declared - given.words - macros
+        return any(not name.startswith(beginnings) for name in lacking)
 
     def _words_of_modules(self, modules: set[str]) -> _Words | None:
         """The words in the files that have some modules, and those that these use; None: one is not
@@ -138,6 +148,8 @@ class CompiledAlone:
             if path not in self.lines.contents:
                 return None
             lowered = self.lines.contents[path].lower()
+            if b"##" in lowered or b"/**/" in lowered:  # names may be put together
+                return None
             found.update(words_in(lowered))
             used = {name.decode("latin-1") for name in _USE.findall(lowered)} - _MPI_MODULES
             waiting += [home for name in used for home in homes.get(name, [""])]
@@ -235,11 +247,13 @@ def _is_library_header(line: IncludeLine) -> bool:
     return line.found is None and (line.name or "").lower() in LIBRARY_HEADERS
 
 
-def _plain_names(decl: Decl, entities: Iterable[Entity]) -> Iterator[str]:
-    """The names without arguments in the kinds and bounds of a declaration."""
+def _plain_names(decl: Decl, entities: Iterable[Entity] | None) -> Iterator[str]:
+    """The names without arguments in the kinds and bounds of a declaration; None: in kinds alone,
+    which are named constants, and so never have implicit types."""
     spec = decl.type
     exprs: list[Expr | None] = [] if spec is None else [spec.kind]
-    for dims in (decl.dims, *(entity.dims for entity in entities)):
+    bounds = () if entities is None else (decl.dims, *(entity.dims for entity in entities))
+    for dims in bounds:
         exprs += [bound for dim in dims or () for bound in (dim.lower, dim.upper)]
     for expr in exprs:
         for part in () if expr is None else walk(expr):
