@@ -321,7 +321,9 @@ class Program:
         )
         found = (*directives, *ambiguities(self._sites), *not_understood(self._tree))
         if not self._sites and not self.has_messages:
-            found += tuple(first_not_understood(self._tree))
+            told = {(note.file, note.line) for note in found}
+            more = first_not_understood(self._tree)
+            found += tuple(note for note in more if (note.file, note.line) not in told)
         return tuple(map(self.places.problem, found))
 
     @cached_property
