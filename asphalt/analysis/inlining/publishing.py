@@ -2,8 +2,9 @@
 
 Inlined statements of a module procedure need the names of their module.  A name that is private
 only by default (a PRIVATE statement without a list) may become public.  That changes nothing for
-units that use the module with ONLY, and for others nothing where none contains the name: a name
-that is accessible and not referenced clashes with no other one (F2018 14.2.2).
+units that use the module with ONLY.  It changes nothing for others where none contains the name: a
+name that is accessible and not referenced clashes with no other one (F2018 14.2.2).  All units are
+known where there is a main program.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ def may_become_public(name: str, module: Scope | None) -> bool:
             return False
     elif all(unit.name != name for unit in module.unit.contained):
         return False
-    return not _used_as_a_whole(module) or not _is_named_elsewhere(name, module)
+    if not _used_as_a_whole(module):
+        return True
+    return bool(module.program.main_programs()) and not _is_named_elsewhere(name, module)
 
 
 def _is_named_elsewhere(name: str, module: Scope) -> bool:

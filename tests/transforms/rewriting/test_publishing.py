@@ -74,6 +74,14 @@ def _refused(tmp_path: Path, **files: str) -> list[str]:
     return [f.message for f in inline.check(main) if isinstance(f, Refused)]
 
 
+def test_others_may_use_a_module_of_a_library(tmp_path: Path) -> None:
+    library = _MAIN.replace("program", "subroutine").replace(", only: exchange", "")
+    stepped = Stepped.of(tmp_path, {"a.f90": _MODULE + library})
+    caller = next(facts for facts in stepped.facts() if facts.unit.name == "steps")
+    (refused,) = [f for f in inline.check(caller) if isinstance(f, Refused)]
+    assert "is private" in refused.message
+
+
 def _prepared(tmp_path: Path, text: str) -> str:
     path = tmp_path / "steps.f90"
     path.write_text(text)
