@@ -72,6 +72,9 @@ def kept() -> dict[str, dict[str, dict[str, Result]]]:
     return found
 
 
+_RANKS = ("applied", "proved", "assumed", "refused")
+
+
 def measured(tree: Path, options: Sequence[str] = ()) -> dict[str, Any]:
     """The verdicts on a tree, and the seconds and megabytes that they took."""
     with tempfile.TemporaryDirectory() as folder:
@@ -79,11 +82,21 @@ def measured(tree: Path, options: Sequence[str] = ()) -> dict[str, Any]:
         command = [sys.executable, "-m", "asphalt", "apply", "--no-cache", *_OPTIONS, *options]
         used = _run([*command, str(tree), "--output", str(out)], said)
         sites = json.loads(said.read_text(encoding="utf-8"))["sites"]
-    sites = [site for site in sites if site["verdict"] != "finding"]
+    sites = _each_once(site for site in sites if site["verdict"] != "finding")
     verdicts = Counter(f"{site['verdict']} {site['code'] or ''}".strip() for site in sites)
     possible = [site for site in sites if site["verdict"] != "refused"]
     words = Counter(word for site in possible for word in site["assumptions"])
     return {"verdicts": dict(verdicts), "words": dict(sorted(words.items())), **used}
+
+
+def _each_once(reports: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The reports on sites; the best on one that is also told where it is inlined."""
+    best: dict[tuple[str, int, str], dict[str, Any]] = {}
+    for one in reports:
+        place = one["file"], one["line"], one["operation"]
+        if place not in best or _RANKS.index(one["verdict"]) < _RANKS.index(best[place]["verdict"]):
+            best[place] = one
+    return list(best.values())
 
 
 def _without_directories(options: Sequence[str]) -> Iterator[str]:
@@ -124,10 +137,12 @@ def section(results: Sets) -> list[str]:
         "",
         f"`python -m bench.applied` measures these with `--assume {_ASSUMED}`, in one",
         "process and with nothing cached.  A site is a transfer, a collective operation, or a",
-        "store that a receive overwrites.  Seconds are those of processors.  The last column says",
-        "where the transformed program ran as the original did, with the same results.  Before an",
-        "arrow stands what an earlier version made of it, without `control`, and of public codes",
-        "with no more options than `-D` and `-I`, files that their builds do not compile included.",
+        "store that a receive overwrites; it counts once, also where its procedure is inlined",
+        "(not so before an arrow, nor in public codes).  Seconds are those of processors.  The",
+        "last column says where the transformed program ran as the original did, with the same",
+        "results.  Before an arrow stands what an earlier version made of it, without `control`,",
+        "and of public codes with no more options than `-D` and `-I`, files that their builds do",
+        "not compile included.",
     ]
     for name, programs in sorted(results.items()):
         lines += ["", f"### {name}", "", *_figures(programs), "", *_codes(programs)]

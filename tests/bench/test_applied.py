@@ -56,3 +56,12 @@ def test_a_tree_is_measured(tmp_path: Path) -> None:
     assert sum(found["verdicts"].values()) == 1
     assert found["seconds"] > 0
     assert found["megabytes"] > 0
+
+
+def test_a_site_counts_once_with_its_best_verdict() -> None:
+    reports = [
+        {"file": "a.f90", "line": line, "operation": "MPI_Send", "verdict": verdict}
+        for line, verdict in ((1, "refused"), (1, "applied"), (2, "refused"), (2, "refused"))
+    ]
+    found = [one["verdict"] for one in applied._each_once(reports)]
+    assert found == ["applied", "refused"]
