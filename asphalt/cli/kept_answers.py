@@ -7,11 +7,9 @@ on files.  The names, sizes and times of these say whether they are as they were
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 from asphalt.config.settings import Settings
@@ -25,18 +23,9 @@ from asphalt.frontend.source_tree.snapshot import (
     snapshot,
     state_of,
     states_of,
+    surroundings,
 )
-from asphalt.frontend.source_tree.source_digest import package_digest
 from asphalt.project import Project
-
-_DEPENDENCIES = ("fortls", "fparser", "islpy", "networkx", "pympistandard")
-_SURROUNDINGS = (  # of the preprocessor
-    "PATH",
-    "CPATH",
-    "C_INCLUDE_PATH",
-    "GCC_EXEC_PREFIX",
-    "COMPILER_PATH",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +147,10 @@ class KeptAnswer:
 
 def _basis(paths: Sequence[Path], settings: Settings, question: str) -> list[str | bytes]:
     """What an answer rests on beside files of the tree."""
-    preprocessor = shutil.which("gfortran") or ""
     return [
         "answer",
         question,
-        package_digest(),
-        *(f"{name} {version(name)}" for name in _DEPENDENCIES),
-        repr((os.path.realpath(preprocessor), state_of(preprocessor))),
-        *(f"{name}={os.environ.get(name)}" for name in _SURROUNDINGS),
+        *surroundings(),
         os.getcwd(),
         *map(str, paths),
         "settings",

@@ -38,7 +38,7 @@ from asphalt.driver.findings import findings
 from asphalt.driver.given_lines import refuse_ambiguous
 from asphalt.driver.included_parts import Places, divided
 from asphalt.driver.included_sites import included_operations
-from asphalt.driver.known_outcomes import KnownOutcomes
+from asphalt.driver.known_outcomes import KnownOutcomes, store_of
 from asphalt.driver.overlap import (
     Judges,
     Outcome,
@@ -70,7 +70,7 @@ class Program:
         self.settings = settings
         self.name = name
         self._tree = tree
-        self._known = KnownOutcomes()
+        self._known = KnownOutcomes(store_of(tree))
         self._for_exchanges: tuple[Directive, ...] = ()
         self.places = Places(self._tree.inclusions)
         self._accepted = self.places.assumed(self.settings.assume, self._tree)

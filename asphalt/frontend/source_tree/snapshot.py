@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 from asphalt.config.limits import HEADER
@@ -21,11 +23,20 @@ from asphalt.frontend.source_tree.includes import (
 )
 from asphalt.frontend.source_tree.reading import Reader
 from asphalt.frontend.source_tree.scan import FOREIGN, SUFFIXES, directories_below
+from asphalt.frontend.source_tree.source_digest import package_digest
 
 MARGIN = 2.0
 """Seconds: the coarsest clocks of file systems tick as often as that."""
 _SYSTEM = ("/usr/include", "/usr/local/include")  # where the preprocessor looks unasked
 _SEEN = SUFFIXES | FOREIGN
+_DEPENDENCIES = ("fortls", "fparser", "islpy", "networkx", "pympistandard")
+_SURROUNDINGS = (  # of the preprocessor
+    "PATH",
+    "CPATH",
+    "C_INCLUDE_PATH",
+    "GCC_EXEC_PREFIX",
+    "COMPILER_PATH",
+)
 
 State = tuple[int, ...]
 """Device, inode, mode, size in bytes, times of modification and of status change in ns; () for
@@ -68,6 +79,18 @@ def state_of(path: str) -> State:
         found.st_size,
         found.st_mtime_ns,
         found.st_ctime_ns,
+    )
+
+
+def surroundings() -> tuple[str | bytes, ...]:
+    """All that an answer rests on beside settings and files: asphalt, what it is installed with,
+    and the preprocessor."""
+    preprocessor = shutil.which("gfortran") or ""
+    return (
+        package_digest(),
+        *(f"{name} {version(name)}" for name in _DEPENDENCIES),
+        repr((os.path.realpath(preprocessor), state_of(preprocessor))),
+        *(f"{name}={os.environ.get(name)}" for name in _SURROUNDINGS),
     )
 
 
