@@ -15,6 +15,7 @@ from pathlib import PurePath
 from asphalt.analysis.call_graph.call_sites import unit_key
 from asphalt.analysis.effects.argument_binding import same_constant
 from asphalt.analysis.inlining.codes import KEPT, MEANING, TEXT, RefusedError
+from asphalt.analysis.inlining.external_functions import has_function, is_external_function
 from asphalt.analysis.inlining.mpi_names import MpiNames
 from asphalt.analysis.inlining.publishing import may_become_public
 from asphalt.analysis.inlining.replacement import Renamed, Replacement
@@ -222,6 +223,12 @@ class InlinedNames:
     # what belongs to the procedure alone
 
     def _local(self, name: str, symbol: Symbol) -> None:
+        if is_external_function(name, self.callee):
+            if not has_function(name, self.callee, self.caller, self._here):
+                self._taken.add(name)
+                self._declared(symbol)
+                self._variables.append((symbol.spelled, symbol))
+            return
         if symbol.attrs & {"save", "data"}:
             raise RefusedError(KEPT, f"{symbol.spelled} is saved")
         if symbol.equivalenced or symbol.attrs - _PLAIN:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.aliased_arguments import passed_under_two_names
 from asphalt.analysis.inlining.codes import ARGUMENT, MEANING, TEXT, TWICE, RefusedError
+from asphalt.analysis.inlining.external_functions import check_undeclared_externals
 from asphalt.analysis.memory.accesses import ALIASED, NameKind
 from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.names.parallel_loops import why_threaded
@@ -29,7 +30,7 @@ from asphalt.ir.expr import (
 )
 from asphalt.ir.program import Located
 from asphalt.ir.source import TriviaKind
-from asphalt.ir.stmt import Call, Decl, UnitHead, Use
+from asphalt.ir.stmt import Call, UnitHead, Use
 from asphalt.ir.tree import Leaf, leaves
 
 _OWN_LINES = (TriviaKind.BLANK, TriviaKind.COMMENT)
@@ -175,9 +176,4 @@ def _check_implicit_interface(facts: UnitFacts, callee: Located) -> None:
         described = any(dim.kind in ("assumed_shape", "assumed_rank") for dim in shapes)
         if symbol is None or symbol.attrs & _DESCRIBED or described:
             raise RefusedError(MEANING, f"a call of {name} needs its interface")
-    for unit in facts.located.chain:
-        for node in unit.spec:
-            for leaf in leaves(node):
-                what = leaf.what
-                if isinstance(what, Decl) and what.attrs == ("none(external)",):
-                    raise RefusedError(MEANING, "the caller declares all external procedures")
+    check_undeclared_externals(facts.located.chain)

@@ -274,10 +274,8 @@ class _Gatherer:
                 draft.attrs.add("save")
 
     def implicit(self, rules: tuple[str, ...]) -> None:
-        if rules and rules[0].startswith("none"):
-            self.out.implicit_none = True
-            return
-        for rule in rules:
+        self.out.implicit_none |= "none" in rules
+        for rule in (one for one in rules if not one.startswith("none")):
             for letter, spec in implicit_rule(rule).items():
                 self.out.implicit[letter] = spec
 

@@ -176,9 +176,9 @@ def implicit(cursor: Cursor) -> Decl:
             cursor.skip_group()
         cursor.finish()
         words = cursor.names_from(first)
-        if "external" in words and "type" not in words:
-            return Decl("implicit", attrs=("none(external)",))
-        return Decl("implicit", attrs=("none",))
+        typed = ("none",) if "type" in words or "external" not in words else ()
+        external = ("none(external)",) if "external" in words else ()
+        return Decl("implicit", attrs=(*typed, *external))
     rules: list[str] = []
     while True:
         first = cursor.at

@@ -57,7 +57,7 @@ STATEMENTS: list[tuple[str, What]] = [
         "data", entities=_n("a", "b", "c"))),
     ("data x%y /.true./", Decl("data", entities=_n("x"))),
     ("implicit none", Decl("implicit", attrs=("none",))),
-    ("implicit none (type, external)", Decl("implicit", attrs=("none",))),
+    ("implicit none (type, external)", Decl("implicit", attrs=("none", "none(external)"))),
     ("implicit none (external)", Decl("implicit", attrs=("none(external)",))),
     ("IMPLICIT REAL*8 (A-H, O-Z)", Decl("implicit", attrs=("real*8(a-h,o-z)",))),
     ("implicit real(8) (a-h), integer (i-n)", Decl(
