@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from asphalt.diagnostics.model import (
@@ -14,18 +15,27 @@ from asphalt.gain.wording import changes_text, gain_text
 
 
 def procedure_lines(procedures: Iterable[ProcedureReport]) -> Iterator[str]:
-    """For each procedure: its steps with reasons and gains, the steps not kept, and the end."""
+    """For each procedure: its steps with reasons and gains, the steps not kept, and the end.
+
+    What several steps say, as those of one procedure that is inlined at several calls do, is said
+    once, with their number.
+    """
     for one in procedures:
         if not one.steps and not one.dropped:
             continue
         unit = one.unit or "main"
-        for step in one.steps if one.changed else ():
-            yield f"{step.file}:{step.line}: {unit}: {step_text(step)}"
-        for dropped in one.dropped:
-            yield f"{dropped.file}:{dropped.line}: {unit}: {dropped_text(dropped)}"
+        steps = one.steps if one.changed else ()
+        yield from _counted(f"{s.file}:{s.line}: {unit}: {step_text(s)}" for s in steps)
+        yield from _counted(f"{d.file}:{d.line}: {unit}: {dropped_text(d)}" for d in one.dropped)
         if one.changed and len(one.steps) > 1 and (gained := _together(one.steps)):
             yield f"{one.file}: {unit}: all of it together: {gained}"
         yield f"{one.file}: {unit}: ended: {one.ended}"
+
+
+def _counted(lines: Iterable[str]) -> Iterator[str]:
+    """Each line once, with how often it was there."""
+    for line, times in Counter(lines).items():
+        yield line if times == 1 else f"{line} ({times} times)"
 
 
 def step_text(step: StepReport) -> str:

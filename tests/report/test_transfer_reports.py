@@ -85,6 +85,17 @@ def test_a_loss_is_reported_as_part_of_a_gain() -> None:
     assert "together" not in "".join(procedure_lines([_procedure(3e-6)]))
 
 
+def test_what_several_steps_say_is_said_once() -> None:
+    one = _procedure(1e-6, 2e-6, 1e-6)
+    steps = (one.steps[0], one.steps[1], one.steps[0])
+    assert list(procedure_lines([replace(one, steps=steps)])) == [
+        "a.f90:1: work: motion: step 1: saves 1 us on slow (2 times)",
+        "a.f90:2: work: motion: step 2: saves 2 us on slow",
+        "a.f90: work: all of it together: saves 4 us on slow",
+        "a.f90: work: ended: that is all",
+    ]
+
+
 def test_stores_are_no_sites() -> None:
     def site(operation: str, verdict: str) -> SiteReport:
         return SiteReport("work:3", "a.f90", 3, operation, "work", verdict)
