@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from textwrap import dedent, fill
 
-from asphalt.config.passes import GROUPS, PASSES, Pass
+from asphalt.config.passes import GROUPS, ONLY_BY_NAME, PASSES, Pass
 from asphalt.optimiser.phases import PHASES, TRANSFORMATIONS
 from asphalt.transforms.loops import rotation
 from asphalt.transforms.prepush.prepush import prepush
@@ -27,7 +27,8 @@ _INTRODUCTION = """\
 # Passes
 
 `--passes NAME,...` and the setting `passes` choose among these passes; without them,
-asphalt applies all of them.  {groups}.  The order in which you name passes does not matter.
+asphalt applies `all`.  {groups}.  So {named} is applied only where you name it, as in
+`--passes all,removal`.  The order in which you name passes does not matter.
 
 `prepush` is applied first, to the all-to-all exchanges of the program.  All other passes are for
 messages between two ranks and for collective operations.  A pass stands for one transformation or
@@ -48,7 +49,9 @@ def pages() -> dict[Path, str]:
 
 def _index() -> str:
     groups = (f"`{name}` stands for {_meaning(names)}" for name, names in GROUPS.items())
-    text = _INTRODUCTION.format(groups=", and ".join(groups))
+    text = _INTRODUCTION.format(
+        groups=", and ".join(groups), named=" and ".join(f"`{one}`" for one in ONLY_BY_NAME)
+    )
     head = "\n\n".join(map(_wrapped, text.split("\n\n"))) + "\n"
     rows = [f"| [`{one}`](passes/{one}.md) | {one.summary} |" for one in PASSES]
     parts = [head, "| pass | what it does |\n| --- | --- |", *rows, "", *_phases()]

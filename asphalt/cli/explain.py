@@ -25,7 +25,7 @@ from asphalt.cli.session import (
     strokes,
 )
 from asphalt.config.errors import InputError, UsageError
-from asphalt.config.passes import TRANSFERS
+from asphalt.config.passes import OF_TRANSFERS
 from asphalt.diagnostics.catalogue import ALL_CODES
 from asphalt.diagnostics.examples import examples_of
 from asphalt.diagnostics.model import MarkReport, SiteReport
@@ -134,7 +134,7 @@ def _asked(site: SiteReport, project: Project) -> SiteReport:
 
 def _has_news(site: SiteReport, project: Project) -> bool:
     """Whether the code says more than to choose passes for transfers, which the user did."""
-    return site.code != NOT_YET.id or not set(project.settings.passes) & set(TRANSFERS)
+    return site.code != NOT_YET.id or not set(project.settings.passes) & set(OF_TRANSFERS)
 
 
 def _in_file(sites: Sequence[SiteReport], file: Path) -> list[SiteReport]:

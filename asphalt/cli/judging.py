@@ -17,7 +17,7 @@ from asphalt.cli.numbers import Numbers, numbers_option
 from asphalt.cli.options import PATHS
 from asphalt.cli.simulated_program import FLAGS, RANKS, SECONDS, builder_of, warn_of_speeds
 from asphalt.config.errors import UsageError
-from asphalt.config.passes import TRANSFERS
+from asphalt.config.passes import OF_TRANSFERS
 from asphalt.machine.choose import DEFAULT, chosen
 from asphalt.machine.machine import load_machine
 from asphalt.project import Judges, Project
@@ -52,7 +52,7 @@ class JudgeOptions:
             self._refuse_options()
             yield None
             return
-        if not set(project.settings.passes) & set(TRANSFERS):
+        if not set(project.settings.passes) & set(OF_TRANSFERS):
             raise UsageError(
                 f"--judge {SIMULATION}: only steps for transfers are judged; choose passes for "
                 "them, e.g. --passes transfers"

@@ -18,7 +18,7 @@ from asphalt.cli.options import CommonOptions
 from asphalt.cli.progress import reading, watched
 from asphalt.cli.unchanged import missing_passes
 from asphalt.config.errors import InputError, UsageError
-from asphalt.config.passes import TRANSFERS
+from asphalt.config.passes import OF_TRANSFERS
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.model import ProblemReport, SiteReport
 from asphalt.frontend.source_tree.outline import Outline
@@ -261,7 +261,7 @@ def _how_to_list_messages(project: Reported) -> str:
     chosen = project.settings.passes
     if (missing := missing_passes(chosen)) is not None:
         return missing
-    if set(chosen) & set(TRANSFERS):
+    if set(chosen) & set(OF_TRANSFERS):
         return "these --passes overlap nothing more with them; scan --all lists them"
     return "scan --all lists them, --passes transfers says what they would overlap with"
 

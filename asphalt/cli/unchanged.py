@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from asphalt.config.passes import GAINING, STARTING, TRANSFERS, in_order
+from asphalt.config.passes import GAINING, OF_TRANSFERS, ONLY_BY_NAME, STARTING, in_order
 from asphalt.diagnostics.model import ProcedureReport
 
 _MOVING = "motion"
@@ -38,11 +38,11 @@ def missing_passes(passes: Collection[str]) -> str | None:
 
     None: no passes for transfers were chosen, or none is missing.
     """
-    chosen = [name for name in TRANSFERS if name in passes]
+    chosen = [name for name in OF_TRANSFERS if name in passes]
     if not chosen:
         return None
     gains = set(chosen) & set(GAINING)
-    if gains and set(chosen) & set(STARTING):
+    if gains and (set(chosen) & set(STARTING) or gains <= set(ONLY_BY_NAME)):
         return None
     wanted = ",".join(in_order({*passes, STARTING[0], _MOVING}))
     if gains:

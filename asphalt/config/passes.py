@@ -43,6 +43,11 @@ class Pass(StrEnum):
         "prepush",
         "An all-to-all exchange leaves in tiles while the loop that fills its send buffer runs.",
     )
+    REMOVAL = (
+        "removal",
+        "An exchange between ranks that repeats an earlier one is left out.",
+        Role.GAINS,
+    )
     UNROLLING = "unrolling", "Loops with few iterations that only communicate are unrolled."
     INLINE = (
         "inline",
@@ -91,10 +96,16 @@ class Pass(StrEnum):
 
 
 PASSES: tuple[Pass, ...] = tuple(Pass)
-TRANSFERS = tuple(one for one in PASSES if one is not Pass.PREPUSH)
+ONLY_BY_NAME = (Pass.REMOVAL,)
+"""The passes that are no part of a group: they are applied where they are named."""
+EVERYTHING = tuple(one for one in PASSES if one not in ONLY_BY_NAME)
+"""The passes that are applied if none is named."""
+TRANSFERS = tuple(one for one in EVERYTHING if one is not Pass.PREPUSH)
 """The passes for messages between two ranks, and for collective operations that are no exchange."""
-STARTING = tuple(one for one in TRANSFERS if Role.STARTS in one.roles)
-GAINING = tuple(one for one in TRANSFERS if Role.GAINS in one.roles)
+OF_TRANSFERS = tuple(one for one in PASSES if one is not Pass.PREPUSH)
+"""These, and those that are applied where they are named."""
+STARTING = tuple(one for one in PASSES if Role.STARTS in one.roles)
+GAINING = tuple(one for one in PASSES if Role.GAINS in one.roles)
 BESIDE_THREADS = (
     Pass.INLINE,
     Pass.NONBLOCKING,
@@ -104,8 +115,8 @@ BESIDE_THREADS = (
 )
 """The passes for procedures with directives or lines for OpenMP: these stay with their statements,
 which remain as they are; parts of a parallel loop have its directive."""
-DEFAULT = PASSES
-GROUPS = {"transfers": TRANSFERS, "all": PASSES}
+DEFAULT = EVERYTHING
+GROUPS = {"transfers": TRANSFERS, "all": EVERYTHING}
 """Names for several passes."""
 
 

@@ -25,7 +25,13 @@ from asphalt.analysis.conditions import (
     visible_effects,
 )
 from asphalt.analysis.inlining import codes as inlining
-from asphalt.analysis.verdicts import block_codes, pipelining_codes, splitting_codes, store_codes
+from asphalt.analysis.verdicts import (
+    block_codes,
+    exchange_codes,
+    pipelining_codes,
+    splitting_codes,
+    store_codes,
+)
 from asphalt.analysis.verdicts.verdict import Code
 from asphalt.config import assumptions
 
@@ -48,7 +54,7 @@ _MODULES = (
     usage,
     call_arguments,
 )
-_STEPS = (inlining, splitting_codes, pipelining_codes, store_codes, block_codes)
+_STEPS = (inlining, splitting_codes, pipelining_codes, store_codes, block_codes, exchange_codes)
 
 STEP_CODES: Mapping[str, Code] = MappingProxyType(
     {code.id: code for module in _STEPS for code in module.CODES}

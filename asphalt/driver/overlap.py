@@ -334,11 +334,11 @@ def _called(pure: Collection[str], tree: Tree) -> tuple[str, ...]:
 def _places(tree: Tree, request: OverlapRequest) -> tuple[Key, ...]:
     """The units with transfers that have no errors in their messages.
 
-    Where procedures may be inlined, or their calls may move, also the units that may call them,
-    callers first.
+    Where procedures may be inlined, or their calls may move or be left out, also the units that may
+    call them, callers first.
     """
     options = request.options
-    callers = options.asks_for(Pass.INLINE) or options.asks_for(Pass.MOTION)
+    callers = any(map(options.asks_for, (Pass.INLINE, Pass.MOTION, Pass.REMOVAL)))
     found: dict[Key, None] = {}
     level = list(units_asked_about(tree, request.units))
     for _ in range(_LEVELS if callers else 1):

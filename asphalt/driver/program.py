@@ -21,7 +21,7 @@ from asphalt.analysis_manager.user_units import user_units
 from asphalt.config.assumptions import PURE, of_kind
 from asphalt.config.backends import PERSISTENT
 from asphalt.config.limits import HEADER
-from asphalt.config.passes import TRANSFERS, Pass
+from asphalt.config.passes import OF_TRANSFERS, Pass
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.change import Change, with_dependents
 from asphalt.diagnostics.model import ProblemReport, SiteReport
@@ -230,7 +230,7 @@ class Program:
     def _options(self) -> Options:
         """What the settings ask the optimiser for."""
         own = self.settings
-        passes = tuple(name for name in own.passes if name in TRANSFERS)
+        passes = tuple(name for name in own.passes if name in OF_TRANSFERS)
         found = self.findings if passes else ()
         faulty = {(one.file, one.unit): (one.line, one.code or "") for one in found}
         return Options(passes, self._accepted, own.clone_limit, faulty, own.sizes, own.networks)

@@ -1,4 +1,4 @@
-"""Whether the search for a unit can find anything at all.
+"""The first steps of the search for a unit: whether there are any, and fewer exchanges.
 
 Most procedures of a program that are looked at only call, through others, what communicates.
 Everything that the search does begins with an MPI call of the unit, or with a step that prepares
@@ -19,8 +19,10 @@ from asphalt.analysis.requests.matching import is_blocking_transfer
 from asphalt.analysis.requests.operations import deals_with_requests
 from asphalt.config.passes import Pass
 from asphalt.ir.tree import leaves
+from asphalt.optimiser.outcome import FIXPOINT, Optimised
+from asphalt.optimiser.overlap import Overlap
 from asphalt.optimiser.phases import PHASES
-from asphalt.optimiser.unit_state import Workshop
+from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.transforms.motion import called_motion
 from asphalt.transforms.rewriting.step import Phase
 
@@ -32,6 +34,8 @@ def has_first_step(shop: Workshop) -> bool:
     own = (leaf.call for node in scope.unit.body for leaf in leaves(node))
     calls = (mpi_call(call, scope) for call in own if call is not None)
     if any(_communicates(call) for call in calls if call is not None):
+        return True
+    if has_fewer(shop):
         return True
     if Pass.MOTION in shop.passes and any(called_motion.check(facts)):
         return True
@@ -64,3 +68,31 @@ def _may_be_inlined(facts: UnitFacts) -> bool:
         if is_candidate(target[0], scopes) and is_movable(target[0], facts.located, scopes):
             return True
     return False
+
+
+def has_fewer(shop: Workshop) -> bool:
+    """Whether a step is found."""
+    wanted = any(one.name in shop.passes for one in PHASES[Phase.EXCHANGES])
+    return wanted and shop.next_step(shop.facts(shop.tree), PHASES[Phase.EXCHANGES]) is not None
+
+
+def with_fewer(shop: Workshop) -> Optimised | None:
+    """The unit with fewer exchanges; None: no step is found, or it would take longer."""
+    if not has_fewer(shop):
+        return None
+    begin = UnitState(shop.tree, ())
+    state = shop.closure(begin, PHASES[Phase.EXCHANGES])
+    if shop.price(state.tree).loses(shop.price(begin.tree)):
+        return None
+    found = Optimised(
+        shop.path,
+        shop.chain[-1],
+        state.tree.content(shop.path),
+        state.steps,
+        (),
+        (),
+        FIXPOINT,
+        trees=state.trees,
+        beside=dict(shop.known.beside(state.tree)),
+    )
+    return Overlap(shop).priced(found)

@@ -6,6 +6,8 @@ the unit after every step, or after several that do not meet, reads it again and
 so each step is proved for a text that stood there.  What it searches for one unit is this, from the
 outside in:
 
+*Exchanges* (``first_steps``): leave out those that repeat an earlier one.
+
 *Rounds* (``optimise``): all of the following, again and again with what came of it, until a round
 changes nothing.
 
@@ -64,7 +66,7 @@ from asphalt.optimiser.acceptance import key_of
 from asphalt.optimiser.caller_windows import stopped_at_calls
 from asphalt.optimiser.dividing import divisible
 from asphalt.optimiser.dropped import TOO_MANY, distinct
-from asphalt.optimiser.first_steps import has_first_step
+from asphalt.optimiser.first_steps import has_first_step, with_fewer
 from asphalt.optimiser.options import Context, Options
 from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import FIXPOINT as FIXPOINT
@@ -86,10 +88,24 @@ Values = Mapping[str, tuple[Identity, int]]
 
 
 def optimised(shop: Workshop, first: Optimised | None = None) -> Optimised:
-    """The best that the search makes of a unit, in rounds until one changes nothing.
+    """The best that the search makes of a unit, with fewer exchanges first.
 
     ``first``: what it makes of it in the first round, if that is known.
     """
+    fewer = with_fewer(shop)
+    if fewer is None:
+        return _in_rounds(shop, first)
+    again = shop.after(fewer)
+    if Search(again).why_unchanged() is not None:
+        return fewer
+    more = _in_rounds(again, None)
+    if more.content is None:
+        return replace(fewer, refused=more.refused, ended=more.ended, dropped=more.dropped)
+    return replace(_joined(fewer, more), refused=more.refused)
+
+
+def _in_rounds(shop: Workshop, first: Optimised | None) -> Optimised:
+    """The best that the search makes of a unit, in rounds until one changes nothing."""
     found = shop.tidied(Search(shop).best() if first is None else first)
     seen = {shop.tree.content(shop.path)}
     while found.content is not None:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 
 from asphalt.config.assumptions import BITS, CONTROL, FATAL, KINDS, TIMERS
-from asphalt.config.passes import TRANSFERS, Pass
+from asphalt.config.passes import OF_TRANSFERS, Pass
 from asphalt.diagnostics.model import ProblemReport, SiteReport
 from asphalt.driver.agreement import merged_reports as merged_of_programs
 from asphalt.driver.overlap import Watch
@@ -147,7 +147,7 @@ def reports_before(
     units, by file and name; ``stores``: with the stores in front of receives that stay.
     """
     passes = project.settings.passes
-    if not set(passes) & set(TRANSFERS):
+    if not set(passes) & set(OF_TRANSFERS):
         own = _reports_of(project, listener)
         if Pass.PREPUSH in passes and any(site.verdict in ("proved", "assumed") for site in own):
             own = tuple(map(project.outcome().told, own))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from asphalt.config.errors import UsageError
-from asphalt.config.passes import TRANSFERS
+from asphalt.config.passes import OF_TRANSFERS
 from asphalt.diagnostics.change import Change
 from asphalt.project import Project
 from asphalt.running.launch import last_words, printed_last, refusal
@@ -348,4 +348,4 @@ def _may_choose_original(changes: Sequence[Change]) -> bool:
     Exchanges do; transfers do not, not even those in tiles.
     """
     passes = [site.passes for change in changes for site in change.sites]
-    return _has_tiles(changes) and not all(set(own) & set(TRANSFERS) for own in passes)
+    return _has_tiles(changes) and not all(set(own) & set(OF_TRANSFERS) for own in passes)

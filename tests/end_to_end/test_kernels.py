@@ -60,6 +60,7 @@ def named(value: object) -> str | None:
 def test_there_is_a_kernel_for_each_shape() -> None:
     assert {case.name for case in CASES} == {
         "fft_inplace",
+        "fields",
         "fixed_legacy",
         "halo_2d",
         "lu_precondition",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from asphalt.config.passes import TRANSFERS, Pass
+from asphalt.config.passes import OF_TRANSFERS, TRANSFERS, Pass
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.optimiser.optimise import optimise
@@ -63,7 +63,7 @@ def test_no_step_breaks_the_rule(name: str, tmp_path: Path) -> None:
 
 
 def test_each_pass_has_something_for_each_rule() -> None:
-    assert set(MATRIX) == set(TRANSFERS)
+    assert set(MATRIX) == set(OF_TRANSFERS)
     for name, row in MATRIX.items():
         assert list(row.cells) == list(RULES), name
         for rule, cell in row.cells.items():

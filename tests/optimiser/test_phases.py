@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.config.passes import TRANSFERS
+from asphalt.config.passes import OF_TRANSFERS
 from asphalt.optimiser.phases import PHASES, TRANSFORMATIONS
 from asphalt.transforms.rewriting.step import Phase
 
@@ -13,7 +13,7 @@ def test_transformations_stand_in_the_order_of_their_phases() -> None:
 
 
 def test_each_pass_has_transformations() -> None:
-    assert {one.requested_by for one in TRANSFORMATIONS} == set(TRANSFERS)
+    assert {one.requested_by for one in TRANSFORMATIONS} == set(OF_TRANSFERS)
 
 
 def test_titles_are_unique() -> None:

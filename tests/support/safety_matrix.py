@@ -79,7 +79,51 @@ _NONE_MOVES = Never("no MPI call moves or is removed")
 _BEHIND = Never("the wait directly follows the start, at the place of the call")
 _NO_START = Never("no start moves, and waits for different operations have no order")
 
+_ALL_GOES = Never("all that the call sends, receives and completes is left out with it")
+
 MATRIX: dict[str, Row] = {
+    "removal": Row(
+        frozenset({"removal"}),
+        {
+            "wildcard": _at(
+                "transforms/exchanges/test_removal",
+                "test_an_exchange_stays",
+                "any source",
+                "any tag",
+            ),
+            "order": _at(
+                "transforms/exchanges/test_removal",
+                "test_an_exchange_stays",
+                "another call with its tag",
+                "partners that change",
+                "two communicators",
+                "a token that orders output",
+            ),
+            "status": _at(
+                "transforms/exchanges/test_removal",
+                "test_an_exchange_stays",
+                "a status that is read",
+            ),
+            "buffer": _at(
+                "transforms/exchanges/test_removal",
+                "test_an_exchange_stays",
+                "changed on one rank only",
+                "through a pointer",
+                "in COMMON",
+                "in a called procedure",
+                "it changes what it sends",
+                "what it starts is completed elsewhere",
+            ),
+            "path": _at(
+                "transforms/exchanges/test_removal",
+                "test_an_exchange_stays",
+                "a jump around the first",
+                "not on all ranks",
+            ),
+            "return": _ALL_GOES,
+            "request": _ALL_GOES,
+        },
+    ),
     "unrolling": Row(
         frozenset({"unrolling"}),
         {

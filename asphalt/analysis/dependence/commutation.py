@@ -271,14 +271,14 @@ class Independence:
         if mine is None or theirs is None:
             yield Conflict("a wait for unknown buffers")
             return
-        yield from self._conflicting(first, second, mine, theirs)
+        yield from self.conflicting(first, second, mine, theirs)
 
     def conflict(
         self, first: Node, second: Node, mine: tuple[Access, ...], theirs: tuple[Access, ...]
     ) -> tuple[Access, Access] | None:
         """Two conflicting accesses of two statements, whatever sizes are positive; None: they
         commute."""
-        for conflict in self._conflicting(first, second, mine, theirs):
+        for conflict in self.conflicting(first, second, mine, theirs):
             pair = conflict.first, conflict.second
             if pair[0] and pair[1] and conflict.sizes(self.is_positive) is None:
                 return pair[0], pair[1]
@@ -298,9 +298,10 @@ class Independence:
             known[question] = found
         return found
 
-    def _conflicting(
+    def conflicting(
         self, first: Node, second: Node, mine: tuple[Access, ...], theirs: tuple[Access, ...]
     ) -> Iterator[Conflict]:
+        """The conflicts between these accesses of two statements, as the statements stand."""
         region: Region | None = None  # most statements have no variable in common
         to_storage = defaultdict[str, list[Access]](list)
         for b in theirs:

@@ -71,11 +71,12 @@ class Envelope:
 
 def stage_of(call: MpiCall) -> Stage:
     """The stages of transfers that a call performs."""
-    return _part_of(call.procedure)
+    return stage_of_procedure(call.procedure)
 
 
 @cache
-def _part_of(procedure: MpiProcedure) -> Stage:
+def stage_of_procedure(procedure: MpiProcedure) -> Stage:
+    """The stages of transfers that each call of a procedure performs."""
     row = library_row(procedure)
     if row.quiet:
         return Stage.NOTHING

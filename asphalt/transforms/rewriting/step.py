@@ -139,6 +139,11 @@ class Phase(Enum):
         member.summary = summary
         return member
 
+    EXCHANGES = (
+        "exchanges",
+        "Lets ranks exchange fewer messages.  This comes before all other phases, and is kept if "
+        "the procedure does not take longer.",
+    )
     PREPARATION = (
         "preparation",
         "Brings communication to the statements that it can overlap with.  All of it is kept if "

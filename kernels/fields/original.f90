@@ -1,0 +1,145 @@
+!> The part of the sea that a rank has, and who has what is around it.
+module sea
+  use mpi
+  implicit none
+  public
+  include 'sizes.inc'
+  integer, save :: grid, west, east, south, north
+
+contains
+
+  !> Deals the sea to the ranks of `comm`: as square as their number allows, not periodic.
+  subroutine cut_sea(comm)
+    integer, intent(in) :: comm
+    integer :: np, ierr
+    integer :: dims(2)
+
+    call MPI_Comm_size(comm, np, ierr)
+    dims = 0
+    call MPI_Dims_create(np, 2, dims, ierr)
+    call MPI_Cart_create(comm, 2, dims, [.false., .false.], .false., grid, ierr)
+    call MPI_Cart_shift(grid, 0, 1, west, east, ierr)
+    call MPI_Cart_shift(grid, 1, 1, south, north, ierr)
+  end subroutine cut_sea
+
+end module sea
+
+
+!> Exchanges what neighbours need of each other.
+module halo
+  use, intrinsic :: iso_fortran_env, only: real64
+  use mpi
+  use sea, only: east, grid, north, nx, ny, south, west
+  implicit none
+  private
+  public :: exchange
+
+contains
+
+  !> Fills the points around f with the neighbours' outermost ones.  Rows arrive in place, columns
+  !> in a buffer; at the coast the points stay as they are.
+  subroutine exchange(f)
+    real(real64), intent(inout) :: f(0:nx+1, 0:ny+1)
+    real(real64) :: outgoing(ny), incoming(ny)
+    integer :: status(MPI_STATUS_SIZE), j, ierr
+
+    call MPI_Sendrecv(f(1, ny), nx, MPI_DOUBLE_PRECISION, north, 1, &
+                      f(1, 0), nx, MPI_DOUBLE_PRECISION, south, 1, grid, status, ierr)
+    call MPI_Sendrecv(f(1, 1), nx, MPI_DOUBLE_PRECISION, south, 2, &
+                      f(1, ny + 1), nx, MPI_DOUBLE_PRECISION, north, 2, grid, status, ierr)
+
+    do j = 1, ny
+      outgoing(j) = f(nx, j)
+    end do
+    call MPI_Sendrecv(outgoing, ny, MPI_DOUBLE_PRECISION, east, 3, &
+                      incoming, ny, MPI_DOUBLE_PRECISION, west, 3, grid, status, ierr)
+    if (west /= MPI_PROC_NULL) then
+      do j = 1, ny
+        f(0, j) = incoming(j)
+      end do
+    end if
+
+    do j = 1, ny
+      outgoing(j) = f(1, j)
+    end do
+    call MPI_Sendrecv(outgoing, ny, MPI_DOUBLE_PRECISION, west, 4, &
+                      incoming, ny, MPI_DOUBLE_PRECISION, east, 4, grid, status, ierr)
+    if (east /= MPI_PROC_NULL) then
+      do j = 1, ny
+        f(nx + 1, j) = incoming(j)
+      end do
+    end if
+  end subroutine exchange
+
+end module halo
+
+
+!> Waves on a shallow sea that is dealt to the ranks in two dimensions.
+program fields
+  use, intrinsic :: iso_fortran_env, only: int64, real64
+  use halo, only: exchange
+  use mpi
+  use results, only: mix_reals, report
+  use sea, only: cut_sea, grid, nx, ny, steps
+  use shallow_water, only: faster, higher, smoother
+  implicit none
+  real(real64), allocatable :: u(:,:), v(:,:), h(:,:), du(:,:), dv(:,:), dh(:,:)
+  real(real64) :: began, elapsed
+  integer(int64) :: hash, received
+  integer :: me, ierr, step, i, j
+
+  call MPI_Init(ierr)
+  call cut_sea(MPI_COMM_WORLD)
+  call MPI_Comm_rank(grid, me, ierr)
+  allocate(u(0:nx+1, 0:ny+1), v(0:nx+1, 0:ny+1), h(0:nx+1, 0:ny+1))
+  allocate(du(nx, ny), dv(nx, ny), dh(nx, ny))
+  do j = 0, ny + 1
+    do i = 0, nx + 1
+      u(i, j) = mod(5*i + 2*j + 3*me, 19)/19.0_real64 - 0.5_real64
+      v(i, j) = mod(3*i + 7*j + 2*me, 17)/17.0_real64 - 0.5_real64
+      h(i, j) = mod(7*i + 3*j + 5*me, 23)/23.0_real64
+    end do
+  end do
+  hash = 1
+  received = 0
+
+  call MPI_Barrier(grid, ierr)
+  began = MPI_Wtime()
+  do step = 1, steps
+    call exchange(u)
+    call exchange(v)
+    call exchange(h)
+    do j = 1, ny
+      do i = 1, nx
+        du(i, j) = faster(u(i, j), u(i-1, j), u(i+1, j), h(i-1, j), h(i+1, j))
+        dv(i, j) = faster(v(i, j), v(i, j-1), v(i, j+1), h(i, j-1), h(i, j+1))
+        dh(i, j) = higher(u(i-1, j), u(i+1, j), v(i, j-1), v(i, j+1))
+      end do
+    end do
+
+    call exchange(h)
+    do j = 1, ny
+      do i = 1, nx
+        dh(i, j) = dh(i, j) + smoother(h(i, j), h(i-1, j), h(i+1, j), h(i, j-1), h(i, j+1))
+      end do
+    end do
+
+    do j = 1, ny
+      do i = 1, nx
+        u(i, j) = u(i, j) + du(i, j)
+        v(i, j) = v(i, j) + dv(i, j)
+        h(i, j) = h(i, j) + dh(i, j)
+      end do
+    end do
+  end do
+  elapsed = MPI_Wtime() - began
+
+  call mix_reals(size(u), u, hash)
+  call mix_reals(size(v), v, hash)
+  call mix_reals(size(h), h, hash)
+  received = received + steps*8*(nx + ny)
+  call report('fields', grid, hash, received, elapsed)
+  deallocate(u, v, h, du, dv, dh)
+  call MPI_Comm_free(grid, ierr)
+  call MPI_Finalize(ierr)
+end program fields
