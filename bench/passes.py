@@ -27,7 +27,7 @@ _INTRODUCTION = """\
 # Passes
 
 `--passes NAME,...` and the setting `passes` choose among these passes; without them,
-asphalt applies `all`.  {groups}.  So {named} is applied only where you name it, as in
+asphalt applies `all`.  {groups}.  So {named} are applied only where you name them, as in
 `--passes all,removal`.  The order in which you name passes does not matter.
 
 `prepush` is applied first, to the all-to-all exchanges of the program.  All other passes are for

@@ -48,6 +48,11 @@ class Pass(StrEnum):
         "An exchange between ranks that repeats an earlier one is left out.",
         Role.GAINS,
     )
+    COMBINATION = (
+        "combination",
+        "Exchanges with the same partners become one message each way.",
+        Role.GAINS,
+    )
     UNROLLING = "unrolling", "Loops with few iterations that only communicate are unrolled."
     INLINE = (
         "inline",
@@ -96,7 +101,7 @@ class Pass(StrEnum):
 
 
 PASSES: tuple[Pass, ...] = tuple(Pass)
-ONLY_BY_NAME = (Pass.REMOVAL,)
+ONLY_BY_NAME = (Pass.REMOVAL, Pass.COMBINATION)
 """The passes that are no part of a group: they are applied where they are named."""
 EVERYTHING = tuple(one for one in PASSES if one not in ONLY_BY_NAME)
 """The passes that are applied if none is named."""

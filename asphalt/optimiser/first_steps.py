@@ -19,12 +19,15 @@ from asphalt.analysis.requests.matching import is_blocking_transfer
 from asphalt.analysis.requests.operations import deals_with_requests
 from asphalt.config.passes import Pass
 from asphalt.ir.tree import leaves
+from asphalt.optimiser.dropped import distinct, not_kept, with_dropped
 from asphalt.optimiser.outcome import FIXPOINT, Optimised
 from asphalt.optimiser.overlap import Overlap
-from asphalt.optimiser.phases import PHASES
+from asphalt.optimiser.phases import MOST_STEPS, PHASES
 from asphalt.optimiser.unit_state import UnitState, Workshop
+from asphalt.transforms.exchanges import combination, removal
+from asphalt.transforms.inlining import calls_together
 from asphalt.transforms.motion import called_motion
-from asphalt.transforms.rewriting.step import Phase
+from asphalt.transforms.rewriting.step import Phase, Step
 
 
 def has_first_step(shop: Workshop) -> bool:
@@ -71,18 +74,30 @@ def _may_be_inlined(facts: UnitFacts) -> bool:
 
 
 def has_fewer(shop: Workshop) -> bool:
-    """Whether a step is found."""
+    """Whether a step is found that makes fewer exchanges of the unit as it stands."""
     wanted = any(one.name in shop.passes for one in PHASES[Phase.EXCHANGES])
     return wanted and shop.next_step(shop.facts(shop.tree), PHASES[Phase.EXCHANGES]) is not None
 
 
 def with_fewer(shop: Workshop) -> Optimised | None:
-    """The unit with fewer exchanges; None: no step is found, or it would take longer."""
-    if not has_fewer(shop):
+    """The unit with fewer exchanges; None: none can be spared, or it would take longer.
+
+    Those that repeat an earlier one go first.  Others are combined as they stand, and where
+    procedures that exchange are inlined; the procedures stay where that does not gain.
+    """
+    if not any(one.name in shop.passes for one in PHASES[Phase.EXCHANGES]):
         return None
     begin = UnitState(shop.tree, ())
-    state = shop.closure(begin, PHASES[Phase.EXCHANGES])
-    if shop.price(state.tree).loses(shop.price(begin.tree)):
+    state = shop.closure(begin, (removal.TRANSFORMATION,))
+    if Pass.COMBINATION in shop.passes:
+        state = _combined(shop, state)
+        if Pass.INLINE in shop.passes:
+            inlined = shop.closure(state, (calls_together.TRANSFORMATION,))
+            more = state if inlined.tree is state.tree else _combined(shop, inlined)
+            some = len(more.steps) > len(inlined.steps)
+            if some and shop.price(more.tree).gains(shop.price(state.tree)):
+                state = more
+    if state.tree is begin.tree or shop.price(state.tree).loses(shop.price(begin.tree)):
         return None
     found = Optimised(
         shop.path,
@@ -93,6 +108,27 @@ def with_fewer(shop: Workshop) -> Optimised | None:
         (),
         FIXPOINT,
         trees=state.trees,
+        dropped=distinct(state.dropped, state.steps),
         beside=dict(shop.known.beside(state.tree)),
     )
-    return Overlap(shop).priced(found)
+    return shop.tidied(Overlap(shop).priced(found))
+
+
+def _combined(shop: Workshop, state: UnitState) -> UnitState:
+    """The state with exchanges combined, each group if that gains."""
+    tried: set[str] = set()
+    while len(state.steps) < MOST_STEPS:
+        facts = shop.facts(state.tree)
+        steps = (s for s in combination.check(facts) if isinstance(s, Step))
+        step = next((s for s in steps if s.does not in tried), None)
+        if step is None:
+            break
+        more = shop.applied(state, facts, combination.TRANSFORMATION, step)
+        prices = shop.price(state.tree), shop.price(more.tree)
+        if prices[1].gains(prices[0]):
+            state = more
+            continue
+        tried.add(step.does)
+        lost = not_kept(shop, state.tree, Pass.COMBINATION, step, prices)
+        state = with_dropped(state, lost)
+    return state

@@ -124,6 +124,48 @@ MATRIX: dict[str, Row] = {
             "request": _ALL_GOES,
         },
     ),
+    "combination": Row(
+        frozenset({"combination"}),
+        {
+            "wildcard": _at(
+                "transforms/exchanges/test_combination",
+                "test_exchanges_stay_apart",
+                "any source",
+            ),
+            "order": _at(
+                "transforms/exchanges/test_combination",
+                "test_exchanges_stay_apart",
+                "other partners",
+                "other tags",
+                "other communicators",
+                "partners that change between",
+                "another call with the tag",
+                "a message that is awaited before the next is sent",
+            ),
+            "status": _at(
+                "transforms/exchanges/test_combination",
+                "test_exchanges_stay_apart",
+                "a status that is read",
+            ),
+            "buffer": _at(
+                "transforms/exchanges/test_combination",
+                "test_exchanges_stay_apart",
+                "a corner that goes on",
+                "what the first brings is sent by another name",
+                "another name",
+                "a receive that is longer than its message",
+                "lengths that differ between ranks",
+                "a size that changes between",
+            ),
+            "path": _at(
+                "transforms/exchanges/test_combination",
+                "test_exchanges_stay_apart",
+                "not on all ranks",
+            ),
+            "return": Never("a statement with a return in it ends the list of what is combined"),
+            "request": Never("the exchanges are complete when their call returns"),
+        },
+    ),
     "unrolling": Row(
         frozenset({"unrolling"}),
         {

@@ -21,11 +21,13 @@ from asphalt.analysis.mpi.runtime_module import RUNTIME_CALLS, RUNTIME_MODULES, 
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.references import passed_on
 from asphalt.analysis.names.scopes import Scopes
+from asphalt.analysis.names.visibility import words_at
 from asphalt.ir.expr import Expr, names_in
 from asphalt.ir.program import Located, Program
-from asphalt.ir.stmt import Call, Opaque, Raw
+from asphalt.ir.stmt import Call, Decl, Opaque, Raw, Use
 from asphalt.ir.tree import Leaf, leaves
 
+_ACCESSIBILITY = frozenset({"public", "private"})
 _TRAFFIC = frozenset({Store.INCOMING, Store.OUTGOING})
 
 
@@ -140,7 +142,8 @@ class SolePair:
         return frozenset(constant(tag, scope) for tag in given)
 
     def _is_live(self, located: Located) -> bool:
-        """Whether a unit may be executed: all units but procedures that no other one names."""
+        """Whether a unit may be executed: all units but procedures that no other one names, USE
+        statements and those about accessibility aside."""
         key = located.path, tuple(unit.name for unit in located.chain)
         if key not in self._live:
             self._live[key] = True  # where the question comes back to itself
@@ -151,9 +154,27 @@ class SolePair:
                     self._is_live(other)
                     for other in self.program.mentions(located.unit.name)
                     if (other.path, tuple(unit.name for unit in other.chain)) != key
+                    and _may_call(other, located.unit.name)
                 )
             )
         return self._live[key]
+
+
+def _may_call(located: Located, name: str) -> bool:
+    """Whether a unit names a procedure other than to make its name known."""
+    if located.is_unread:
+        return True
+    for leaf in (
+        leaf for node in (*located.unit.spec, *located.unit.body) for leaf in leaves(node)
+    ):
+        what = leaf.what
+        if isinstance(what, Use) and all(item.local == item.name for item in what.items):
+            continue
+        if isinstance(what, Decl) and what.kind in _ACCESSIBILITY:
+            continue
+        if name in words_at(leaf):
+            return True
+    return False
 
 
 def _differ(found: _Mention, mine: Collection[int | None]) -> bool:
