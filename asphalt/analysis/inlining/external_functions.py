@@ -7,25 +7,34 @@ an external function (F2018 19.5.1.4), whose name is the same in all units of a 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
+from enum import Enum, auto
 
 from asphalt.analysis.inlining.codes import MEANING, RefusedError
+from asphalt.analysis.names.intrinsics import may_be_intrinsic
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.names.scopes import Absence, Origin, Scope
 from asphalt.analysis.names.type_equality import symbol_key
+from asphalt.analysis.names.visibility import has_interface
 from asphalt.ir.expr import Ref, Section, walk
 from asphalt.ir.stmt import Decl
 from asphalt.ir.tree import Unit, leaves, once
 
 
 def is_external_function(name: str, scope: Scope) -> bool:
-    """Whether a name is that of such a function in a unit."""
+    """Whether a name is that of such a function in a unit, or of one with the EXTERNAL attribute
+    and a type."""
     symbol = scope.lookup(name)
-    if symbol is None or symbol.origin is not Origin.LOCAL or symbol.dims is not None:
+    if symbol is None or symbol.dims is not None or symbol.type is None:
         return False
-    text = symbol.type is not None and symbol.type.base == "character"
-    return (name, False) in _referenced(scope) or (not text and (name, True) in _referenced(scope))
+    uses = _uses(name, scope)
+    if symbol.origin is Origin.PROCEDURE:
+        plain = not symbol.attrs & {"generic", "pointer"} and not has_interface(name, scope)
+        return plain and "external" in symbol.attrs and _Use.FUNCTION in uses
+    text = symbol.type.base == "character"
+    found = _Use.FUNCTION in uses or (not text and _Use.SUBSTRING in uses)
+    return found and symbol.origin is Origin.LOCAL
 
 
 def has_function(name: str, callee: Scope, caller: Scope, words: Container[str]) -> bool:
@@ -37,14 +46,18 @@ def has_function(name: str, callee: Scope, caller: Scope, words: Container[str])
     """
     symbol, other = callee.lookup(name), caller.lookup(name)
     key = None if symbol is None else symbol_key(symbol, callee)
-    if key is None:
+    if symbol is None or key is None:
         raise RefusedError(MEANING, f"the type of the function {name} is not known")
+    passed = _Use.NAME in _uses(name, callee)  # as an argument, which takes EXTERNAL
     if name not in words and caller.visible(name) is Absence.ABSENT:
         check_undeclared_externals(caller.located.chain)
-        return False
-    own = other is not None and is_external_function(name, caller)
-    if own and other is not None and symbol_key(other, caller) == key:
-        return True
+        if not passed and not may_be_intrinsic(name):
+            return False
+    elif other is not None and is_external_function(name, caller):
+        alike = ("external" in symbol.attrs) is ("external" in other.attrs)
+        same = alike or not (passed or may_be_intrinsic(name))
+        if same and symbol_key(other, caller) == key:
+            return True
     raise RefusedError(MEANING, f"the function {name} may be something else in the caller")
 
 
@@ -56,19 +69,31 @@ def check_undeclared_externals(chain: Iterable[Unit]) -> None:
             raise RefusedError(MEANING, "the caller declares all external procedures")
 
 
-def _referenced(scope: Scope) -> frozenset[tuple[str, bool]]:
-    """The names with a list of arguments, and whether this is one of a substring, if it is."""
-    return once(scope.unit, _references)
+class _Use(Enum):
+    """How a name is used: with a list of arguments, with one of a substring, or alone."""
+
+    FUNCTION = auto()
+    SUBSTRING = auto()
+    NAME = auto()
 
 
-def _references(unit: Unit) -> frozenset[tuple[str, bool]]:
-    return frozenset(_all(unit))
+def _uses(name: str, scope: Scope) -> frozenset[_Use]:
+    return once(scope.unit, _all_uses).get(name, frozenset())
 
 
-def _all(unit: Unit) -> Iterator[tuple[str, bool]]:
+def _all_uses(unit: Unit) -> Mapping[str, frozenset[_Use]]:
+    found: dict[str, set[_Use]] = {}
     for leaf in leaves(replace(unit, contained=())):
         for what in actions(leaf.what):
             for expr in expressions_of(what):
                 for part in walk(expr):
-                    if isinstance(part, Ref) and part.args is not None:
-                        yield part.name, any(isinstance(arg, Section) for arg in part.args)
+                    if isinstance(part, Ref):
+                        found.setdefault(part.name, set()).add(_use(part))
+    return {name: frozenset(uses) for name, uses in found.items()}
+
+
+def _use(ref: Ref) -> _Use:
+    if ref.args is None:
+        return _Use.NAME
+    parts = any(isinstance(arg, Section) for arg in ref.args)
+    return _Use.SUBSTRING if parts else _Use.FUNCTION

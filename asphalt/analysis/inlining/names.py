@@ -198,6 +198,12 @@ class InlinedNames:
         symbol = self.callee.lookup(name)
         if symbol is None:
             raise RefusedError(MEANING, f"what {name} is in {self.callee.unit.name} is not known")
+        if is_external_function(name, self.callee):
+            if not has_function(name, self.callee, self.caller, self._here):
+                self._taken.add(name)
+                self._declared(symbol)
+                self._variables.append((symbol.spelled, symbol))
+            return
         match symbol.origin:
             case Origin.LOCAL:
                 self._local(name, symbol)
@@ -223,12 +229,6 @@ class InlinedNames:
     # what belongs to the procedure alone
 
     def _local(self, name: str, symbol: Symbol) -> None:
-        if is_external_function(name, self.callee):
-            if not has_function(name, self.callee, self.caller, self._here):
-                self._taken.add(name)
-                self._declared(symbol)
-                self._variables.append((symbol.spelled, symbol))
-            return
         if symbol.attrs & {"save", "data"}:
             raise RefusedError(KEPT, f"{symbol.spelled} is saved")
         if symbol.equivalenced or symbol.attrs - _PLAIN:

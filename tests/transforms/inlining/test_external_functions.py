@@ -69,10 +69,14 @@ def _step(declared: str = _TYPED, reference: str = "timer()") -> str:
         ("", ""),
         (_TYPED, "  spent = timer()\n"),
         ("  double precision timer\n", "  if (timer() < 0) stop\n"),
+        (_TYPED + "  external timer\n", "  spent = timer()\n"),
     ],
 )
-def test_the_function_is_the_same_in_the_caller(inside: str, uses: str, tmp_path: Path) -> None:
-    text = _inlined(tmp_path, _step(), inside=inside, uses=uses)
+@pytest.mark.parametrize("declared", [_TYPED, _TYPED + "  external timer\n"])
+def test_the_function_is_the_same_in_the_caller(
+    declared: str, inside: str, uses: str, tmp_path: Path
+) -> None:
+    text = _inlined(tmp_path, _step(declared), inside=inside, uses=uses)
     assert text is not None
     assert "spent = spent + timer()" in text
     assert "asphalt_timer" not in text
@@ -93,6 +97,34 @@ def test_a_name_that_means_something_else(
     inside: str, uses: str, rule: str, tmp_path: Path
 ) -> None:
     assert _inlined(tmp_path, _step(), inside=inside, uses=uses, rule=rule) is None
+
+
+def test_an_intrinsic_name_means_the_same(tmp_path: Path) -> None:
+    """A compiler's own function in one of them is not that of the program in the other."""
+    declared = "  real(8) :: second\n"
+    external = declared + "  external second\n"
+    for step, inside, inlined in (
+        (external, external, True),
+        (external, declared, False),
+        (external, "", False),
+    ):
+        folder = tmp_path / f"{bool(inside)}{inlined}"
+        folder.mkdir()
+        uses = "  spent = second()\n" if inside else ""
+        found = _inlined(folder, _step(step, "second()"), inside=inside, uses=uses)
+        assert (found is not None) is inlined
+
+
+def test_a_function_that_is_passed_needs_its_attribute(tmp_path: Path) -> None:
+    declared = _TYPED + "  external timer\n"
+    step = _step(declared).replace(
+        "  call MPI_Sendrecv", "  call other(timer)\n  call MPI_Sendrecv"
+    )
+    for number, (inside, inlined) in enumerate(((declared, True), (_TYPED, False), ("", False))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        uses = "  spent = timer()\n" if inside else ""
+        assert (_inlined(folder, step, inside=inside, uses=uses) is not None) is inlined
 
 
 def test_a_substring_is_no_function(tmp_path: Path) -> None:
