@@ -40,6 +40,7 @@ class CommonOptions:
     backend: tuple[str, ...] | None = None
     sizes: tuple[Size, ...] = ()
     networks: tuple[str, ...] = ()
+    least_gain: float | None = None
 
     def settings(self, path: Path) -> Settings:
         """The settings file at or above ``path``, overridden by the command line."""
@@ -60,6 +61,7 @@ class CommonOptions:
             backend=found.backend if self.backend is None else self.backend,
             sizes=(*found.sizes, *self.sizes),
             networks=self.networks or found.networks,
+            least_gain=found.least_gain if self.least_gain is None else self.least_gain,
         )
 
 
@@ -84,6 +86,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
         backend: str | None,
         sizes: tuple[str, ...],
         networks: tuple[str, ...],
+        least_gain: float | None,
         **kwargs: Any,
     ) -> Any:
         common = CommonOptions(
@@ -102,6 +105,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
             backend=None if backend is None else _listed(backend),
             sizes=tuple(map(size_of, sizes)),
             networks=networks,
+            least_gain=least_gain,
         )
         return command(*args, common=common, **kwargs)
 
@@ -205,6 +209,13 @@ _OPTIONS = (
         multiple=True,
         help="Judge the steps for transfers on this network, one of 'asphalt simulate "
         "--list-platforms' (else on a fast and a slow one: a step must lose on neither).",
+    ),
+    click.option(
+        "--least-gain",
+        type=click.FloatRange(0, 100),
+        metavar="PERCENT",
+        help="What all steps for the transfers of a procedure together must save of its time on a "
+        "network, by the cost model, or it stays as it is (0: anything at all).",
     ),
 )
 

@@ -37,7 +37,9 @@ class Settings:
     default.  ``backend``: what may carry the pieces of an exchange in tiles, first what does unless
     the header says otherwise.  ``sizes``: of variables in runs, for the cost model alone; the last
     one of a variable counts.  ``networks``: those on which the cost model judges steps, by name;
-    (): a fast and a slow one.
+    (): a fast and a slow one.  ``least_gain``: percent of a procedure's time that all steps for its
+    transfers together must save on a network, or it stays as it is; 0: anything at all; None: they
+    may save nothing, by the cost model.
     """
 
     defines: tuple[str, ...] = ()
@@ -57,6 +59,7 @@ class Settings:
     backend: tuple[str, ...] = (ISEND,)
     sizes: tuple[Size, ...] = ()
     networks: tuple[str, ...] = ()
+    least_gain: float | None = None
 
     def __post_init__(self) -> None:
         for define in self.defines:
@@ -67,6 +70,8 @@ class Settings:
         _within("tile", self.tile, TILE)
         _within("depth", self.depth, DEPTH)
         _within("clone_limit", self.clone_limit, CLONES)
+        if self.least_gain is not None and not 0 <= self.least_gain <= 100:
+            raise UsageError(f"least_gain must be 0 to 100, in percent, not {self.least_gain}")
         object.__setattr__(self, "sizes", settled(self.sizes))
         object.__setattr__(self, "backend", put_in(self.backend))
         object.__setattr__(self, "passes", in_order(self.passes))
@@ -153,9 +158,16 @@ def _settings_from(path: Path, table: Mapping[str, object]) -> Settings:
             backend=_strings("backend", values.get("backend", [ISEND])),
             sizes=sizes_of(values.get("sizes", {})),
             networks=_strings("networks", values.get("networks", [])),
+            least_gain=_number("least_gain", values.get("least_gain")),
         )
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
+
+
+def _number(name: str, value: object) -> float | None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+        raise UsageError(f"{name} must be a number, not {value!r}")
+    return None if value is None else float(value)
 
 
 def _at_least(name: str, value: int | None, least: int) -> None:

@@ -93,6 +93,7 @@ def _beside_assumptions(options: Options) -> tuple[object, ...]:
         tuple(sorted(options.faulty.items())),
         options.sizes,
         options.networks,
+        options.least_gain,
     )
 
 

@@ -233,7 +233,9 @@ class Program:
         passes = tuple(name for name in own.passes if name in OF_TRANSFERS)
         found = self.findings if passes else ()
         faulty = {(one.file, one.unit): (one.line, one.code or "") for one in found}
-        return Options(passes, self._accepted, own.clone_limit, faulty, own.sizes, own.networks)
+        least = None if own.least_gain is None else own.least_gain / 100
+        options = Options(passes, self._accepted, own.clone_limit, faulty, own.sizes, own.networks)
+        return replace(options, least_gain=least)
 
     @property
     def _request(self) -> OverlapRequest:

@@ -71,6 +71,11 @@ class Price:
         pairs = zip(self.seconds, before.seconds, strict=True)
         return any(now > then * (1 + _ROUNDING) for now, then in pairs)
 
+    def is_shorter(self, before: Price, part: float = 0.0) -> bool:
+        """Whether it takes less time than ``before`` on some network, by more than a part of it."""
+        pairs = zip(self.seconds, before.seconds, strict=True)
+        return any(now < then * (1 - max(part, _ROUNDING)) for now, then in pairs)
+
     def gains(self, before: Price) -> bool:
         """Whether it takes longer on none, and less time on one."""
         pairs = zip(self.seconds, before.seconds, strict=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Price
 from asphalt.optimiser.origins import SourceLine
-from asphalt.optimiser.outcome import Done, Dropped, Optimised
+from asphalt.optimiser.outcome import SAVES_LITTLE, SAVES_NOTHING, Done, Dropped, Optimised
 from asphalt.optimiser.phases import MOST_STEPS
 from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.transforms.rewriting.step import Step
@@ -51,6 +51,26 @@ def together_not_kept(
     does = "; ".join(told[:_NAMED]) + more
     found = _dropped(shop, names, does, steps[0].place, prices)
     return (with_calls(found if why is None else replace(found, why=why), steps),)
+
+
+def saves_less(shop: Workshop, found: Optimised, part: float) -> bool:
+    """Whether a unit is changed and saves no more than this part of its time by that.
+
+    Where a procedure was inlined, seconds of before and after are not comparable, and it was only
+    kept since it saves some; what tiles save, the judge of a unit does not see.
+    """
+    if found.content is None or found.tiled or any(step.call is not None for step in found.steps):
+        return False
+    return not shop.price(shop.tree_of(found)).is_shorter(shop.price(shop.tree), part)
+
+
+def unchanged_by_all(shop: Workshop, found: Optimised) -> Optimised:
+    """The result for a unit that stays as it is since all its steps save too little."""
+    prices = shop.price(shop.tree), shop.price(shop.tree_of(found))
+    why = SAVES_LITTLE if prices[1].is_shorter(prices[0]) else SAVES_NOTHING
+    lost = together_not_kept(shop, found.steps, prices, why)
+    nothing = replace(found, content=None, steps=(), transfers=(), cleared=(), beside={}, trees=())
+    return replace(with_tried(nothing, *lost), ended=why)
 
 
 def with_calls(dropped: Dropped, steps: Iterable[Done]) -> Dropped:

@@ -65,7 +65,7 @@ from asphalt.ir.program import Located
 from asphalt.optimiser.acceptance import key_of
 from asphalt.optimiser.caller_windows import stopped_at_calls
 from asphalt.optimiser.dividing import divisible
-from asphalt.optimiser.dropped import TOO_MANY, distinct
+from asphalt.optimiser.dropped import TOO_MANY, distinct, saves_less, unchanged_by_all
 from asphalt.optimiser.first_steps import has_first_step, with_fewer
 from asphalt.optimiser.options import Context, Options
 from asphalt.optimiser.origins import SourceLine
@@ -184,6 +184,8 @@ def _optimised(tree: Tree, located: Located, options: Options, context: Context)
     with rare_collections():
         found = optimised(shop, first)
         found, shop = _with_values(shop, found)
+        if options.least_gain is not None and saves_less(shop, found, options.least_gain):
+            found = unchanged_by_all(shop, found)
         doubt = why_doubted(tree, shop.path, shop.chain) if found.content is not None else None
         if doubt is not None:
             return Optimised(located.path, located.unit.name, None, (), (), (), doubt, doubt=doubt)

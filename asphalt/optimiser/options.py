@@ -26,7 +26,9 @@ class Options:
     ``clone_limit``: MiB that the copies of message buffers may have on a rank; None: the usual
     limit.  ``faulty``: the line and the code of an error in the MPI calls of a unit, by its file
     and name; such units are neither changed nor inlined.  ``sizes``: of variables in runs, for the
-    cost model.  ``networks``: those of the cost model; (): the usual ones.
+    cost model.  ``networks``: those of the cost model; (): the usual ones.  ``least_gain``:
+    the part of its time that all steps together must save in a unit, or it stays as it is; None:
+    they may save nothing.
     """
 
     passes: Collection[str] = TRANSFERS
@@ -35,6 +37,7 @@ class Options:
     faulty: Mapping[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
     sizes: tuple[Size, ...] = ()
     networks: tuple[str, ...] = ()
+    least_gain: float | None = None
 
     def asks_for(self, *passes: str) -> bool:
         """Whether all of these passes may be applied."""

@@ -16,7 +16,10 @@ from asphalt.transforms.rewriting.step import Step
 FIXPOINT = "no transformation finds another step"
 UNGAINED = "these passes gain nothing by themselves"
 LOSING = "all steps together would make the procedure slower"
+SAVES_NOTHING = "all steps together save nothing"
+SAVES_LITTLE = "all steps together save less than the least gain that is asked for"
 """Why a unit stays as it was although steps were found."""
+_TOGETHER = frozenset({LOSING, SAVES_NOTHING, SAVES_LITTLE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +111,15 @@ class Tried:
 
     @property
     def ending(self) -> Dropped | None:
-        """All steps together, if the unit is not changed because they would make it slower."""
-        return next((d for d in self.dropped if d.why == LOSING), None)
+        """All steps together, if the unit is not changed because they would make it slower, or not
+        faster."""
+        return next((d for d in self.dropped if d.why in _TOGETHER), None)
 
     def about(self, place: SourceLine) -> Iterator[str]:
         """The steps with the nest at a place that were tried and not kept, with what the model
         says, a clause each."""
         for one in self.dropped:
-            if one.place == place and one.before and one.why != LOSING:
+            if one.place == place and one.before and one.why not in _TOGETHER:
                 yield f"not kept: {one.does}: {one.numbers}"
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from asphalt.analysis.names.intrinsics import is_intrinsic_function
 from asphalt.ir.expr import Expr, Keyword, Ref
-from asphalt.ir.stmt import IO, ArmHead, Assign, Decl, DoHead, Guarded, Use, What
-from asphalt.ir.tree import Block, Branch, Do, Leaf, Node
+from asphalt.ir.stmt import IO, ArmHead, Assign, Call, Decl, DoHead, Guarded, Use, What
+from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves, once
 
 
 def names_bound_in(nodes: Iterable[Node]) -> Iterable[str]:
@@ -54,3 +55,33 @@ def defined_without_list(what: What) -> set[str]:
 
 def _plain(target: Expr | None) -> set[str]:
     return {target.name} if isinstance(target, Ref) and target.args is None else set()
+
+
+def called_functions(unit: Unit) -> frozenset[str]:
+    """Names of intrinsic functions that CALL statements of the body have: a subroutine with such a
+    name is the program's own (F2018 19.5.1.4)."""
+    return once(unit, _called_functions)
+
+
+def _called_functions(unit: Unit) -> frozenset[str]:
+    calls = (leaf.action for node in unit.body for leaf in leaves(node))
+    return frozenset(
+        call.procedure.name
+        for call in calls
+        if isinstance(call, Call)
+        and isinstance(call.procedure, Ref)
+        and is_intrinsic_function(call.procedure.name)
+    )
+
+
+def plain_variables(unit: Unit) -> frozenset[str]:
+    """Names that statements of the body define without a list: certainly variables."""
+    return once(unit, _plain_variables)
+
+
+def _plain_variables(unit: Unit) -> frozenset[str]:
+    found: set[str] = set()
+    for node in unit.body:
+        for leaf in leaves(node):
+            found |= defined_without_list(leaf.what)
+    return frozenset(found)

@@ -5,6 +5,10 @@ A handle is of derived type with ``mpi_f08`` and an INTEGER with ``mpi`` and ``m
 
 from __future__ import annotations
 
+import json
+from functools import cache
+from importlib.resources import files
+
 from asphalt.support.word_sets import words
 
 _DATATYPES = """
@@ -75,3 +79,35 @@ DECLARED = words(
     """
 )
 """Those that each version of ``mpif.h`` declares, and that programs use."""
+_REMOVED = words(
+    """
+    mpi_address mpi_errhandler_create mpi_errhandler_get mpi_errhandler_set mpi_type_extent
+    mpi_type_lb mpi_type_ub mpi_type_hvector mpi_type_hindexed mpi_type_struct
+    """
+)
+"""The procedures that MPI-3.0 removed, which libraries may still have."""
+_OTHER = words(
+    """
+    mpi_status mpi_argv_null mpi_argvs_null mpi_errcodes_ignore mpi_unweighted mpi_weights_empty
+    mpi_subarrays_supported mpi_async_protects_nonblocking mpi_displacement_current
+    mpi_lastusedcode mpi_buffer_automatic
+    """
+)
+_FAMILIES = ("err", "combiner", "comm_type", "mode", "thread", "win", "f", "t", "f08", "abi")
+"""What stands behind the prefix of names of constants and extensions of which MPI has many."""
+
+
+@cache
+def _standard_names() -> frozenset[str]:
+    text = files("pympistandard").joinpath("data/apis.json").read_text("utf-8")
+    constants = HANDLES.keys() | HANDLES.values() | INTEGERS | DECLARED | _OTHER
+    return frozenset(json.loads(text)) | constants | _REMOVED
+
+
+def is_standard_name(name: str) -> bool:
+    """Whether a folded name may be one of MPI's (MPI-4.0 section 2.6.2 keeps those with its prefix
+    for MPI): of a procedure or a constant, of its profiling interface, or of an extension."""
+    if not name.startswith("mpi_"):
+        return True
+    family = name.startswith(tuple(f"mpi_{word}_" for word in _FAMILIES))
+    return family or name in _standard_names()

@@ -13,7 +13,7 @@ from enum import Enum
 from functools import cached_property
 from typing import TypeVar, cast
 
-from asphalt.analysis.names.bound_names import defined_without_list, names_bound_in
+from asphalt.analysis.names.bound_names import called_functions, names_bound_in, plain_variables
 from asphalt.analysis.names.constants import constant as constant
 from asphalt.analysis.names.constants import element_bytes as element_bytes
 from asphalt.analysis.names.declarations import (
@@ -33,17 +33,15 @@ from asphalt.analysis.names.intrinsics import (
     ADDED,
     CONSTANT_MACROS,
     is_intrinsic,
-    is_intrinsic_function,
 )
 from asphalt.analysis.names.known_library_names import LIBRARY_MODULES
-from asphalt.analysis.names.mpi_constants import DECLARED
+from asphalt.analysis.names.mpi_constants import DECLARED, is_standard_name
 from asphalt.analysis.names.symbol import Identity as Identity
 from asphalt.analysis.names.symbol import Origin as Origin
 from asphalt.analysis.names.symbol import Symbol as Symbol
 from asphalt.analysis.names.symbol import Text as Text
 from asphalt.analysis.names.symbol import built_in, seen_from_inside
 from asphalt.config.limits import CONSTANTS, HEADER
-from asphalt.ir.expr import Ref
 from asphalt.ir.program import Located, Program
 from asphalt.ir.stmt import (
     Call,
@@ -52,7 +50,7 @@ from asphalt.ir.stmt import (
     TypeSpec,
     Use,
 )
-from asphalt.ir.tree import Block, Node, Unit, leaves
+from asphalt.ir.tree import Block, Node, Unit
 from asphalt.support.may_must import MayMustAnswer
 
 
@@ -170,8 +168,6 @@ class Scope:
         self.declared: Declarations = own_names(self._with_interface(), self, self._include)
         self._include_procedures()
         self._bound: frozenset[str] | None = None
-        self._plain: frozenset[str] | None = None
-        self._called: frozenset[str] | None = None
 
     def _with_interface(self) -> Unit:
         """The unit; of a ``module procedure``, with what its interface body declares."""
@@ -281,9 +277,9 @@ class Scope:
         used = self.used(name, frozenset())
         # what mpif.h declares here, no module can have as well (F2018 14.2.2)
         if used is not Absence.ABSENT and not (self.declared.mpif and name in DECLARED):
-            return used
+            return self._of_host(name, used)
         if self.declared.mpif and name.startswith(("mpi_", "pmpi_")):
-            return built_in(name, "mpif.h", Origin.MPI)
+            return self._of_host(name, built_in(name, "mpif.h", Origin.MPI))
         kind = next((CONSTANTS[start] for start in CONSTANTS if name.startswith(start)), None)
         if self.declared.tiled and kind is not None:
             return built_in(name, HEADER, Origin.PARAMETER, TypeSpec(kind))
@@ -296,6 +292,16 @@ class Scope:
             return Absence.ABSENT
         found = host.visible(name)
         return seen_from_inside(found, host.unit) if isinstance(found, Symbol) else found
+
+    def _of_host(self, name: str, used: Answer) -> Answer:
+        """What a name means that USE or mpif.h seems to bring: that of a host, if MPI has none."""
+        by_prefix = isinstance(used, Symbol) and used.origin is Origin.MPI
+        if self.host is None or not by_prefix or is_standard_name(name):
+            return used
+        found = self.host.visible(name)
+        if isinstance(found, Symbol) and found.origin is not Origin.MPI:
+            return seen_from_inside(found, self.host.unit)
+        return used
 
     def used(self, name: str, visiting: frozenset[str]) -> Answer:
         """The symbol that the unit's USE statements make accessible under a name.
@@ -370,7 +376,7 @@ class Scope:
     def _implicit(self, name: str) -> Answer:
         """A name that nothing declares: an intrinsic procedure, or implicitly typed."""
         typed = not self._implicit_none()
-        own = (typed and name in self._variables_by_use()) or name in self._called_subroutines()
+        own = (typed and name in plain_variables(self.unit)) or name in called_functions(self.unit)
         if is_intrinsic(name) and not own:
             return built_in(name, "", Origin.INTRINSIC)
         if not typed:
@@ -417,30 +423,6 @@ class Scope:
         if self._host_of_types is not None:
             return self._host_of_types._implicit_type(name)
         return TypeSpec("integer" if name[0] in "ijklmn" else "real")
-
-    def _called_subroutines(self) -> frozenset[str]:
-        """Names of intrinsic functions that CALL statements of the body have: a subroutine with
-        such a name is the program's own (F2018 19.5.1.4)."""
-        if self._called is None:
-            self._called = frozenset(
-                what.procedure.name
-                for node in self.unit.body
-                for leaf in leaves(node)
-                if isinstance(what := leaf.action, Call)
-                and isinstance(what.procedure, Ref)
-                and is_intrinsic_function(what.procedure.name)
-            )
-        return self._called
-
-    def _variables_by_use(self) -> frozenset[str]:
-        """Names that statements of the body define without a list: certainly variables."""
-        if self._plain is None:
-            found: set[str] = set()
-            for node in self.unit.body:
-                for leaf in leaves(node):
-                    found |= defined_without_list(leaf.what)
-            self._plain = frozenset(found)
-        return self._plain
 
 
 __all__ = [

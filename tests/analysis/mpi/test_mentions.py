@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from asphalt.analysis.mpi.mentions import mpi_mentions, unknown_operation
-from asphalt.analysis.names.scopes import Scopes
+from asphalt.analysis.names.scopes import Origin, Scopes
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 
@@ -145,3 +145,41 @@ def test_what_another_configuration_calls_is_nothing_where_there_is_one(tmp_path
     assert unknown_operation(Scopes(load_tree([tmp_path], Settings()))) == "mpi_watch"
     alone = Settings(one_configuration=True)
     assert unknown_operation(Scopes(load_tree([tmp_path], alone))) is None
+
+
+_INSIDE = """\
+module work
+  use grid, only: {name}
+  implicit none
+contains
+  subroutine step(ierr)
+    use mpi
+    integer, intent(out) :: ierr
+    call {call}
+    ierr = MPI_SUCCESS
+  end subroutine step
+end module work
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "own"),
+    [
+        ("mpi_setup", "mpi_setup", True),
+        ("mpi_setup", "mpi_set_up", False),  # another name, which only MPI can give
+        ("mpi_barrier", "mpi_barrier", False),  # MPI has one, which hides that of the host
+        ("mpi_err_setup", "mpi_err_setup", False),  # of a family of MPI's names
+        ("mpi_type_lb", "mpi_type_lb", False),  # libraries may still have it
+    ],
+)
+def test_use_of_mpi_does_not_hide_what_mpi_does_not_have(
+    name: str, call: str, own: bool, tmp_path: Path
+) -> None:
+    """A host has the name by USE, and the procedure inside of it uses MPI's module."""
+    grid = _IN_MODULE.replace("mpi_setup", name)
+    scopes = _scopes(tmp_path, {"grid.f90": grid, "work.f90": _INSIDE.format(name=name, call=call)})
+    (step,) = (one for one in scopes.program.mentions(call) if one.unit.name == "step")
+    symbol = scopes.of(step).lookup(call)
+    assert symbol is not None
+    assert (symbol.origin is not Origin.MPI) is own
+    assert (call in {mention.operation for mention in mpi_mentions(scopes)}) is not own
