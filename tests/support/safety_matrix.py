@@ -98,6 +98,8 @@ MATRIX: dict[str, Row] = {
                 "partners that change",
                 "two communicators",
                 "a token that orders output",
+                "output before and behind",
+                "a file that one rank writes and another one reads",
             ),
             "status": _at(
                 "transforms/exchanges/test_removal",
@@ -140,6 +142,7 @@ MATRIX: dict[str, Row] = {
                 "other communicators",
                 "partners that change between",
                 "another call with the tag",
+                "output before and behind",
                 "a message that is awaited before the next is sent",
             ),
             "status": _at(

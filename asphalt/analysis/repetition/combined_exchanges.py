@@ -132,6 +132,8 @@ class CombinedExchanges:
         sizes = self._needed(found, member.leaf, self._reads(member))
         if sizes is None:
             return False
+        if self.whole.why_ordered(first.leaf, member.leaf) is not None:
+            return False
         found.sizes |= sizes
         found.members.append(member)
         found.moved.append((member.position, member.leaf, self._writes(member)))

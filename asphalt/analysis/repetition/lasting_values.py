@@ -24,13 +24,14 @@ _OTHER_NAMES = frozenset({"pointer", "target", "volatile", "asynchronous"})
 
 
 class LastingValues:
-    """The variables of one program whose main program is ``main``."""
+    """The variables of one program whose main program is ``main``; ``traffic``: the points of it
+    that may send or receive, themselves or in what they call."""
 
     def __init__(self, main: UnitFacts) -> None:
         self.main = main
         graph = main.reaching.graph
         self._before = cache(lambda point: closure(graph.predecessors, (point,)))
-        self._traffic = frozenset(p.number for p in graph.points if self._moves(p.number))
+        self.traffic = frozenset(p.number for p in graph.points if self._moves(p.number))
 
     def why_changing(self, expr: Expr, facts: UnitFacts, besides: frozenset[str]) -> str | None:
         """Why an expression of a unit may not have the same value whenever messages are sent or
@@ -62,9 +63,9 @@ class LastingValues:
         """Where a storage may be defined between two messages; None: nowhere."""
         graph, accesses = self.main.reaching.graph, self.main.reaching.accesses
         for point in sorted(accesses.defining(storage) | accesses.everywhere):
-            earlier = self._before(point) & self._traffic
-            later = any(point in self._before(other) for other in self._traffic)
-            if point in self._traffic or self._starts(point) or (earlier and later):
+            earlier = self._before(point) & self.traffic
+            later = any(point in self._before(other) for other in self.traffic)
+            if point in self.traffic or self._starts(point) or (earlier and later):
                 return self.main.at(graph.points[point].line)
         return None
 

@@ -78,6 +78,7 @@ def _judged(
     why = known.order.place.fixed(first)
     why = why or _why_elsewhere(first, second, between, known.facts)
     why = why or next(_seen_between(between, known), None)
+    why = why or known.why_ordered(first, second)
     if why is not None:
         return Repeated(path, second, first, why)
     sizes = why_not_idempotent(found)

@@ -35,6 +35,7 @@ from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.repetition.lasting_values import LastingValues
 from asphalt.analysis.repetition.message_sections import BOTH_WAYS, accesses_of
+from asphalt.analysis.repetition.observed_order import ObservedOrder
 from asphalt.analysis.uniformity.uniformity import Level
 from asphalt.config.assumptions import UNIFORM
 from asphalt.ir.expr import Arg, Expr, Ref
@@ -93,6 +94,7 @@ class WholeExchanges:
         self._called: dict[int, UnitFacts] = {}
         self._programs: list[LastingValues | str] = []
         self._sole: dict[int, SolePair] = {}
+        self._orders: ObservedOrder | None = None
 
     def of(self, leaf: Leaf) -> WholeExchange | str:
         """The exchange that a statement is, or why it is not proved to be a whole one."""
@@ -105,6 +107,22 @@ class WholeExchanges:
         if may_share_memory(self.facts.scope.program):
             return "ranks may share memory, and a message may order what they do there"
         return self.order.calls.earlier_sends
+
+    def why_ordered(self, first: Leaf, last: Leaf) -> str | None:
+        """What may be seen in another order if there are fewer messages from one exchange to
+        another one of the unit; None: nothing."""
+        lasting = self._program()
+        if isinstance(lasting, str):
+            return lasting
+        if self._orders is None:
+            self._orders = ObservedOrder(lasting.main)
+        if lasting.main.unit is not self.facts.unit:
+            return self._orders.why_ordered(lasting.traffic, lasting.traffic)
+        graph = self.facts.reaching.graph
+        points = graph.action(first), graph.action(last)
+        if points[0] is None or points[1] is None:
+            return "it is not executed"
+        return self._orders.why_ordered(frozenset({points[0]}), frozenset({points[1]}))
 
     def _of(self, leaf: Leaf) -> WholeExchange | str:
         seen = self.why_seen()
@@ -240,7 +258,11 @@ class WholeExchanges:
 
 def _why_not_plain(unit: UnitFacts) -> str | None:
     """Why a procedure does more than an exchange, or may leave a part of it to others."""
-    messages = unit.once(Messages)
+    messages, place = unit.once(Messages), unit.once(Independence.of).place
+    for node in unit.unit.body:
+        fixed = place.fixed(node) if any(messages.calls(node)) else None
+        if fixed is not None:
+            return fixed
     for leaf in (x for node in unit.unit.body for x in leaves(node)):
         where = unit.at(leaf)
         action = leaf.action

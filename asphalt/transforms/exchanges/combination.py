@@ -32,7 +32,7 @@ Conditions:
   corners travel in two steps stay apart.
 - Between them there are no effects that are seen from outside, and no calls of MPI but other whole
   exchanges.  Those may change places, on all ranks alike: each of them waits for nothing but ranks
-  that come to it.
+  that come to it.  Nor is there input or output both before and behind them (see ``removal``).
 - From MPI_PROC_NULL nothing arrives, and nothing is stored.
 - Nothing reads the statuses or the error codes.
 """

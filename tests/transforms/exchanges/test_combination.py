@@ -124,6 +124,11 @@ GOES: dict[str, tuple[str, dict[str, str], int]] = {
         {},
         2,
     ),
+    "output before a barrier": (
+        _U + _V,
+        {"before": "print '(a)', 'begin'\n  call MPI_Barrier(MPI_COMM_WORLD, ierr)"},
+        2,
+    ),
     "a size that is no constant": (
         _exchange("column", "ghost", "m") + _exchange("sent", "got(2)", "m"),
         {
@@ -178,6 +183,7 @@ STAYS: dict[str, tuple[str, dict[str, str]]] = {
     ),
     "a collective operation between": (_U + "call MPI_Barrier(comm, ierr)\n    " + _V, {}),
     "output between": (_U + "print '(a)', 'between'\n    " + _V, {}),
+    "output before and behind": (_U + _V, {"before": "print '(a)', 'begin'"}),
     "not on all ranks": (
         f"if (me >= 0) then\n    {_U}{_V}end if",
         {},

@@ -146,6 +146,9 @@ call MPI_Allreduce(MPI_IN_PLACE, v, n, MPI_DOUBLE_PRECISION, MPI_MAX, comm, ierr
         "before": "call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)",
         "after": "call show()\n  call MPI_Comm_free(comm, ierr)\n  comm = MPI_COMM_WORLD",
     },
+    "output before a barrier": {
+        "before": "print '(a)', 'begin'\n  call MPI_Barrier(MPI_COMM_WORLD, ierr)",
+    },
     "a guard that does not change": {
         "exchange": """\
     if (right /= MPI_PROC_NULL) call MPI_Send(f(n), 1, MPI_DOUBLE_PRECISION, right, 1, comm, ierr)
@@ -306,6 +309,21 @@ subroutine tell()
         },
         "the messages may order it",
     ),
+    "output before and behind": (
+        {"before": "print '(a, i0)', 'rank ', me"},
+        "may order what is seen",
+    ),
+    "output in each step": (
+        {"behind": "if (step == 2) print '(a, i0)', 'rank ', me"},
+        "may order what is seen",
+    ),
+    "a file that one rank writes and another one reads": (
+        {
+            "before": "if (me == 0) open (9, file='/tmp/none')",
+            "after": "if (me == 1) open (9, file='/tmp/none')",
+        },
+        "may order what is seen",
+    ),
     "a reading of a clock": (
         {"declared": "real(8) :: t", "between": "t = MPI_Wtime()"},
         "the messages may order it",
@@ -405,6 +423,56 @@ def test_the_examples_of_the_code(name: str) -> None:
     tree.uniform = tree.any_sizes = True
     assert [one.code for one in tree.refusals(removal)] == [REPEATED] * (name == "refused")
     assert len(tree.steps(removal)) == (name == "accepted")
+
+
+_RUN = """\
+module run
+  use mpi
+  use line
+  use halo
+  implicit none
+contains
+  subroutine steps(u, w)
+    real(8), intent(inout) :: u(0:n+1), w(n)
+    {tell}
+    call exchange(u)
+    w = u(0:n-1)
+    call exchange(u)
+    w = w + u(2:n+1)
+  end subroutine steps
+end module run
+program main
+  use run
+  implicit none
+  real(8) :: u(0:n+1), w(n)
+  integer :: ierr, i
+  call MPI_Init(ierr)
+  call find_neighbours()
+  {before}
+  u = me
+  do i = 1, 2
+    call steps(u, w)
+    u(1:n) = w
+  end do
+  print *, me, u
+  call MPI_Finalize(ierr)
+end program main
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "tell", "number"),
+    [("", "", 1), ("print *, 1", "", 0), ("", "print *, me", 0)],
+    ids=["nothing", "before", "inside"],
+)
+def test_an_exchange_of_a_called_procedure(
+    before: str, tell: str, number: int, tmp_path: Path
+) -> None:
+    text = _program()
+    text = text[: text.index("program main")] + _RUN.format(before=before, tell=tell)
+    tree = Stepped.of(tmp_path, {"a.f90": text})
+    tree.uniform = tree.any_sizes = True
+    assert tree.applied(removal) == number
 
 
 def test_without_the_rest_of_the_program_it_stays(tmp_path: Path) -> None:
