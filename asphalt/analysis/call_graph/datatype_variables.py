@@ -39,7 +39,7 @@ def datatypes_of(handle: Expr, scope: Scope) -> frozenset[PredefinedType]:
     if not isinstance(handle, Ref) or handle.args is not None:
         return frozenset()
     symbol = scope.lookup(handle.name)
-    if symbol is None or not _is_handle(symbol):
+    if symbol is None or not is_handle(symbol):
         return frozenset()
     kept = scope.scopes.once(_known)
     key = symbol.identity, symbol.origin, id(symbol.home)
@@ -71,7 +71,7 @@ def _known(scopes: Scopes) -> dict[tuple[object, ...], tuple[Symbol, frozenset[P
     return {}
 
 
-def _is_handle(symbol: Symbol) -> bool:
+def is_handle(symbol: Symbol) -> bool:
     """Whether a variable can hold a datatype, and has no other name."""
     if symbol.dims is not None or symbol.equivalenced or symbol.attrs & _OTHER_NAMES:
         return False
@@ -85,7 +85,7 @@ def _is_handle(symbol: Symbol) -> bool:
 def _given(symbol: Symbol, scopes: Scopes) -> frozenset[PredefinedType]:
     """The datatypes that the definitions of a variable in the program give it; none: unknown."""
     types = set[PredefinedType]()
-    for context, one in _definitions(symbol, scopes) or ():
+    for context, one in handle_definitions(symbol, scopes) or ():
         plain = one.source is Source.EXPRESSIONS and not one.path and len(one.exprs) == 1
         value = one.exprs[0] if plain else None
         known = predefined_type(value, context.scope) if isinstance(value, Expr) else None
@@ -95,7 +95,7 @@ def _given(symbol: Symbol, scopes: Scopes) -> frozenset[PredefinedType]:
     return frozenset(types)
 
 
-def _definitions(symbol: Symbol, scopes: Scopes) -> SharedDefinitions | None:
+def handle_definitions(symbol: Symbol, scopes: Scopes) -> SharedDefinitions | None:
     """All definitions of a variable in the program; None: they are not known."""
     sites = scopes.once(CallSites)
     if symbol.origin is Origin.LOCAL and isinstance(symbol.home, Scope):

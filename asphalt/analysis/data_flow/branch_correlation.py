@@ -15,6 +15,7 @@ from asphalt.analysis.control_flow.graph import ControlFlow, Point, PointRole
 from asphalt.analysis.control_flow.paths import closure, path_witness
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.memory.accesses import EffectKind, NameKind
+from asphalt.analysis.memory.forward_substitution import is_integer
 from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.ir.expr import Arg, Expr, Op, OpaqueExpr, Ref, Section, walk
 from asphalt.ir.stmt import ArmHead, Guarded
@@ -58,7 +59,7 @@ class BranchFacts:
         self.graph: ControlFlow = reaching.graph
         self.changed_by = changed_by or (lambda leaf: None)
         self.tests = [
-            (point.number, *_positive(condition))
+            (point.number, *_positive(condition, reaching))
             for point in self.graph.points
             if (condition := _tested(point)) is not None
         ]
@@ -273,10 +274,27 @@ def _tested(point: Point) -> Expr | None:
     return None
 
 
-def _positive(condition: Expr) -> tuple[Arg, bool]:
-    """A condition without its negations, and whether there was an even number of them."""
+def _positive(condition: Expr, reaching: ReachingDefinitions) -> tuple[Arg, bool]:
+    """A condition without its negations, and whether there was an even number of them.
+
+    ``x /= y`` is the negation of ``x == y``, and of integers ``i >= j`` that of ``i < j``.
+    """
     held = True
-    while isinstance(condition, Op) and condition.op in (".not.", "()"):
-        held = held != (condition.op == ".not.")
-        condition = condition.operands[0]
+    while isinstance(condition, Op):
+        denied, same = False, reaching.accesses.names.is_intrinsic_operation(condition)
+        match condition:
+            case Op(op=".not." | "()" as op, operands=(written,)):
+                denied, same = op == ".not.", True
+            case Op(op="/=", operands=operands):
+                written, denied = Op("==", operands), True
+            case Op(op=">" | ">=" as op, operands=(left, right)):
+                written = Op("<" if op == ">" else "<=", (right, left))
+            case Op(op="<=", operands=(left, right)):  # of numbers that are no NaN
+                written, denied = Op("<", (right, left)), True
+                same = all(is_integer(one, reaching.scope) for one in (left, right))
+            case _:
+                break
+        if not same:
+            break
+        condition, held = written, held != denied
     return folded(condition), held

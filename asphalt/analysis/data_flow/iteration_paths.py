@@ -12,22 +12,35 @@
 A condition is what it was until the next iteration.  An iteration that is not the last is followed
 by another, which is not the first.  So what every iteration but the first passes is passed behind
 what every iteration but the last executes.
+
+A condition may be kept in a variable that takes constants in the same iteration:
+
+    last = 0
+    if (stage == n) last = 1
+    ...
+    if (last == 0) call MPI_Isend(..., request, ierr)
+
+Where it has one of the values it can have, control came by the definitions of this value, and by
+the branches that lead there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import partial
 
 from asphalt.analysis.control_flow.graph import STOP, ControlFlow
 from asphalt.analysis.control_flow.paths import closure, path_witness
 from asphalt.analysis.data_flow.branch_correlation import BranchFacts, Fact, outcome
-from asphalt.analysis.memory.forward_substitution import constants_in, is_integer
+from asphalt.analysis.data_flow.reaching_definitions import Definition
+from asphalt.analysis.memory.forward_substitution import COMPARISONS, constants_in, is_integer
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr
-from asphalt.ir.expr import Arg, Expr, Op, Ref
-from asphalt.ir.stmt import DoHead
+from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, walk
+from asphalt.ir.stmt import Assign, DoHead
 from asphalt.ir.tree import Do
+from asphalt.support.three_valued import truth
 
 _ONE = Poly.constant(1)
 
@@ -71,7 +84,8 @@ def _in_one_iteration(
         return None  # known already
     found = graph
     for fact in facts.held_in_iteration(point, step):
-        found = _without(found, fact, facts, step, inside)
+        for one in (fact, *_implied(facts, fact, step, inside, facts.tests)):
+            found = _without(found, one, facts, step, inside)
     return found if path_witness(found, [point], ends, passed) is None else None
 
 
@@ -80,16 +94,163 @@ def _without(
 ) -> ControlFlow:
     """The graph without the edges in a loop that contradict a fact in the same iteration."""
     successors = list(graph.successors)
+    same = [one for one in facts.tests if one[1] == fact.condition]
     for test, condition, positive in facts.tests:
-        if test not in inside or condition != fact.condition:
-            continue
-        if not facts.stays_between(fact, test, step):
+        if test not in inside:
             continue
         for target in graph.successors[test]:
             is_true = outcome(graph, test, target)
-            if is_true is not None and (is_true == positive) != fact.held:
+            if is_true is None:
+                continue
+            other = Fact(condition, is_true == positive, test, target)
+            if condition == fact.condition:
+                wrong = other.held != fact.held and facts.stays_between(fact, test, step)
+            else:
+                wrong = any(
+                    one.held != fact.held
+                    and facts.stays_between(fact, one.point, step)
+                    and facts.stays_between(one, fact.point, step)
+                    for one in _implied(facts, other, step, inside, same)
+                )
+            if wrong:
                 successors[test] = tuple(n for n in successors[test] if n != target)
     return replace(graph, successors=tuple(successors))
+
+
+def _implied(
+    facts: BranchFacts,
+    fact: Fact,
+    step: int,
+    inside: frozenset[int],
+    tests: Iterable[tuple[int, Arg, bool]],
+) -> Iterator[Fact]:
+    """The outcomes of ``tests`` without which control does not come to another with its outcome in
+    an iteration: where that one asks for the value of a variable, for one of its definitions.
+
+    ``step`` begins an iteration, which ``inside`` consists of.
+    """
+    excluded = _excluded_definitions(facts, fact)
+    if not excluded:
+        return
+    (storage,) = {definition.storage for definition in excluded}
+    paths = _LastDefinition(
+        facts.graph,
+        step,
+        frozenset(d.point for d in facts.reaching.definitions(storage)),
+        frozenset(d.point for d in excluded),
+        (fact.point, False),
+    )
+    for test, condition, positive in tests:
+        if test not in inside or test == fact.point or not facts.is_plain(condition):
+            continue
+        for target in facts.graph.successors[test]:
+            is_true = outcome(facts.graph, test, target)
+            if is_true is not None and paths.take(test, target):
+                yield Fact(condition, is_true == positive, test, target)
+
+
+def _excluded_definitions(facts: BranchFacts, fact: Fact) -> tuple[Definition, ...]:
+    """The definitions of the one variable in a condition with whose values it has another outcome
+    than at its test."""
+    reaching = facts.reaching
+    variables = {
+        part.name
+        for part in walk(fact.condition)
+        if isinstance(part, Ref) and _constant(facts, part) is None
+    }
+    storages = {a.storage for a in reaching.accesses.footprint(fact.point).accesses}
+    if len(variables) != 1 or len(storages) != 1 or not facts.is_plain(fact.condition):
+        return ()
+    (name,), (storage,) = variables, storages
+    return tuple(
+        definition
+        for definition in reaching.at(fact.point, storage)
+        if definition.sure
+        and definition.leaf is not None
+        and truth(fact.condition, partial(_outcome_with, facts, name, definition))
+        == (not fact.held)
+    )
+
+
+def _outcome_with(
+    facts: BranchFacts, name: str, definition: Definition, condition: Arg
+) -> bool | None:
+    """The value of a comparison or of a logical variable behind a definition of a variable."""
+    what = facts.graph.points[definition.point].what
+    if not isinstance(what, Assign) or what.pointer or not _is_named(what.target, name):
+        return None
+    value = what.value
+    match condition:
+        case Lit(kind="logical", text=text):
+            return text.lower().startswith(".true")
+        case Ref(args=None) if isinstance(value, Lit) and value.kind == "logical":
+            return value.text.lower().startswith(".true")
+        case Op(op=op, operands=(one, other)) if op in COMPARISONS:
+            if all(is_integer(o, facts.reaching.scope) for o in (one, other)):
+                left = _constant(facts, value if _is_named(one, name) else one)
+                right = _constant(facts, value if _is_named(other, name) else other)
+                if left is not None and right is not None:
+                    return COMPARISONS[op](left - right)
+    return None
+
+
+def _is_named(expr: Expr, name: str) -> bool:
+    return isinstance(expr, Ref) and expr.name == name and expr.args is None
+
+
+def _constant(facts: BranchFacts, expr: Expr) -> int | None:
+    """The value of an integer expression of constants; None: it is none."""
+    return _value(facts, expr).value if is_integer(expr, facts.reaching.scope) else None
+
+
+_State = tuple[int, bool]
+"""A point, and whether one of the excluded definitions was the last one on the path to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _LastDefinition:
+    """The paths of one iteration to a point on which none of the ``excluded`` definitions of a
+    variable is the last one."""
+
+    graph: ControlFlow
+    step: int
+    definitions: frozenset[int]
+    excluded: frozenset[int]
+    end: _State
+
+    def take(self, test: int, target: int) -> bool:
+        """Whether each of them passes a test, and goes to ``target`` from there the last time."""
+        first = list(self._behind((self.step, False)))
+        edge = test, target
+        others = [
+            (there, state)
+            for state in {s for here, s in self._reached(first) if here == test}
+            for there, state in self._behind((test, state))
+            if there != target
+        ]
+        return self.end not in self._reached([*first, *others], edge)
+
+    def _behind(self, state: _State) -> Iterator[_State]:
+        here, last = state
+        if here in self.definitions:
+            last = here in self.excluded
+        for there in self.graph.successors[here]:
+            yield there, last
+
+    def _reached(
+        self, starts: Iterable[_State], without: tuple[int, int] | None = None
+    ) -> set[_State]:
+        """The states at some others and behind them, without an edge, in the same iteration."""
+        found = {*starts}
+        work = list(found)
+        while work:
+            state = work.pop()
+            for there in self._behind(state):
+                new = there not in found and (state[0], there[0]) != without
+                if new and there[0] != self.step:
+                    found.add(there)
+                    work.append(there)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +336,16 @@ class _Iterations:
         return replace(graph, successors=tuple(successors))
 
     def _relations(self, fact: Fact) -> Iterator[_Relation]:
-        """What a fact says, where it may be about the variable and the bounds of the loop."""
-        accesses = self.facts.reaching.accesses.footprint(fact.point).accesses
-        if not self.used.isdisjoint(access.storage for access in accesses):
-            yield from _relations(self.facts, fact.condition, fact.held)
+        """What a fact says, where it may be about the variable and the bounds of the loop, and what
+        it implies."""
+        tests = (one for one in self.facts.tests if self._may_be_about(one[0]))
+        for one in (fact, *_implied(self.facts, fact, self.step, self.inside, tests)):
+            if self._may_be_about(one.point):
+                yield from _relations(self.facts, one.condition, one.held)
+
+    def _may_be_about(self, test: int) -> bool:
+        accesses = self.facts.reaching.accesses.footprint(test).accesses
+        return not self.used.isdisjoint(access.storage for access in accesses)
 
 
 _OPPOSITE = {"==": "/=", "/=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}

@@ -150,6 +150,101 @@ def test_what_stands_behind_an_array_in_memory() -> None:
     assert beyond == "reads x reads w"
 
 
+_TYPES = """\
+module types
+  use mpi
+  implicit none
+  integer, save :: n, m, ny, row, part, ierr{more}
+  real(8), save, allocatable :: u(:, :)
+end module types
+"""
+_MAKER = """\
+subroutine make
+  use types
+  implicit none
+  integer :: k
+  {make}
+end subroutine make
+"""
+_USER = """\
+subroutine edges(peer, comm)
+  use types
+  implicit none
+  integer, intent(in) :: peer, comm
+  call MPI_Send(u(1, 1), 1, row, peer, 1, comm, ierr)
+end subroutine edges
+"""
+_PROGRAM = """\
+program main
+  use types
+  implicit none
+  integer :: step
+  {main}
+  do step = 1, 10
+    call edges(0, MPI_COMM_WORLD)
+    {loop}
+  end do
+  {after}
+end program main
+"""
+_SIZES = "n = 8\n  call size_of(m)\n  allocate (u(0:n+1, 0:m+1))\n  call make"
+_MADE = _ROW.replace("made", "row") + "\n  call MPI_Type_commit(row, ierr)"
+
+
+def read_elsewhere(
+    make: str = _MADE, main: str = _SIZES, loop: str = "", after: str = "", more: str = ""
+) -> str:
+    """What a send reads whose datatype another procedure makes."""
+    size = "subroutine size_of(k)\n  integer :: k\n  read *, k\nend subroutine size_of\n"
+    program = _PROGRAM.format(main=main, loop=loop, after=after)
+    texts = (_TYPES.format(more=more), _MAKER.format(make=make), _USER, program, size)
+    unit = Analysed(*texts, chain=("edges",))
+    leaf = unit.leaf("call MPI_Send")
+    assert isinstance(leaf.what, Call)
+    call = mpi_call(leaf.what, unit.scope)
+    assert call is not None
+    found = transfer_buffers(leaf, call, unit.scope, unit.values)
+    assert found is not None
+    return " ".join(described(one) for one in found).replace("types::", "")
+
+
+def test_a_datatype_that_another_procedure_makes() -> None:
+    assert read_elsewhere() == "reads u(1,1:m)"
+    assert read_elsewhere(after="call MPI_Type_free(row, ierr)") == "reads u(1,1:m)"
+    assert read_elsewhere(_MADE.replace("(m,", "(m - 1,")) == "reads u(1,1:m - 1)"
+    of_parts = _MADE.replace("MPI_DOUBLE_PRECISION", "part")
+    part = "call MPI_Type_contiguous(1, MPI_DOUBLE_PRECISION, part, ierr)\n  "
+    assert read_elsewhere(part + of_parts) == "reads u(1,1:m)"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        # made twice, by an assignment, by a procedure, by another call
+        {"loop": _MADE.replace("(m,", "(m - 1,")},
+        {"loop": "row = MPI_REAL"},
+        {"main": _SIZES + "\n  call size_of(row)"},
+        {"make": "call MPI_Type_create_resized(MPI_REAL8, 0_8, 8_8, row, ierr)"},
+        # of what changes later, or may have been changed in between
+        {"loop": "m = m - 1"},
+        {"loop": "call size_of(m)"},
+        {"main": _SIZES.replace("call size_of(m)", "call size_of(m)\n  call make\n  m = m - 1")},
+        # of a variable of that procedure, of a part with gaps or that is not known
+        {"make": "k = m\n  " + _MADE.replace("(m,", "(k,")},
+        {"make": _MADE.replace("MPI_DOUBLE_PRECISION", "part")},
+        {"make": "call MPI_Type_vector(2, 1, 2, MPI_REAL8, part, ierr)\n  "
+                 + _MADE.replace("MPI_DOUBLE_PRECISION", "part")},
+        # with other names
+        {"more": "\n  target :: row"},
+        {"more": "\n  integer :: other\n  equivalence (row, other)"},
+        {"main": _SIZES + "\n  allocate (u(0:n+1, 0:ny))"},
+    ],
+)  # fmt: skip
+def test_a_datatype_of_another_procedure_that_is_not_known(given: dict[str, str]) -> None:
+    """It is another one, or consists of another number of elements, somewhere in the program."""
+    assert read_elsewhere(**given) == "reads u"
+
+
 _ROWS = """\
 subroutine step(u, v, n, m, left, comm)
   use mpi

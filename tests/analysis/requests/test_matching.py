@@ -502,6 +502,12 @@ def guarded(head: str, condition: str, between: str = "b = 1\n", again: str = ""
         (guarded("do i = 1, n", "v(i, 1) > 2"), "2: matched 4"),
         (guarded("do while (k < n)", "k > 3").replace("end", "k = k + 1\nend"), "2: matched 4"),
         (guarded("do i = 1, n", "i /= 1", "do j = 1, n\nb(j) = 1\nend do\n"), "2: matched 6"),
+        (guarded("do i = 1, n", "i /= 1", again=".not. i == 1"), "2: matched 4"),
+        (guarded("do i = 1, n", "i > 1", again=".not. (1 >= i)"), "2: matched 4"),
+        (guarded("do i = 1, n", "x >= y", again="y <= x"), "2: matched 4"),
+        (guarded("do i = 1, n", "x /= y", again=".not. x == y"), "2: matched 4"),
+        (guarded("do i = 1, n", "x >= y", again=".not. x < y"), "2: unknown"),  # not of a NaN
+        (guarded("do i = 1, n", "i > 1", again=".not. (1 > i)"), "2: unknown"),
         (guarded("do i = 1, n", "i /= 1", "k = i\n", "k /= 1"), "2: unknown"),
         (guarded("do i = 1, n", "i /= 1", again="i > 2"), "2: unknown"),
         (guarded("do i = 1, n", "v(i, 1) > 2", "v(j, 1) = k\n"), "2: unknown"),
@@ -569,6 +575,84 @@ UP = "i = 1, n", "if (i /= 1)", "if (i /= n)"
 )
 def test_the_next_iteration_completes(loop: str, expected: str) -> None:
     """What every iteration but the last starts, and every one but the first completes."""
+    found = [described(one) for one in answers(loop)]
+    assert expected in found, found
+
+
+FLAG = "if (i == n) then\nk = 1\nelse\nk = 0\nend if\n"
+SHORT = "k = 0\nif (i == n) k = 1\n"
+TURN = "do i = 1, n\nk = 0\nif (i == n) k = 1"
+BEYOND = TURN.replace("i == n", "i > done")
+FIRST = "flag = .false.\nif (i == 1) flag = .true.\n"
+
+
+@pytest.mark.parametrize(
+    ("loop", "expected"),
+    [
+        (ring("i = 1, n", UP[1], "if (k == 0)", FLAG), "11: matched 3"),
+        (ring("i = 1, n", UP[1], "if (k == 0)", SHORT), "8: matched 3"),
+        (ring("i = 1, n", UP[1], "if (k < 1)", SHORT + "if (m > 2) k = 3\n"), "9: matched 3"),
+        (ring("i = 1, n", UP[1], "if (.not. k > 0)", FLAG + "k = k\n"), "12: unknown"),
+        (
+            ring("i = n, 1, -1", f"{FIRST}if (.not. flag)", "if (i /= 1)").replace(
+                "i == 1", "i == n"
+            ),
+            "8: matched 5",
+        ),
+        # another value, a value that both branches give, one that the test does not tell apart
+        (ring("i = 1, n", UP[1], "if (k == 1)", FLAG), "11: unknown"),
+        (ring("i = 1, n", UP[1], "if (k == 0)", FLAG.replace("k = 1", "k = 0")), "11: unknown"),
+        (ring("i = 1, n", UP[1], "if (k <= 1)", FLAG), "11: unknown"),
+        (ring("i = 1, n", UP[1], "if (k /= 2)", FLAG), "11: unknown"),
+        # a value of the iteration before
+        (
+            ring("i = 1, n", UP[1], "if (k == 0)", "if (i == n) k = 1\nif (m > 2) k = 0\n"),
+            "8: unknown",
+        ),
+        (
+            ring("i = 1, n", UP[1], "if (k == 0)", "if (m > 2) then\n" + FLAG + "end if\n"),
+            "13: unknown",
+        ),
+        # a definition behind the branch, by a call, by a value that is not known
+        (ring("i = 1, n", UP[1], "if (k == 0)", FLAG + "if (m > 2) k = 0\n"), "12: unknown"),
+        (ring("i = 1, n", UP[1], "if (k == 0)", FLAG + "call change(k)\n"), "12: unknown"),
+        (ring("i = 1, n", UP[1], "if (k == 0)", FLAG.replace("k = 1", "k = m")), "11: unknown"),
+        # another iteration of an inner loop has set it
+        (
+            ring(
+                "i = 1, n",
+                UP[1],
+                "if (k == 0)",
+                f"do j = 1, m\nif (j == 2) then\n{FLAG}else\nk = 0\nend if\nend do\n",
+            ),
+            "17: unknown",
+        ),
+        (ring("i = 1, n", UP[1], "if (k == 0)", f"do j = 1, m\n{FLAG}end do\n"), "13: unknown"),
+        (
+            ring("i = 1, n", UP[1], "if (k == 0)", f"k = 1\ndo j = 1, m\n{FLAG}end do\n"),
+            "14: matched 3",
+        ),
+        # the condition is another one, or the next iteration tests another variable
+        (ring("i = 1, n", UP[1], "if (k == 0)", SHORT.replace("i == n", "i == m")), "8: unknown"),
+        (ring("i = 1, n", "if (j == 0)", "if (k == 0)", SHORT), "8: unknown"),
+        # both in one iteration
+        (guarded(TURN, "k == 0", again="i /= n"), "4: matched 6"),
+        (guarded(TURN, "i /= n", again="k == 0"), "4: matched 6"),
+        (guarded(TURN, "k == 0", "k = 1\n", "i /= n"), "4: matched 6"),
+        (guarded(TURN, "i /= n", "k = 1\n", "k == 0"), "4: unknown"),
+        (guarded(TURN, "i /= n", again="k == 1"), "4: unknown"),
+        (
+            guarded(BEYOND + "\ndone = 2", "k == 0", again=".not. i > done"),
+            "5: unknown",
+        ),
+        (
+            guarded(BEYOND, "k == 0", again=".not. i > done"),
+            "4: matched 6",
+        ),
+    ],
+)
+def test_a_variable_keeps_a_condition_of_the_iteration(loop: str, expected: str) -> None:
+    """The test of a variable that the iteration sets under a condition is one of the condition."""
     found = [described(one) for one in answers(loop)]
     assert expected in found, found
 
