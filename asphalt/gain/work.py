@@ -24,7 +24,7 @@ from asphalt.ir.expr import Expr, Lit, Ref
 from asphalt.ir.mapped import NotMappedError, mapped_expr
 from asphalt.ir.program import Located
 from asphalt.ir.source import Form
-from asphalt.ir.stmt import Call, DoHead, UnitHead
+from asphalt.ir.stmt import Call, DoHead
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 from asphalt.transforms.charging.edit import together
 from asphalt.transforms.charging.program import Charger, Costs
@@ -169,9 +169,8 @@ class Work:
         self, call: Call, callee: tuple[Located, Scope], scope: Scope, given: Given
     ) -> Given:
         """The known numbers that a call passes for dummy arguments with INTENT(IN)."""
-        located, inner = callee
-        head = None if located.unit.head is None else located.unit.head.what
-        bound = bind(call.args, head.args) if isinstance(head, UnitHead) else None
+        _, inner = callee
+        bound = bind(call.args, inner.dummies)
         found: list[tuple[str, int]] = []
         for dummy, actual in (bound or {}).items():
             symbol = inner.lookup(dummy)

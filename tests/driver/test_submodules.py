@@ -138,3 +138,86 @@ def test_what_the_parent_has_decides(tmp_path: Path, text: str, code: str) -> No
     report = site(tmp_path, text).report
     assert report.verdict != "proved"
     assert report.code == code, report.message
+
+
+_SHORT = """\
+module fields
+  use mpi
+  implicit none
+  private
+  interface {generic}
+    module subroutine turn(a, b, n, ranks)
+      integer, intent(in) :: n, ranks
+      real(8), intent(inout) :: a(n, n*ranks), b(n, n*ranks)
+    end subroutine
+  end interface
+  public :: turn, {public}
+end module
+submodule (fields) inside
+contains
+  module procedure turn
+    integer :: i, j, k, ierr
+    k = 0
+    do j = 1, n*ranks
+      do i = 1, n
+        a(i, j + k) = sin(1d0*i*j) + cos(2d0*j)
+      end do
+      {call}
+    end do
+    call MPI_Alltoall(a, n*n, MPI_REAL8, b, n*n, MPI_REAL8, MPI_COMM_WORLD, ierr)
+  end procedure
+  module procedure note
+    integer :: own
+    own = {value}
+  end procedure
+end submodule
+program main
+  use mpi
+  use fields
+  implicit none
+  integer :: ierr, ranks
+  integer, parameter :: n = 120
+  real(8), allocatable :: a(:, :), b(:, :)
+  call MPI_Init(ierr)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierr)
+  allocate (a(n, n*ranks), b(n, n*ranks))
+  call {name}(a, {second}, n, ranks)
+  print *, sum(b)
+  call MPI_Finalize(ierr)
+end program
+"""
+
+
+def _in_short(
+    generic: str = "", name: str = "turn", second: str = "b", call: str = "", value: str = "size"
+) -> str:
+    text = _SHORT.format(
+        generic=generic,
+        public=generic or "n",
+        name=name,
+        second=second,
+        call=call,
+        value=value,
+    )
+    declared = "  integer :: n\n  interface\n    module subroutine note(size)\n"
+    declared += "      integer, intent(inout) :: size\n    end subroutine\n  end interface\n"
+    return text.replace("  public ::", declared.replace("integer :: n\n", "integer :: kept = 2\n")
+                        + "  public ::").replace(", n\nend module", "\nend module")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (_in_short(), ""),
+        (_in_short("around", "around"), ""),
+        (_in_short("around"), ""),
+        (_in_short(call="call note(k)"), ""),
+        # one array twice, and a procedure that changes its dummy
+        (_in_short(second="a"), "ASP602"),
+        (_in_short(call="call note(k)", value="1\n    size = 1 - size"), "ASP402"),
+    ],
+)
+def test_the_dummies_of_an_interface(tmp_path: Path, text: str, code: str) -> None:
+    """A module procedure has the dummies of its interface body, for its calls, too."""
+    report = site(tmp_path, text).report
+    assert (report.code or "") == code, report.message

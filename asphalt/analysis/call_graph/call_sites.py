@@ -66,8 +66,7 @@ class CallingContext:
     @property
     def dummies(self) -> tuple[str, ...]:
         """The folded names of the dummy arguments."""
-        head = self.scope.unit.head
-        return head.what.args if head is not None and isinstance(head.what, UnitHead) else ()
+        return self.scope.dummies
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +181,7 @@ class CallSites:
 
     def _find_callers(self, context: CallingContext) -> tuple[CallSite, ...] | str:
         name = context.scope.unit.name
-        if context.scope.unit.kind not in ("subroutine", "function"):
+        if context.scope.kind not in ("subroutine", "function"):
             return f"{name} is not a procedure that is called by its name"
         if not has_main(self.scopes.program):
             return f"{name} may have callers outside of the tree"
@@ -405,7 +404,7 @@ def _is_variable(symbol: Symbol, callee: CallingContext) -> bool:
     ):
         return True
     typed = symbol.type is not None and "implicit" not in symbol.attrs
-    return typed and symbol.origin.is_variable and callee.scope.unit.kind == "subroutine"
+    return typed and symbol.origin.is_variable and callee.scope.kind == "subroutine"
 
 
 def _is_elsewhere(caller: CallingContext, name: str) -> bool:

@@ -50,7 +50,6 @@ from asphalt.ir.stmt import (
     Guarded,
     Opaque,
     Raw,
-    UnitHead,
 )
 
 MAX_PATH = 3  # components of components of components; deeper ones are taken together
@@ -408,7 +407,7 @@ def _procedure(
         yield from _target(
             call.procedure.base, statement, scope, Source.UNKNOWN, (), detail, whole=False
         )
-    dummies = _dummies(callee)
+    dummies = () if callee is None else scope.scopes.of(callee).dummies
     spelled = call.procedure.spelled if isinstance(call.procedure, Ref) else "a procedure"
     for position, arg in enumerate(call.args):
         actual = argument_value(arg)
@@ -427,8 +426,3 @@ def _procedure(
                 detail=f"the call of {spelled}", call=call,
                 scalar=symbol_key(symbol, scope) if scalar and symbol is not None else None,
             )  # fmt: skip
-
-
-def _dummies(callee: Located | None) -> tuple[str, ...]:
-    head = callee.unit.head.what if callee is not None and callee.unit.head is not None else None
-    return head.args if isinstance(head, UnitHead) else ()

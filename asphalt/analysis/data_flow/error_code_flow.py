@@ -41,7 +41,7 @@ from asphalt.ir.expr import (
     walk,
 )
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import ArmHead, Assign, Call, Guarded, UnitHead
+from asphalt.ir.stmt import ArmHead, Assign, Call, Guarded
 from asphalt.ir.tree import Leaf
 from asphalt.support.three_valued import truth
 
@@ -278,10 +278,10 @@ class ErrorCodeFlow:
         """The flow of the called procedure, and its dummies for error codes with the storages of
         their actual arguments; None: unknown."""
         callee = procedure_named(call.procedure, self.scope)
-        head = callee.unit.head.what if callee is not None and callee.unit.head else None
-        if callee is None or not isinstance(head, UnitHead) or head.kind != "subroutine":
+        inner = None if callee is None else self.effects.scopes.of(callee)
+        head = None if inner is None else inner.head
+        if callee is None or inner is None or head is None or inner.kind != "subroutine":
             return None
-        inner = self.effects.scopes.of(callee)
         actuals: dict[str, str] = {}
         for position, arg in enumerate(call.args):
             actual = argument_value(arg)

@@ -18,7 +18,6 @@ from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Ref, Section, names_in
 from asphalt.ir.program import Located
 from asphalt.ir.source import Span
-from asphalt.ir.stmt import UnitHead
 from asphalt.ir.tree import leaves
 from asphalt.support.may_must import MayMustAnswer, no, unknown
 
@@ -28,10 +27,8 @@ _ELSEWHERE = (Origin.MODULE, Origin.COMMON, Origin.HOST)
 def passed_under_two_names(scope: Scope, located: Located) -> MayMustAnswer:
     """Whether a caller passes an array twice, or one that the procedure also accesses by another
     name, and the procedure may change it."""
-    head = scope.unit.head.what if scope.unit.head is not None else None
-    order = head.args if isinstance(head, UnitHead) else ()
     for caller, args, span in _calls(located, scope):
-        bound = bind(args, order)
+        bound = bind(args, scope.dummies)
         roots = {} if bound is None else {d: r for d, e in bound.items() if (r := _root(e))}
         if bound is None:
             what = f"the arguments of a call of {located.unit.name}, which may be this procedure,"

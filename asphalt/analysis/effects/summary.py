@@ -15,7 +15,7 @@ from asphalt.analysis.names.parallel_loops import private_names
 from asphalt.analysis.names.references import given_other_names
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.ir.expr import root_name
-from asphalt.ir.stmt import Allocation, Guarded, Opaque, Raw, UnitHead
+from asphalt.ir.stmt import Allocation, Guarded, Opaque, Raw
 from asphalt.ir.tree import leaves
 
 
@@ -45,8 +45,7 @@ def least_summary(scope: Scope) -> Summary:
 
 def dummies_of(scope: Scope) -> tuple[str, ...]:
     """The folded names of the dummy arguments, in order."""
-    head = scope.unit.head.what if scope.unit.head is not None else None
-    return head.args if isinstance(head, UnitHead) else ()
+    return scope.dummies
 
 
 def summarise(scope: Scope, footprint: Footprint, names: NameSemantics) -> Summary:

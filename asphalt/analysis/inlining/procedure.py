@@ -124,7 +124,8 @@ def movable_body(callee: Located, caller: Located, scopes: Scopes) -> tuple[Node
     unit = callee.unit
     name = unit.name
     if unit.kind != "subroutine" or unit.head is None or not isinstance(unit.head.what, UnitHead):
-        raise RefusedError(TEXT, f"{name} is not a subroutine")
+        kind = "a module procedure" if unit.kind == "module_procedure" else "not a subroutine"
+        raise RefusedError(TEXT, f"{name} is {kind}")
     skipped = TransferDirectives(callee).all_skipped
     if skipped is not None:
         raise RefusedError(TEXT, f"{name} is skipped by the directive in line {skipped.line}")

@@ -31,7 +31,7 @@ from asphalt.ir.expr import (
     children,
     names_in,
 )
-from asphalt.ir.stmt import Call, UnitHead, What
+from asphalt.ir.stmt import Call, What
 from asphalt.ir.tree import Node, leaves
 
 SEQUENCES = frozenset({"explicit", "assumed_size"})
@@ -104,12 +104,10 @@ def _takes_sequence(call: Call, arg: Arg, scope: Scope) -> bool:
     found = invoked(call, scope)
     if found is None or (symbol is not None and "generic" in symbol.attrs):
         return False
-    unit = found[0].unit
-    head = None if unit.head is None else unit.head.what
-    bound = bind(call.args, head.args) if isinstance(head, UnitHead) else None
+    callee = scope.scopes.of(found[0])
+    bound = bind(call.args, callee.dummies)
     if bound is None:
         return False
-    callee = scope.scopes.of(found[0])
     dummies = [d for d, actual in bound.items() if actual is argument_value(arg)]
     return bool(dummies) and all(_is_explicit(callee.lookup(dummy)) for dummy in dummies)
 

@@ -202,8 +202,8 @@ def could_be(
 ) -> bool:
     """Whether nothing that is known about the arguments, or ``any_kinds``: about their types and
     ranks, rules a procedure out.  ``kinds``: the default ones."""
-    head = inner.unit.head.what if inner.unit.head is not None else None
-    if not isinstance(head, UnitHead):
+    head = inner.head
+    if head is None or inner.kind == "module_procedure":
         return True
     actuals = bind(call.args, head.args)
     if actuals is None:

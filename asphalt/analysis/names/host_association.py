@@ -22,7 +22,7 @@ from asphalt.ir.tree import Leaf, Unit, leaves
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
 _OWN = (Origin.LOCAL, Origin.DUMMY, Origin.RESULT)
 _NO_DECLARATION = frozenset({"implicit", "volatile", "asynchronous"})
-_HOSTS = ("program", "subroutine", "function")
+_HOSTS = ("program", "subroutine", "function", "module_procedure")
 """Whose procedures inside are internal ones: those of modules are called from elsewhere."""
 _Inner = tuple[Located | None, set[str] | None]
 """A procedure inside, and its words; None: not known."""

@@ -100,10 +100,13 @@ def separate_body(name: str, scope: Scope) -> Located | None:
             above = above.host
         if inside and above is not None and _key(submodule) != _key(scope.located):
             body = scope.program.contained(submodule, name)
-            if body is None or body.unit.kind == "module_procedure":
+            if body is None or scope.scopes.of(body).kind == "module_procedure":
                 return None
             found.append(body)
-    return found[0] if len(found) == 1 and "module" in _prefix(found[0].unit) else None
+    if len(found) != 1:
+        return None
+    (one,) = found
+    return one if one.unit.kind == "module_procedure" or "module" in _prefix(one.unit) else None
 
 
 def is_separate_body(scope: Scope) -> bool:

@@ -48,6 +48,7 @@ from asphalt.ir.stmt import (
     Decl,
     Entity,
     TypeSpec,
+    UnitHead,
     Use,
 )
 from asphalt.ir.tree import Block, Node, Unit
@@ -165,7 +166,8 @@ class Scope:
         self.components: dict[tuple[str, str], tuple[Decl, Entity, Scope] | None] = {}
         # definitions of derived types, by name and how far they are looked for, with their scopes
         self.types: dict[tuple[str, int], tuple[Block, Scope] | None] = {}
-        self.declared: Declarations = own_names(self._with_interface(), self, self._include)
+        self._stated = self._with_interface()
+        self.declared: Declarations = own_names(self._stated, self, self._include)
         self._include_procedures()
         self._bound: frozenset[str] | None = None
 
@@ -193,6 +195,24 @@ class Scope:
 
     def _include(self, path: str) -> Iterable[Node] | None:
         return self.scopes.program.include(self.located, path)
+
+    @property
+    def head(self) -> UnitHead | None:
+        """The statement with the dummy arguments of the unit; of a ``module procedure``, that of
+        its interface body."""
+        what = None if self._stated.head is None else self._stated.head.what
+        return what if isinstance(what, UnitHead) else None
+
+    @property
+    def kind(self) -> str:
+        """What the unit is; of a ``module procedure``, what its interface body says it is, or
+        ``module_procedure`` where that is not known."""
+        return self._stated.kind
+
+    @property
+    def dummies(self) -> tuple[str, ...]:
+        """The folded names of the dummy arguments, in order."""
+        return () if self.head is None else self.head.args
 
     @property
     def program(self) -> Program:

@@ -186,7 +186,7 @@ def test_an_unseen_ancestor_may_give_any_name(
         (("root", "plain"), "own", None),
         (("root", "plain"), "twice", None),
         (("root", "plain"), "lost", None),
-        (("other", "user"), "put", None),
+        (("other", "user"), "put", ("middle", "put")),
     ],
 )
 def test_the_body_of_a_procedure(
@@ -221,7 +221,7 @@ def test_what_is_the_body_of_an_interface() -> None:
         "own": False,
         "twice": False,
         "smooth_all": True,
-        "put": False,
+        "put": True,
     }
     assert separate_body("own", scopes.of(program.at("root"))) is None
 
