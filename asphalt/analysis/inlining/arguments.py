@@ -36,6 +36,7 @@ from asphalt.ir.expr import (
     Op,
     Ref,
     Section,
+    root_name,
     walk,
 )
 from asphalt.ir.tree import leaves
@@ -77,10 +78,11 @@ class Passed:
             if symbol is None or symbol.type is None or symbol.attrs & {"external", "procedure"}:
                 raise RefusedError(ARGUMENT, f"{dummy} is not declared as a variable")
             actual = self.context.bound.get(dummy)
+            passed_on = self._optional(actual)
             if "optional" in symbol.attrs:
-                if actual is not None:
+                if actual is not None and passed_on is None:
                     given.add(dummy)
-                elif dummy not in self.uses.names:
+                elif actual is None and dummy not in self.uses.names:
                     continue
             if actual is None:
                 raise RefusedError(ARGUMENT, f"nothing is passed for {dummy}")
@@ -89,16 +91,23 @@ class Passed:
                 self._scalar(dummy, symbol, actual)
             else:
                 self._array(dummy, symbol, actual)
+            kept = "optional" in symbol.attrs and isinstance(self._names.get(dummy), Renamed)
+            if passed_on is not None and not kept:
+                raise RefusedError(ARGUMENT, f"{passed_on}, passed for {dummy}, is optional")
         self._check_twice()
         return InlinedArguments(self._names, tuple(self._before), frozenset(given))
+
+    def _optional(self, actual: Expr | None) -> str | None:
+        """The optional dummy of the caller that is passed on, or part of it; None: it is none."""
+        root = None if actual is None else root_name(actual)
+        outer = None if root is None else self.context.caller.lookup(root)
+        return outer.spelled if outer is not None and "optional" in outer.attrs else None
 
     def _check_attributes(self, dummy: str, symbol: Symbol, actual: Expr) -> None:
         if "pointer" in symbol.attrs or (symbol.type and symbol.type.base == "class"):
             raise RefusedError(ARGUMENT, f"{dummy} is a pointer or polymorphic")
         outer = self.context.caller.lookup(actual.name) if isinstance(actual, Ref) else None
         attrs = frozenset() if outer is None else outer.attrs
-        if outer is not None and "optional" in attrs:
-            raise RefusedError(ARGUMENT, f"{outer.spelled}, passed for {dummy}, is optional")
         for attr in _SAME:
             if attr in _ACTUAL_ALONE and attr not in symbol.attrs:
                 continue

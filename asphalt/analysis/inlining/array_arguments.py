@@ -4,6 +4,7 @@ element i + shift of it for element i."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from asphalt.analysis.effects.specification_expressions import evaluated_on_entry
 from asphalt.analysis.inlining.call_context import CallContext, is_placed
@@ -24,7 +25,7 @@ from asphalt.analysis.names.designators import designator_name
 from asphalt.analysis.names.scopes import Symbol
 from asphalt.analysis.names.visibility import hidden_component
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.ir.expr import Component, Lit, Op, Ref
+from asphalt.ir.expr import Arg, Component, Lit, Op, Ref, Section
 from asphalt.ir.stmt import Dim
 
 _ONE = Lit("integer", "1")
@@ -101,10 +102,14 @@ class ArrayArgument:
         kinds = {dim.kind for dim in dims}
         if kinds & {"assumed_rank", "deferred"} and "allocatable" not in self.symbol.attrs:
             raise RefusedError(ARGUMENT, f"{self.dummy} is of assumed rank or deferred shape")
-        if not whole and "assumed_shape" in kinds:
+        if not whole and "assumed_shape" in kinds and not self._sections:
             raise RefusedError(ARGUMENT, f"a part of an array is passed for {self.dummy}")
+        if any(one != Section(None, None, None) for one in self._sections[:-1]):
+            raise RefusedError(ARGUMENT, f"a section with gaps is passed for {self.dummy}")
         equal = tuple(self._extent_is_that(n, dim, start[n]) for n, dim in enumerate(dims))
-        if len(dims) < self.shape.rank and not (equal[-1] or self._fits(dims, start)):
+        # no dummy has elements beyond a section (F2018 15.5.2.11)
+        inside = equal[-1] or bool(self._sections) or self._fits(dims, start)
+        if len(dims) < self.shape.rank and not inside:
             message = f"{self.dummy} may reach beyond dimension {len(dims)} of "
             raise RefusedError(ARGUMENT, message + self.context.spelled(self.actual))
         self._check_uses(equal, whole)
@@ -130,7 +135,17 @@ class ArrayArgument:
         if self.actual.args is None:
             return self.shape.lower
         values = []
-        for arg in self.actual.args:
+        sections = self._sections
+        if sections and (len(sections) != rank or len(self.actual.args) != self.shape.rank):
+            raise RefusedError(ARGUMENT, f"{self.dummy} has another rank than its actual argument")
+        for number, given in enumerate(self.actual.args):
+            arg: Arg = given
+            if number < len(sections):
+                first = sections[number].lower
+                if first is None:
+                    values.append(self.shape.lower[number])
+                    continue
+                arg = first
             if not isinstance(arg, Ref | Lit | Op) or not is_scalar(arg, self.context.caller):
                 raise RefusedError(ARGUMENT, f"a section is passed for {self.dummy}")
             if not self.context.stays((arg,)):
@@ -143,6 +158,13 @@ class ArrayArgument:
             raise RefusedError(ARGUMENT, f"{self.dummy} would need other subscripts")
         return tuple(values)
 
+    @property
+    def _sections(self) -> tuple[Section, ...]:
+        """The ranges of consecutive subscripts that are passed, of the leading dimensions."""
+        plain = (isinstance(arg, Section) and arg.stride is None for arg in self.actual.args or ())
+        number = len(tuple(takewhile(bool, plain)))
+        return tuple(arg for arg in (self.actual.args or ())[:number] if isinstance(arg, Section))
+
     def _extent_is_that(self, number: int, dim: Dim, start: Poly) -> bool:
         """Whether a dimension of the dummy is one of the array.
 
@@ -153,7 +175,8 @@ class ArrayArgument:
         lower, extent = self.shape.lower[number], self.shape.extent[number]
         begins = start == lower
         if dim.kind in ("assumed_shape", "deferred"):
-            return True
+            whole = Section(None, None, None)
+            return not self._sections or self._sections[number] == whole
         own = self._extent(dim)
         other = None if extent is None else self.context.known(extent)
         same = own is not None and own == other

@@ -231,6 +231,79 @@ def test_a_dummy_ends_within_the_column_that_it_begins_in(
     assert len(tree.steps(inline)) == steps
 
 
+_SHAPE = "integer :: n, k, u(0:), ierr"
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "why"),
+    [
+        ("w(:, m), 5", {}, ""),
+        ("w(:, m), 5", {"body": "u(2) = 0"}, ""),
+        ("w(2:4, m), 3", {"body": "u(2) = 0"}, ""),
+        ("w(m:, 2), 3", {"body": "u(k) = 0"}, ""),
+        ("w(2:, m), 2", {"declare": _SHAPE, "body": "u(0) = 0"}, ""),
+        ("w(:, 2:4), 5", {"declare": "integer :: n, k, u(:, :), ierr", "body": "u(1, 2) = 0"}, ""),
+        # gaps, other ranks, a whole array that is another one, bounds that an inquiry tells
+        ("w(1:5:2, m), 3", {"body": "u(2) = 0"}, "a section is passed for u"),
+        ("w(2, :), 5", {"declare": _SHAPE, "body": "u(2) = 0"}, "a section is passed for u"),
+        ("w(2:3, 2:4), 5", {"declare": "integer :: n, k, u(:, :), ierr", "body": "u(1, 2) = 0"},
+         "a section with gaps is passed for u"),
+        ("w(2:3, :), 5", {"declare": "integer :: n, k, u(2, 5), ierr", "body": "u(1, 2) = 0"},
+         "a section with gaps is passed for u"),
+        ("w(:, 1:2), 5", {"body": "u(2) = 0"}, "u has another rank than its actual argument"),
+        ("w(2:, m), 4", {"declare": _SHAPE, "body": "u = 0"}, "all of u is used"),
+        ("w(2:4, m), 3", {"declare": _SHAPE, "body": "u(1:) = 0"}, "a whole dimension of u"),
+        ("w(:, m), 5", {"declare": _SHAPE, "body": "ierr = ubound(u, 1)"}, "all of u is used"),
+        ("w(k:, 2), 3", {"body": "u(2) = 0\nk = k + 1"}, "a subscript of what is passed for u"),
+    ],
+)  # fmt: skip
+def test_a_section_of_leading_dimensions(
+    call: str, given: dict[str, str], why: str, tmp_path: Path
+) -> None:
+    """Element i of the dummy is one of the array, and nothing is copied."""
+    own = "integer :: k\n" if "k:" in call else ""
+    last = "k" if own else "m"
+    text = program(**given, call=f"call exchange({call}, {last})", own=own)
+    tree = found(text.replace("MPI_Recv(u,", "MPI_Recv(u(1),"), tmp_path)
+    if "u(:, :)" in text or "u(2, 5)" in text:
+        tree = found(text.replace("MPI_Recv(u,", "MPI_Recv(u(1, 1),"), tmp_path / "planes")
+    refused = [one.message for one in tree.refusals(inline)]
+    assert [why in message for message in refused] == [True] * bool(why), refused
+    assert tree.applied(inline) == 1 - bool(why)
+
+
+@pytest.mark.parametrize(
+    ("declared", "passed", "why"),
+    [
+        ("integer, optional :: o", "given", ""),
+        ("integer, optional :: o(3)", "given", ""),
+        # where it is absent, this is an error that the procedure alone would not make
+        ("integer :: o", "given", "given, passed for o, is optional"),
+        ("integer, optional, value :: o", "given", "given, passed for o, is optional"),
+        ("integer, optional :: o", "given + 1", ""),
+        ("integer, optional :: o(2)", "given(2)", "exchange is not inlined"),
+    ],
+)
+def test_an_optional_argument_is_passed_on(
+    declared: str, passed: str, why: str, tmp_path: Path
+) -> None:
+    """It is present in the procedure where it is present in the caller."""
+    use = "if (present(o)) k = o" if "optional" in declared else "k = o"
+    of = "(3)" if "o(" in declared else ""
+    text = program(
+        declare=f"{DUMMIES}\n{declared}",
+        body=use.replace("= o", "= o(1)") if of else use,
+        call=f"call exchange(v, 5, m, {passed})",
+        own=f"integer, optional :: given{of}",
+    ).replace("(u, n, k)", "(u, n, k, o)", 1)
+    tree = found(text.replace("step(v, w, m)", "step(v, w, m, given)"), tmp_path)
+    refused = [one.message for one in tree.refusals(inline)]
+    assert [why in message for message in refused] == [True] * bool(why), refused
+    assert tree.applied(inline) == 1 - bool(why)
+    if not why and not of and "+" not in passed:
+        assert "if (present(given)) m = given" in tree.text("a.f90")
+
+
 @pytest.mark.parametrize("code", sorted(code.id for code in CODES))
 def test_examples(code: str) -> None:
     examples = examples_of(code)
