@@ -66,6 +66,8 @@ class BranchFacts:
         self._ahead: dict[tuple[int, int | None], frozenset[int]] = {}
         self._behind: dict[tuple[int, int | None], frozenset[int]] = {}
         self._plain: dict[int, tuple[Fact, ...]] = {}
+        # what a condition with its outcome in an iteration tells about others (iteration_paths)
+        self.implied: dict[tuple[int, bool, int], tuple[Fact, ...]] = {}
         self._forget()
 
     def _forget(self) -> None:

@@ -84,7 +84,7 @@ def _in_one_iteration(
         return None  # known already
     found = graph
     for fact in facts.held_in_iteration(point, step):
-        for one in (fact, *_implied(facts, fact, step, inside, facts.tests)):
+        for one in (fact, *_implied(facts, fact, step, inside)):
             found = _without(found, one, facts, step, inside)
     return found if path_witness(found, [point], ends, passed) is None else None
 
@@ -94,7 +94,6 @@ def _without(
 ) -> ControlFlow:
     """The graph without the edges in a loop that contradict a fact in the same iteration."""
     successors = list(graph.successors)
-    same = [one for one in facts.tests if one[1] == fact.condition]
     for test, condition, positive in facts.tests:
         if test not in inside:
             continue
@@ -107,28 +106,32 @@ def _without(
                 wrong = other.held != fact.held and facts.stays_between(fact, test, step)
             else:
                 wrong = any(
-                    one.held != fact.held
+                    one.condition == fact.condition
+                    and one.held != fact.held
                     and facts.stays_between(fact, one.point, step)
                     and facts.stays_between(one, fact.point, step)
-                    for one in _implied(facts, other, step, inside, same)
+                    for one in _implied(facts, other, step, inside)
                 )
             if wrong:
                 successors[test] = tuple(n for n in successors[test] if n != target)
     return replace(graph, successors=tuple(successors))
 
 
-def _implied(
-    facts: BranchFacts,
-    fact: Fact,
-    step: int,
-    inside: frozenset[int],
-    tests: Iterable[tuple[int, Arg, bool]],
-) -> Iterator[Fact]:
-    """The outcomes of ``tests`` without which control does not come to another with its outcome in
-    an iteration: where that one asks for the value of a variable, for one of its definitions.
+def _implied(facts: BranchFacts, fact: Fact, step: int, inside: frozenset[int]) -> tuple[Fact, ...]:
+    """The outcomes of branches without which control does not come to a test with its outcome in
+    an iteration: where the test asks for the value of a variable, for one of its definitions.
 
     ``step`` begins an iteration, which ``inside`` consists of.
     """
+    key = fact.point, fact.held, step
+    if key not in facts.implied:
+        facts.implied[key] = tuple(_found_implied(facts, fact, step, inside))
+    return facts.implied[key]
+
+
+def _found_implied(
+    facts: BranchFacts, fact: Fact, step: int, inside: frozenset[int]
+) -> Iterator[Fact]:
     excluded = _excluded_definitions(facts, fact)
     if not excluded:
         return
@@ -140,7 +143,7 @@ def _implied(
         frozenset(d.point for d in excluded),
         (fact.point, False),
     )
-    for test, condition, positive in tests:
+    for test, condition, positive in facts.tests:
         if test not in inside or test == fact.point or not facts.is_plain(condition):
             continue
         for target in facts.graph.successors[test]:
@@ -338,14 +341,10 @@ class _Iterations:
     def _relations(self, fact: Fact) -> Iterator[_Relation]:
         """What a fact says, where it may be about the variable and the bounds of the loop, and what
         it implies."""
-        tests = (one for one in self.facts.tests if self._may_be_about(one[0]))
-        for one in (fact, *_implied(self.facts, fact, self.step, self.inside, tests)):
-            if self._may_be_about(one.point):
+        for one in (fact, *_implied(self.facts, fact, self.step, self.inside)):
+            accesses = self.facts.reaching.accesses.footprint(one.point).accesses
+            if not self.used.isdisjoint(access.storage for access in accesses):
                 yield from _relations(self.facts, one.condition, one.held)
-
-    def _may_be_about(self, test: int) -> bool:
-        accesses = self.facts.reaching.accesses.footprint(test).accesses
-        return not self.used.isdisjoint(access.storage for access in accesses)
 
 
 _OPPOSITE = {"==": "/=", "/=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}

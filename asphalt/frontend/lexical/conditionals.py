@@ -9,9 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 
 from asphalt.config.errors import InputError
+from asphalt.frontend.lexical.include_guards import (
+    LATER,
+    OPENING,
+    Directive,
+    definitions_once,
+    directives,
+    guard_of,
+)
 from asphalt.frontend.lexical.named_tokens import code_words
 from asphalt.frontend.lexical.preprocess import is_preprocessed, preprocess
 from asphalt.frontend.lexical.source_text import SourceText
@@ -19,11 +26,9 @@ from asphalt.frontend.lexical.trivia import trivia_kind
 from asphalt.ir.configuration import MARK, MacroTest
 from asphalt.ir.source import Form, TriviaKind
 
-_DIRECTIVE = re.compile(r"#[ \t]*(\w+)[ \t]*(.*)", re.S)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(\w+)\s*\)|(\w+))")
 _ONE_DEFINED = re.compile(r"\(*(!?)\(*defined\((\w+)\)\)*\Z")
-_COMMENT = re.compile(r"/\*.*?\*/", re.S)
 _INCLUDED = re.compile(r'["<]([^">]*)[">]')
 _WORD = re.compile(r"[a-z_]\w*")
 _SENTINEL = re.compile(r"!\w*\$")
@@ -103,32 +108,6 @@ class Conditionals:
         return self.paths[line - 1] if 0 < line <= len(self.paths) else ()
 
 
-@dataclass(frozen=True, slots=True)
-class Directive:
-    """A directive with the lines that it goes on in; lines are counted from 1."""
-
-    first: int
-    last: int
-    word: str
-    rest: str
-
-
-def directives(lines: Sequence[str]) -> Iterator[Directive]:
-    """The directives in the lines of a file."""
-    number = 0
-    while number < len(lines):
-        first = number
-        if lines[number].startswith("#"):
-            text = lines[number].rstrip("\r\n")
-            while text.endswith("\\") and number + 1 < len(lines):
-                number += 1
-                text = text[:-1] + lines[number].rstrip("\r\n")
-            match = _DIRECTIVE.match(_COMMENT.sub(" ", text))
-            if match is not None:
-                yield Directive(first + 1, number + 1, match[1], match[2].strip())
-        number += 1
-
-
 Include = Callable[[str, str], tuple[str, str] | None]
 """What a file includes by a name: path and text; None: it is not found."""
 
@@ -146,7 +125,8 @@ def conditionals(
     """
     if not is_preprocessed(source.path, source.text, defines, source.cpp):
         return Conditionals()
-    lines, numbers = _with_included(source.path, source.text.split("\n"), include)
+    own = source.text.split("\n")
+    lines, numbers, guards = _with_included(source.path, own, source.form, include)
     found = list(directives(lines))
     marked, places = _marked(lines, found)
     whole, text = (replace(source, text="\n".join(each)) for each in (lines, marked))
@@ -158,7 +138,9 @@ def conditionals(
     if facts is None or of_marks is None:  # only an included file, without directives
         return Conditionals(macros=tuple(macro_lines(source.text.split("\n"))))
     taken = {line for line, mark in places.items() if mark not in of_marks.dead}
-    reading = _Reading(lines, facts.dead, taken, _once(found, numbers))
+    whole_file = guard_of(own, source.form)
+    guards |= {whole_file} & taken if whole_file is not None else set()
+    reading = _Reading(lines, facts.dead, taken, definitions_once(found, numbers) | guards)
     reading.all(found)
     expansions = _expansions(source.form, lines, numbers, facts.changed)
     paths = dict(zip(reversed(numbers), reversed(reading.paths), strict=True))
@@ -218,12 +200,14 @@ _DEEPEST = 20  # of files that include each other
 
 
 def _with_included(
-    path: str, lines: Sequence[str], include: Include, depth: int = 0
-) -> tuple[list[str], list[int]]:
+    path: str, lines: Sequence[str], form: Form, include: Include, depth: int = 0
+) -> tuple[list[str], list[int], set[int]]:
     """The lines of a file with those of the files that it includes in place of each ``#include``,
-    and the number of the line of the file that each of them comes from."""
+    the number of the line of the file that each of them comes from, and which of the lines are
+    guards of included files."""
     found: list[str] = []
     numbers: list[int] = []
+    guards: set[int] = set()
     names = {one.first: one for one in directives(lines) if one.word == "include"}
     for number, line in enumerate(lines, 1):
         match = _INCLUDED.match(names[number].rest) if number in names else None
@@ -231,11 +215,15 @@ def _with_included(
         inside = [line]
         if brought is not None:  # the line itself counts as a comment in front of them
             other, text = brought
-            inside = _with_included(other, text.split("\n"), include, depth + 1)[0]
+            own = text.split("\n")
+            inside, places, guarded = _with_included(other, own, form, include, depth + 1)
+            guard = guard_of(own, form)
+            guarded |= set() if guard is None else {places.index(guard) + 1}
+            guards |= {len(found) + 1 + one for one in guarded}
             inside.insert(0, "!")
         found += inside
         numbers += [number] * len(inside)
-    return found, numbers
+    return found, numbers, guards
 
 
 def selected(text: str, here: Conditionals) -> str:
@@ -266,9 +254,7 @@ def _marked(lines: Sequence[str], found: Sequence[Directive]) -> tuple[list[str]
     return marked, places
 
 
-_OPENING = ("if", "ifdef", "ifndef")
-_LATER = ("elif", "elifdef", "elifndef", "else")
-_BRANCHES = (*_OPENING, *_LATER)
+_BRANCHES = (*OPENING, *LATER)
 
 
 @dataclass(slots=True)
@@ -315,7 +301,7 @@ class _Reading:
         self.paths += [path] * (last - len(self.paths))
 
     def _directive(self, one: Directive) -> None:
-        if one.word in _OPENING:
+        if one.word in OPENING:
             live = all(outer.taken for outer in self._open)
             self._open.append(_Open(one.first, live, False, False, []))
         elif not self._open:
@@ -335,7 +321,7 @@ class _Reading:
         if not here.live or here.decided or one.first in self.once:
             return
         if one.word != "else":
-            word = one.word if one.word in _OPENING else one.word.removeprefix("el")
+            word = one.word if one.word in OPENING else one.word.removeprefix("el")
             here.tests += tests_of(word, one.rest, here.taken)
         elif not here.taken:
             self.clear = False
@@ -364,19 +350,6 @@ def _is_compiled(line: str) -> bool:
 def macro_lines(lines: Sequence[str]) -> Iterator[MacroLine]:
     """The lines of a text that may define macros, whether they are compiled or not."""
     return _macro_lines(list(directives(lines)))
-
-
-def _once(found: Sequence[Directive], numbers: Sequence[int]) -> frozenset[int]:
-    """The lines that let a header count once: ``#ifndef NAME`` and, right behind, its definition,
-    in an included file."""
-    return frozenset(
-        one.first
-        for one, other in pairwise(found)
-        if (one.word, other.word) == ("ifndef", "define")
-        and other.first == one.last + 1
-        and other.rest == one.rest.split(" ")[0]
-        and numbers[one.first - 1] in numbers[max(one.first - 2, 0) : one.first - 1]
-    )
 
 
 def _macro_lines(found: Sequence[Directive]) -> Iterator[MacroLine]:

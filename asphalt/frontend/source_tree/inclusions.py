@@ -16,7 +16,7 @@ from pathlib import Path
 
 from asphalt.config.errors import InputError
 from asphalt.config.settings import Settings
-from asphalt.frontend.lexical.conditionals import directives
+from asphalt.frontend.lexical.include_guards import directives
 from asphalt.frontend.lexical.preprocess import PREPROCESSED, has_cpp_lines, preprocess
 from asphalt.frontend.lexical.source_text import (
     form_by_content,
