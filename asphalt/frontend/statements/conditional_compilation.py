@@ -20,12 +20,25 @@ import itertools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from asphalt.frontend.lexical.source_text import FIXED_WIDTH, FREE_WIDTH, SourceText
 from asphalt.frontend.lexical.split import split
+from asphalt.ir.edit import map_leaves
 from asphalt.ir.expr import Expr, Op, OpaqueExpr
 from asphalt.ir.source import Form, Span, Trivia, TriviaKind
-from asphalt.ir.stmt import IO, ArmHead, Assign, Call, Guarded, Jump, JumpKind, Plain, Raw, What
+from asphalt.ir.stmt import (
+    IO,
+    ArmHead,
+    Assign,
+    Call,
+    Guarded,
+    Jump,
+    JumpKind,
+    Plain,
+    Raw,
+    What,
+)
 from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit, leaves, with_first_leaf
 
 _WITH = OpaqueExpr("!$", frozenset())
@@ -34,6 +47,10 @@ text that a compiler accepts, so that it is never printed."""
 _WITHOUT = Op(".not.", (_WITH,))
 _SENTINEL = re.compile(r"([ \t]*)[!cC*]\$")
 _ENDS_LOOP = re.compile(r"\s*[!c*]\$omp\s*end\s*parallel\s*do(?:\s*simd)?\s*(?:!.*)?\Z", re.I)
+_OF_THREADS = re.compile(r"\s*[!c*]\$(?:omp|acc)", re.I)
+_LABELLED = re.compile(r"\s*do\s*(\d+)\b")
+_REST = re.compile(r"[!c*]\$omp[^\s0]", re.I)
+_PARALLEL_DO = re.compile(r"\s*[!c*]\$omp\s+parallel\s*do\b", re.I)
 _PARALLEL = re.compile(r"\s*[!c*]\$omp\s+parallel(?!\s*(?:do|loop|ma|sections|workshare))\b", re.I)
 _DO = re.compile(r"\s*[!c*]\$omp\s+do\b", re.I)
 _END_DO = re.compile(r"\s*[!c*]\$omp\s*end\s*do(?:\s*simd)?(?:\s*nowait)?\s*(?:!.*)?\Z", re.I)
@@ -305,16 +322,42 @@ def _with_loop(before: list[Node], lead: tuple[Trivia, ...]) -> tuple[Trivia, ..
         text = entry.text.strip()
         if entry.kind is TriviaKind.DIRECTIVE and ends[-1].match(text):
             *_, last = leaves(loop)
-            if not last.trail.endswith("\n") or loop.end is not last:
+            own = loop.end is last or (len(ends) == 1 and _ends_with(last, loop))
+            if not last.trail.endswith("\n") or not own:
                 return lead
             text = "".join(one.text for one in lead[: number + 1])
-            before[-1] = replace(loop, end=replace(last, trail=last.trail + text))
+            before[-1] = map_leaves(loop, partial(_followed_by, text, last))
             return lead[number + 1 :]
         if entry.kind is TriviaKind.DIRECTIVE and ends[0].match(text):
             ends = ends[1:]
         elif entry.kind not in (TriviaKind.BLANK, TriviaKind.COMMENT):
             return lead
     return lead
+
+
+def _ends_with(last: Leaf, loop: Do) -> bool:
+    """Whether a parallel loop and loops in it end with one labelled CONTINUE: the end of the
+    parallel loop stands behind the statement that they share (OpenMP 4.5 2.7.1)."""
+    directives = [one.text for one in loop.head.lead if _OF_THREADS.match(one.text)]
+    while len(directives) > 1 and _goes_on(*directives[-2:]):
+        directives.pop()
+    if not directives or not _PARALLEL_DO.match(directives[-1]) or loop.head.joined:
+        return False
+    first, end = loop.head.what, last.what
+    if not isinstance(first, Raw) or not isinstance(end, Raw):
+        return False
+    match = _LABELLED.match(first.code.lower())
+    shared = match is not None and last.label is not None and int(match[1]) == last.label
+    return shared and end.code.strip().lower() == "continue"
+
+
+def _goes_on(line: str, other: str) -> bool:
+    """Whether the second of two lines of directives continues the first one."""
+    return line.partition("!$")[2].split("!")[0].rstrip().endswith("&") or bool(_REST.match(other))
+
+
+def _followed_by(text: str, last: Leaf, leaf: Leaf) -> Leaf:
+    return replace(leaf, trail=leaf.trail + text) if leaf is last else leaf
 
 
 def _ends_region(before: list[Node]) -> bool:

@@ -80,27 +80,46 @@ subroutine work(a, n)
   integer, intent(in) :: n
   real, intent(inout) :: a(n, n)
   integer :: i, j
-  !$omp parallel do private(i)
-  do 10 j = 1, n
-{inner}  !$omp end parallel do
+{loops}
   a(1, 1) = 0
 end subroutine work
 """
+_DO = "  !$omp parallel do private(i)\n"
+_END = "10 continue\n  !$omp end parallel do"
+_ENDS = "line 11 ends a parallel loop whose DO construct has no end of its own"
 
 
 @pytest.mark.parametrize(
-    ("inner", "expected"),
+    ("loops", "expected"),
     [
-        ("    do i = 1, n\n      a(i, j) = j\n    end do\n10 continue\n", None),
+        (f"{_DO}  do 10 j = 1, n\n  do i = 1, n\n  a(i, j) = j\n  end do\n{_END}", None),
+        (f"{_DO}  do 10 j = 1, n\n  do 10 i = 1, n\n  a(i, j) = j\n{_END}", None),
         (
-            "  do 10 i = 1, n\n    a(i, j) = j\n10 continue\n",
-            "line 11 ends a parallel loop whose DO construct has no end of its own",
+            "  !$omp parallel do &\n  !$omp private(i)\n  do 10 j = 1, n\n  do 10 i = 1, n\n"
+            f"  a(i, j) = j\n{_END}",
+            None,
+        ),
+        # loops of a region, the inner loop alone, a last statement that does something
+        (
+            "  !$omp parallel private(i)\n  !$omp do\n  do 10 j = 1, n\n  do 10 i = 1, n\n"
+            "  a(i, j) = j\n10 continue\n  !$omp end do\n  !$omp end parallel",
+            "line 6 has a directive of OpenMP or OpenACC that is no parallel loop: "
+            "parallel private(i)",
+        ),
+        (f"  do 10 j = 1, n\n{_DO}  do 10 i = 1, n\n  a(i, j) = j\n{_END}", _ENDS),
+        (
+            f"{_DO}  do 10 j = 1, n\n  do 10 i = 1, n\n{_END}".replace(
+                "10 continue", "10 a(i, j) = 0"
+            ),
+            _ENDS.replace("11", "10"),
         ),
     ],
-    ids=["own", "shared"],
+    ids=["own", "shared", "in-two-lines", "region", "inner", "no-continue"],
 )
 def test_an_end_of_a_parallel_loop_behind_a_shared_label(
-    inner: str, expected: str | None, tmp_path: Path
+    loops: str, expected: str | None, tmp_path: Path
 ) -> None:
-    (facts,) = Stepped.of(tmp_path, {"work.f90": _SHARED.format(inner=inner)}).facts()
+    """It belongs to the outermost of the loops (OpenMP 4.5 2.7.1), and goes where they go."""
+    text = _SHARED.format(loops=loops)
+    (facts,) = Stepped.of(tmp_path, {"work.f90": text}).facts()
     assert LoopThreads(facts).unclear == expected

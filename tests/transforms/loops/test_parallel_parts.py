@@ -92,6 +92,13 @@ _PRIVATE = "!$omp parallel do private(i, t)"
 _DIVIDED = {
     "plain": (_text(f"{_PRIVATE}\n"), f"{_PRIVATE}\n"),
     "with an end": (_text(f"{_PRIVATE}\n", end="!$omp end parallel do\n"), f"{_PRIVATE}\n"),
+    "loops with one label": (
+        _text(f"{_PRIVATE}\n", end="!$omp end parallel do\n")
+        .replace("do j =", "do 10 j =")
+        .replace("do i =", "do 10 i =")
+        .replace("      end do\n    end do\n!$omp", "10 continue\n!$omp"),
+        f"{_PRIVATE}\n",
+    ),
     "a module variable": (_text(f"{_PRIVATE}\n", value="common_scale*u(i,j)"), f"{_PRIVATE}\n"),
     "a variable of the host": (
         _internal(_text(f"{_PRIVATE}\n", value="mine*u(i,j)"), "  real(8), save :: mine = 1\n"),
@@ -104,6 +111,7 @@ _DIVIDED = {
         f"{_PRIVATE} &\n!$omp   & if (n > m) schedule(static)\n",
     ),
 }
+_RUN = "with an end", "loops with one label", "collapse"
 _WHOLE = {
     "reduction": _text(f"{_PRIVATE} reduction(max: s)\n", inside="        s = max(s, t)\n"),
     "lastprivate": _text("!$omp parallel do private(i) lastprivate(t)\n"),
@@ -143,10 +151,11 @@ def _transformed(folder: Path, text: str) -> str:
 def test_each_part_has_the_directive(case: str, tmp_path: Path) -> None:
     text, directive = _DIVIDED[case]
     found = _transformed(tmp_path / "in", text)
-    assert found.count(directive) == found.count("    do j = ") == 2
+    loops = found.count("    do j = ") + found.count("    do 10 j = ")
+    assert found.count(directive) == loops == 2
     for part in ("the interior of the nest, which meets nothing that is under way", "the edges"):
         assert f"{part}\n{directive}" in found.replace("the edges of the nest", "the edges")
-    for mpi in installed(OPENMPI) if case in ("with an end", "collapse") else ():
+    for mpi in installed(OPENMPI) if case in _RUN else ():
         _same(mpi, tmp_path, text, found)
 
 
