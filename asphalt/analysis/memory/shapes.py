@@ -117,7 +117,7 @@ def shape_of(name: str, scope: Scope, values: Values, at: Leaf) -> Shape | None:
         source = tuple(d.upper if d.lower is None and own else None for d in stated)
         return Shape(lower, extent, True, source)
     return Shape(
-        tuple(_lower(symbol, name, d, dim, values) for d, dim in enumerate(symbol.dims)),
+        tuple(_lower(symbol, name, d, dim, values, at) for d, dim in enumerate(symbol.dims)),
         tuple(
             None if dim.kind == "assumed_size" else _inquiry("size", symbol, name, d, dim)
             for d, dim in enumerate(symbol.dims)
@@ -133,8 +133,12 @@ def _extent(dim: Dim, values: Values, at: Leaf) -> Poly | None:
     return values.polynomial(dim.upper, at) - lower + Poly.constant(1)
 
 
-def _lower(symbol: Symbol, name: str, dimension: int, dim: Dim, values: Values) -> Poly:
+def _lower(symbol: Symbol, name: str, dimension: int, dim: Dim, values: Values, at: Leaf) -> Poly:
     """A lower bound: the one that is known, or the inquiry for it."""
+    if dim.kind == "assumed_shape" and dim.lower is not None and symbol.origin is Origin.DUMMY:
+        here = symbol.home is values.scope and not is_constant(dim.lower, symbol.home)
+        if here and _still_holds((dim.lower,), values):
+            return values.polynomial(dim.lower, at)
     module = symbol.origin is Origin.MODULE and "%" not in name
     if dim.kind == "deferred" and module and not values.changed_unseen(name):
         known = _always_begins(symbol, dimension, values.scope)
@@ -177,11 +181,14 @@ def _stated_dims(
         return constant_dims(symbol.dims, symbol.home, scope)
     if symbol.home is not scope or symbol.origin not in (Origin.DUMMY, Origin.LOCAL):
         return None
-    # evaluated on entry: the same later only if nothing changes them
+    return symbol.dims if _still_holds(bounds, values) else None
+
+
+def _still_holds(bounds: Sequence[Expr], values: Values) -> bool:
+    """Whether bounds, which are evaluated on entry, would have the same values later: nothing
+    changes their variables."""
     names = {n for bound in bounds for n in designators_in(bound)}
-    if any(values.written_in_unit(n) for n in names if is_variable(n, scope)):
-        return None
-    return symbol.dims
+    return not any(values.written_in_unit(n) for n in names if is_variable(n, values.scope))
 
 
 def is_variable(name: str, scope: Scope) -> bool:

@@ -327,12 +327,13 @@ class Scope:
         """The symbol that the unit's USE statements make accessible under a name.
 
         Of an MPI module only the prefix of its names is known.  Another module that is seen to have
-        the name is the one that is meant: no reference to it would be valid if both had it (F2018
-        14.2.2).
+        the name, as its own or for another one of MPI, is the one that is meant: no reference to it
+        would be valid if both had it (F2018 14.2.2).
         """
         answers = [self._through(use, name, visiting) for use in self.declared.uses]
         symbols = [answer for answer in answers if isinstance(answer, Symbol)]
-        symbols = [one for one in symbols if one.origin is not Origin.MPI] or symbols
+        others = [one for one in symbols if one.origin is not Origin.MPI]
+        symbols = others or [one for one in symbols if one.name != name] or symbols
         if symbols:
             same = all(symbol.identity == symbols[0].identity for symbol in symbols)
             return symbols[0] if same else Absence.UNKNOWN

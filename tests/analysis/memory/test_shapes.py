@@ -62,6 +62,32 @@ def test_bounds(name: str, lower: list[str], extent: list[str]) -> None:
     assert bounds(shape(name)) == (polys(*lower), polys(*extent))
 
 
+_HALO = """
+subroutine halo(h, u, n)
+  integer, intent(in) :: h
+  integer :: n
+  real :: u(1-h:, n:)
+  {before}
+  k = 0
+end subroutine halo
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "lower"),
+    [
+        ("", ["1 - h", "n"]),
+        ("n = n + 1", ["1 - h", "lbound(u, 2)"]),
+        ("call other(n)", ["1 - h", "lbound(u, 2)"]),
+    ],
+)
+def test_lower_bounds_of_assumed_shape(before: str, lower: list[str]) -> None:
+    """They are what the declaration says, unless its variables change behind the entry."""
+    unit = Analysed(_HALO.format(before=before))
+    found = shape_of("u", unit.scope, unit.values, unit.leaf("k = 0"))
+    assert bounds(found)[0] == polys(*lower)
+
+
 def test_assumed_size() -> None:
     found = shape("b")
     assert found is not None

@@ -543,6 +543,20 @@ PREFIXED = FortranProgram(
       use kinds
       use other_kinds
     end subroutine both
+    module renamed
+      use mpi, only: MPI_REAL_OF => MPI_DOUBLE_PRECISION
+    end module renamed
+    module again
+      use mpi, only: MPI_REAL_OF => MPI_REAL
+    end module again
+    subroutine given
+      use mpi
+      use renamed
+    end subroutine given
+    subroutine twice
+      use renamed
+      use again
+    end subroutine twice
     """
 )
 
@@ -552,6 +566,14 @@ def test_a_name_of_a_module_is_not_taken_for_one_of_mpi() -> None:
     found = known(scope(PREFIXED, "one"), "mpi_my_real")
     assert (found.origin, found.owner) == (Origin.PARAMETER, "kinds")
     assert known(scope(PREFIXED, "one"), "mpi_real").origin is Origin.MPI
+
+
+def test_a_name_that_a_module_gives_a_constant_of_mpi() -> None:
+    """It is none of the module ``mpi`` itself, which would have two things of one name then."""
+    found = known(scope(PREFIXED, "given"), "mpi_real_of")
+    assert (found.origin, found.name) == (Origin.MPI, "mpi_double_precision")
+    assert known(scope(PREFIXED, "given"), "mpi_real").name == "mpi_real"
+    assert scope(PREFIXED, "twice").resolve("mpi_real_of") is Absence.UNKNOWN
 
 
 def test_names_of_two_modules_stay_unknown() -> None:
