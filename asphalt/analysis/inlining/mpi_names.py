@@ -9,6 +9,7 @@ from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.intrinsic_modules import MPI_MODULES
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.analysis.names.visibility import chain
+from asphalt.ir.expr import Ref
 from asphalt.ir.stmt import Call, UseItem
 
 _PREFIXES = ("mpi_", "pmpi_", "smpi_")
@@ -42,7 +43,8 @@ class MpiNames:
             if found is None or "f08" in found.binding or found.binding == "unknown":
                 raise RefusedError(MEANING, _ANOTHER)
             return  # an explicit interface is only stricter
-        self._module(binding)
+        assert isinstance(call.procedure, Ref)
+        self._module(binding, call.procedure.name)
 
     def name(self, name: str, symbol: Symbol) -> None:
         """Resolve a constant or type of MPI.
@@ -55,19 +57,23 @@ class MpiNames:
         if other is not None and known and ("f08" in other.owner) == ("f08" in symbol.owner):
             return
         if symbol.owner in MPI_MODULES:
-            self._module(symbol.owner)
+            self._module(symbol.owner, name)
         else:
             self._check_free()
             self.header = True
 
     def given_by(self, name: str, symbol: Symbol) -> str | None:
-        """The module of the program from which the procedure has a name of the include file, if
-        the caller does not have that."""
+        """The module of the program from which the procedure has a name of the include file, or
+        another name of a constant, if the caller does not have that."""
         other = self.caller.lookup(name)
-        if symbol.owner in MPI_MODULES or (other is not None and other.origin is Origin.MPI):
+        renamed = symbol.name != name
+        if renamed and other is not None and other.identity == symbol.identity:
+            return None
+        of_mpi = symbol.owner in MPI_MODULES or (other is not None and other.origin is Origin.MPI)
+        if of_mpi and not renamed:
             return None
         for scope in chain(self.callee):
-            if scope.declared.mpif:
+            if scope.declared.mpif and not renamed:
                 return None
             for use in scope.declared.uses:
                 module = self.callee.scopes.module(use.module)
@@ -79,7 +85,19 @@ class MpiNames:
                     return use.module
         return None
 
-    def _module(self, module: str) -> None:
+    def _module(self, module: str, name: str) -> None:
+        own = {use.module for one in chain(self.caller) for use in one.declared.uses}
+        header = any(one.declared.mpif for one in chain(self.caller))
+        if own & MPI_MODULES == {module} and not header:
+            other = self.caller.lookup(name)  # an ONLY list does not have it
+            if other is None and name not in self.here:
+                self.uses[module, UseItem(name, name)] = None
+                return
+            items = (i for s in chain(self.callee) for u in s.declared.uses for i in u.items)
+            original = next((i.name for i in items if i.local == name != i.name), None)
+            if original is not None:
+                raise RefusedError(MEANING, f"the procedure renames {original}")
+            raise RefusedError(MEANING, f"{name} is something else in the caller")
         self._check_free()
         for scope in chain(self.callee):
             for use in scope.declared.uses:

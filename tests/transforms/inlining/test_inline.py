@@ -304,6 +304,40 @@ def test_an_optional_argument_is_passed_on(
         assert "if (present(given)) m = given" in tree.text("a.f90")
 
 
+_GIVEN = """\
+module given
+  use mpi, only: MPI_INT_OF => MPI_INTEGER
+end module given
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "declare", "lines", "why"),
+    [
+        # the module lacks names in the caller; a module gives a constant another name
+        ("use mpi, only: MPI_COMM_WORLD", DUMMIES,
+         ["mpi_integer", "mpi_recv", "mpi_status_ignore"], ""),
+        ("use mpi", f"use given\n    {DUMMIES}", ["use given, only: asphalt_mpi_int_of_1 => mpi_int_of", "asphalt_mpi_int_of_1, above"], ""),
+        ("use given\n  use mpi", f"use given\n    {DUMMIES}", ["MPI_INT_OF, above"], ""),
+        ("use mpi_f08", DUMMIES, [], "the caller uses another MPI binding"),
+        ("use mpi", f"use mpi, only: MPI_INT_OF => MPI_INTEGER\n    {DUMMIES}", [],
+         "the procedure renames mpi_integer"),
+    ],
+)  # fmt: skip
+def test_names_of_mpi_that_the_caller_lacks(
+    use: str, declare: str, lines: list[str], why: str, tmp_path: Path
+) -> None:
+    text = program(declare=declare, use=f"use halo, only: exchange, above\n  {use}")
+    if "given" in declare or "MPI_INT_OF" in declare:
+        text = text.replace("MPI_Recv(u, n, MPI_INTEGER", "MPI_Recv(u, n, MPI_INT_OF")
+    tree = found(_GIVEN + text, tmp_path)
+    refused = [one.message for one in tree.refusals(inline)]
+    assert [why in message for message in refused] == [True] * bool(why), refused
+    assert tree.applied(inline) == 1 - bool(why)
+    after = tree.text("a.f90").split("subroutine step")[1]
+    assert all(line in after for line in lines), after
+
+
 @pytest.mark.parametrize("code", sorted(code.id for code in CODES))
 def test_examples(code: str) -> None:
     examples = examples_of(code)
