@@ -43,14 +43,7 @@ from asphalt.analysis.names.symbol import Text as Text
 from asphalt.analysis.names.symbol import built_in, seen_from_inside
 from asphalt.config.limits import CONSTANTS, HEADER
 from asphalt.ir.program import Located, Program
-from asphalt.ir.stmt import (
-    Call,
-    Decl,
-    Entity,
-    TypeSpec,
-    UnitHead,
-    Use,
-)
+from asphalt.ir.stmt import Call, Decl, Entity, TypeSpec, UnitHead, Use
 from asphalt.ir.tree import Block, Node, Unit
 from asphalt.support.may_must import MayMustAnswer
 
@@ -155,9 +148,8 @@ class Scope:
         # the operations of CALL statements, by identity; the statements are kept, too
         self.operations: dict[int, tuple[Call, object]] = {}
         self.call_effects: dict[int, tuple[Call, object]] = {}  # of MPI's procedures, likewise
-        self.findings: dict[
-            str, MayMustAnswer
-        ] = {}  # answers about its variables that were asked for
+        # answers about its variables that were asked for
+        self.findings: dict[str, MayMustAnswer] = {}
         self.common_views: dict[str, bool] = {}  # blocks that it sees under two lists of names
         self.procedures: dict[str, Located | None] = {}  # what procedure names resolve to
         # answers about names that come through USE statements, by the question and the name
@@ -319,7 +311,7 @@ class Scope:
         if self.host is None or not by_prefix or is_standard_name(name):
             return used
         found = self.host.visible(name)
-        if isinstance(found, Symbol) and found.origin is not Origin.MPI:
+        if isinstance(found, Symbol) and (found.origin is not Origin.MPI or found.name != name):
             return seen_from_inside(found, self.host.unit)
         return used
 

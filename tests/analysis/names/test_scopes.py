@@ -557,6 +557,18 @@ PREFIXED = FortranProgram(
       use renamed
       use again
     end subroutine twice
+    module host
+      use renamed
+      implicit none
+      integer :: mpi_rank, mpi_real, mpi_err_of
+    contains
+      subroutine inside
+        use mpi
+      end subroutine inside
+      subroutine plain
+        use mpi, only: mpi_integer
+      end subroutine plain
+    end module host
     """
 )
 
@@ -574,6 +586,17 @@ def test_a_name_that_a_module_gives_a_constant_of_mpi() -> None:
     assert (found.origin, found.name) == (Origin.MPI, "mpi_double_precision")
     assert known(scope(PREFIXED, "given"), "mpi_real").name == "mpi_real"
     assert scope(PREFIXED, "twice").resolve("mpi_real_of") is Absence.UNKNOWN
+
+
+def test_a_variable_of_a_host_that_is_named_like_something_of_mpi() -> None:
+    """It is no constant that MPI's modules have: these would hide the host's."""
+    inside = scope(PREFIXED, "host", "inside")
+    assert known(inside, "mpi_rank").origin is Origin.MODULE
+    assert known(inside, "mpi_real_of").name == "mpi_double_precision"
+    for name in ("mpi_real", "mpi_err_of", "mpi_comm_rank", "mpi_send"):
+        assert known(inside, name).origin is Origin.MPI
+    plain = scope(PREFIXED, "host", "plain")
+    assert known(plain, "mpi_real").origin is Origin.MODULE
 
 
 def test_names_of_two_modules_stay_unknown() -> None:
