@@ -317,7 +317,8 @@ end module given
         # the module lacks names in the caller; a module gives a constant another name
         ("use mpi, only: MPI_COMM_WORLD", DUMMIES,
          ["mpi_integer", "mpi_recv", "mpi_status_ignore"], ""),
-        ("use mpi", f"use given\n    {DUMMIES}", ["only: asphalt_mpi_int_of_1 => mpi_int_of", "asphalt_mpi_int_of_1, above"], ""),
+        ("use mpi", f"use given\n    {DUMMIES}",
+         ["only: asphalt_mpi_int_of_1 => mpi_int_of", "asphalt_mpi_int_of_1, above"], ""),
         ("use given\n  use mpi", f"use given\n    {DUMMIES}", ["MPI_INT_OF, above"], ""),
         ("use mpi_f08", DUMMIES, [], "the caller uses another MPI binding"),
         ("use mpi", f"use mpi, only: MPI_INT_OF => MPI_INTEGER\n    {DUMMIES}", [],
