@@ -146,7 +146,7 @@ class Configurations:
         """The units that may call a procedure: those that hold its name, and where a module gives
         it another one, all that use the module or stand in it."""
         unit = self._tree.outline(position.path).units[position.number]
-        if unit.kind not in ("subroutine", "function") or not unit.name:
+        if unit.kind not in ("subroutine", "function", "module_procedure") or not unit.name:
             return frozenset()
         found = set(self._tree.positions(unit.name))
         for other in tuple(found):

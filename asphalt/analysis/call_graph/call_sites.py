@@ -185,7 +185,8 @@ class CallSites:
             return f"{name} is not a procedure that is called by its name"
         if not has_main(self.scopes.program):
             return f"{name} may have callers outside of the tree"
-        if is_bound_to_c(context.scope.unit):
+        stated = () if context.scope.head is None else context.scope.head.prefix
+        if is_bound_to_c(context.scope.unit) or any(one.startswith("bind") for one in stated):
             return f"{name} may be called from C"
         foreign = named_elsewhere(self.scopes.program, name)
         if foreign is not None:
@@ -254,9 +255,10 @@ class CallSites:
             return False
         head = unit.head.what if unit.head is not None else None
         prefix = head.prefix if isinstance(head, UnitHead) else ()
+        separate = "module" in prefix or unit.kind == "module_procedure"
         if any(one.lacks_host for one in chain(context.scope)):
             return False
-        if "module" in prefix and not is_separate_body(context.scope):
+        if separate and not is_separate_body(context.scope):
             return False  # an interface that is not seen makes it accessible
         return not any(is_in_specification(one, name) for one in self.mentions(name) or ())
 

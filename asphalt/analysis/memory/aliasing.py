@@ -28,7 +28,6 @@ from asphalt.ir.stmt import (
     Decl,
     Opaque,
     Raw,
-    UnitHead,
     What,
 )
 from asphalt.ir.tree import Leaf, leaves
@@ -208,14 +207,14 @@ def _shares_argument(call: Call, position: int, arg: Arg, scope: Scope) -> str |
             return f"{procedure.spelled.upper()} changes what it points to"
         return None
     located = procedure_named(procedure, scope)
-    head = None if located is None else located.unit.head
-    if located is None or head is None or not isinstance(head.what, UnitHead):
+    inner = None if located is None else scope.scopes.of(located)
+    if inner is None or inner.head is None:
         return f"it is an actual argument of {procedure.spelled}, whose source is missing"
-    dummies = head.what.args
+    dummies = inner.dummies
     named = arg.name if isinstance(arg, Keyword) else None
     if named is None and position < len(dummies):
         named = dummies[position]
-    dummy = None if named is None else scope.scopes.of(located).lookup(named)
+    dummy = None if named is None else inner.lookup(named)
     if dummy is None or dummy.attrs & {"pointer", "target"}:
         return f"{procedure.spelled} may point to it"
     return None

@@ -10,7 +10,6 @@ from asphalt.analysis.names.expression_ranks import ELEMENTAL
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Arg, Component, Keyword, Lit, Op, Ref
-from asphalt.ir.stmt import UnitHead
 
 _SCALAR = ELEMENTAL | {"epsilon", "huge", "size", "tiny"}
 _ARRAYS = frozenset({"coshape", "shape", "spread", "transfer"})
@@ -65,9 +64,9 @@ def gives_array(expr: Arg, scope: Scope) -> bool:
     if symbol is None:
         return True
     located = procedure_named(Ref(expr.name, expr.spelled), scope)
-    head = None if located is None else located.unit.head
-    if located is None or head is None or not isinstance(head.what, UnitHead):
+    inner = None if located is None else scope.scopes.of(located)
+    if located is None or inner is None or inner.head is None:
         implicit = symbol.origin is Origin.LOCAL or "external" in symbol.attrs
         return not implicit or "procedure" in symbol.attrs
-    result = scope.scopes.of(located).lookup(head.what.result or located.unit.name)
+    result = inner.lookup(inner.head.result or located.unit.name)
     return result is None or result.dims is not None

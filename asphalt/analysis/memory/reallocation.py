@@ -24,7 +24,7 @@ from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Arg, Component, Expr, Op, Ref, argument_value, names_in, walk
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import IO, Assign, Call, Guarded, UnitHead
+from asphalt.ir.stmt import IO, Assign, Call, Guarded
 from asphalt.ir.tree import Leaf
 
 if TYPE_CHECKING:
@@ -140,11 +140,10 @@ def may_allocate(procedure: Expr, scope: Scope) -> bool:
 
 def _has_allocatable_dummy(located: Located, scope: Scope) -> bool:
     """Whether a procedure may have an allocatable dummy."""
-    head = located.unit.head
-    if head is None or not isinstance(head.what, UnitHead):
-        return True
     callee = scope.scopes.of(located)
-    dummies = [callee.lookup(dummy) for dummy in head.what.args]
+    if callee.head is None or callee.kind == "module_procedure":
+        return True
+    dummies = [callee.lookup(dummy) for dummy in callee.dummies]
     return any(d is None or "allocatable" in d.attrs for d in dummies)
 
 

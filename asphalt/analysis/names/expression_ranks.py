@@ -10,7 +10,6 @@ from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.analysis.names.type_equality import expression_key
 from asphalt.ir.expr import Arg, Component, Keyword, Lit, Op, Ref, Section
-from asphalt.ir.stmt import UnitHead
 
 ELEMENTAL = frozenset(
     {"abs", "aimag", "ceiling", "cmplx", "cos", "dble", "dim", "exp", "floor", "int", "log", "max",
@@ -86,12 +85,11 @@ def _type_of(expr: Arg, scope: Scope) -> object:
 def result_of(reference: Ref, scope: Scope) -> tuple[Symbol, Scope] | None:
     """The result variable of a function of the tree, with its scope; None: it is none."""
     located = procedure_named(Ref(reference.name, reference.spelled), scope)
-    head = None if located is None else located.unit.head
-    if located is None or head is None or not isinstance(head.what, UnitHead):
+    inner = None if located is None else scope.scopes.of(located)
+    if located is None or inner is None or inner.head is None:
         return None
-    inner = scope.scopes.of(located)
-    symbol = inner.lookup(head.what.result or located.unit.name)
-    return None if symbol is None or "elemental" in head.what.prefix else (symbol, inner)
+    symbol = inner.lookup(inner.head.result or located.unit.name)
+    return None if symbol is None or "elemental" in inner.head.prefix else (symbol, inner)
 
 
 def _rank_of_name(ref: Ref, scope: Scope) -> int | None:

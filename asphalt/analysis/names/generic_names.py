@@ -295,5 +295,4 @@ def _takes_any(dummy: Symbol) -> bool:
 
 
 def _is_elemental(scope: Scope) -> bool:
-    head = scope.unit.head.what if scope.unit.head is not None else None
-    return isinstance(head, UnitHead) and "elemental" in head.prefix
+    return scope.head is not None and "elemental" in scope.head.prefix

@@ -7,15 +7,14 @@ from dataclasses import replace
 
 from asphalt.analysis.names.scopes import Scope, Symbol
 from asphalt.ir.expr import Expr, Keyword, names_in
-from asphalt.ir.stmt import Dim, TypeSpec, UnitHead
+from asphalt.ir.stmt import Dim, TypeSpec
 
 
 def same_interface(one: Scope, other: Scope) -> bool:
     """Whether head, dummy arguments and result of two texts of one procedure, and all names in
     their declarations, are declared alike."""
-    heads = [scope.unit.head.what if scope.unit.head else None for scope in (one, other)]
-    first = heads[0]
-    if first != heads[1] or not isinstance(first, UnitHead):
+    first = one.head
+    if first != other.head or first is None:
         return False
     waiting = [*first.args, first.result or first.name, *_names(first.type, ())]
     seen: set[str] = set()

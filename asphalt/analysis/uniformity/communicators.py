@@ -21,7 +21,6 @@ from asphalt.analysis.uniformity.initial_handles import begins_with_number, is_f
 from asphalt.analysis.uniformity.last_definition import is_settled, repeats
 from asphalt.analysis.uniformity.split_colours import Shared, Split, shared_by, split_at
 from asphalt.ir.expr import Component, Expr, Op, Ref
-from asphalt.ir.stmt import UnitHead
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,8 +431,8 @@ def _concerns(definition: VariableDefinition, path: tuple[str, ...]) -> bool:
 
 
 def _is_recursive(context: CallingContext) -> bool:
-    head = context.scope.unit.head
-    return head is not None and isinstance(head.what, UnitHead) and "recursive" in head.what.prefix
+    head = context.scope.head
+    return head is not None and "recursive" in head.prefix
 
 
 def _declaring(symbol: Symbol, context: CallingContext, sites: CallSites) -> CallingContext | None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.call_graph.operators import definitions_visible
+from asphalt.analysis.memory.ranks import is_scalar
+from asphalt.analysis.memory.reallocation import may_allocate
 from asphalt.analysis.names.generic_names import specific_of
 from asphalt.analysis.names.resolve import is_separate_body, procedure_named, separate_body
 from asphalt.analysis.names.scopes import Absence, Origin, Scope, Scopes, element_bytes
@@ -305,3 +308,69 @@ def test_without_an_interface_the_dummies_are_not_known() -> None:
     text = _SHORT.format("real :: x(:)").replace("subroutine put(", "subroutine get(")
     program, scopes = _scopes(text)
     assert scopes.of(program.at("s", "put")).resolve("k") is Absence.UNKNOWN
+
+
+_BODIES = """
+module steps
+  implicit none
+  interface
+    module subroutine grow(x)
+      real, allocatable, intent(inout) :: x(:)
+    end subroutine
+    module subroutine fill(x)
+      real, intent(inout) :: x(:)
+    end subroutine
+    module subroutine given(x) bind(c)
+      real, intent(inout) :: x
+    end subroutine
+    module function pair(x) result(both)
+      real, intent(in) :: x
+      real :: both(2)
+    end function
+    module function one(x)
+      real, intent(in) :: x
+      real :: one
+    end function
+  end interface
+end module
+submodule (steps) inside
+contains
+  module procedure grow
+    allocate (x(3))
+  end procedure
+  module procedure fill
+    x = 1
+  end procedure
+  module procedure given
+    x = 1
+  end procedure
+  module procedure pair
+    both = x
+  end procedure
+  module procedure one
+    one = x/2
+  end procedure
+end submodule
+program main
+  use steps
+  real, allocatable :: a(:)
+  real :: y
+  call fill(a)
+end program
+"""
+
+
+def test_what_an_interface_says_of_a_module_procedure() -> None:
+    """Its attributes, its dummies and its result count for calls, wherever they are declared."""
+    program, scopes = _scopes(_BODIES)
+    main = scopes.of(program.at("main"))
+    assert may_allocate(Ref("grow", "grow"), main)
+    assert not may_allocate(Ref("fill", "fill"), main)
+    assert not is_scalar(Ref("pair", "pair", (Ref("y", "y"),)), main)
+    assert is_scalar(Ref("one", "one", (Ref("y", "y"),)), main)
+    sites = CallSites(scopes)
+    inside = [scopes.of(program.at("inside", name)) for name in ("given", "fill")]
+    found = [sites.callers(sites.context(scope)) for scope in inside]
+    assert found[0] == "given may be called from C"
+    assert isinstance(found[1], tuple)
+    assert [tuple(site.args) for site in found[1]] == [("x",)]
