@@ -1,21 +1,22 @@
 """Measures how long asphalt optimises transfers, in processor time.
 
-    python -m bench.speed [--tree NAME=PATH]... [--only NAME]...
+    python -m bench.speed [--tree NAME=PATH]... [--scan NAME=PATH]... [--only NAME]...
 
 runs the commands of ``ROWS`` on the kernels, and on trees of the user's own, which are named on the
-command line and never committed.  It writes ``bench/results/optimiser/speed.json`` and
-``docs/speed.md``.  Each row has the time of a fixed loop of Python beside it, measured before and
-after: machines are compared by the ratio of the two.
+command line and never committed; their settings are those of a file beside them.  It writes
+``bench/results/optimiser/speed.json`` and ``docs/speed.md``.  Each row has the time of a fixed loop
+of Python beside it, measured before and after: machines are compared by the ratio of the two.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -32,8 +33,10 @@ LOOP = "s = 0\nfor i in range(10_000_000):\n    s += i\n"
 """What the unit of time is: this, in the interpreter that runs asphalt."""
 ALL = ("apply", "--passes", "all")
 """The command for most kernels, and for trees of the user's own."""
+SCAN = ("scan", "--passes", "prepush")
+"""The command for trees that are scanned."""
 ROWS: Sequence[tuple[str, tuple[str, ...], str]] = (
-    ("halo_2d", ("scan", "--passes", "prepush"), ""),
+    ("halo_2d", SCAN, ""),
     ("halo_2d", ("explain", "--passes", "transfers"), "original.f90:54"),
     ("halo_2d", ("apply", "--passes", "transfers"), ""),
     ("lu_precondition", ALL, ""),
@@ -66,17 +69,51 @@ class Row:
         return self.seconds / self.unit
 
 
-def measured(name: str, tree: Path, arguments: Sequence[str], place: str = "") -> Row:
+def measured(
+    name: str,
+    tree: Path,
+    arguments: Sequence[str],
+    place: str = "",
+    cache: tuple[Path, str] | None = None,
+) -> Row:
     """The row of one command on one tree, or on a ``place`` in it; raises LabError if asphalt
-    fails."""
+    fails.  ``cache``: the folder of the cache, and in words how full it is; None: there is none."""
     before = _run([sys.executable, "-c", LOOP])[0]
     with tempfile.TemporaryDirectory(prefix="asphalt-speed-") as folder:
         out = ["--output", folder] if arguments[0] == "apply" else []
-        options = ["--no-cache", "--jobs", "1"]
+        options = [*([] if cache else ["--no-cache"]), "--jobs", "1"]
+        more = {"XDG_CACHE_HOME": str(cache[0])} if cache else {}
         about = [*([str(tree / place)] if place else []), str(tree)]
-        seconds, peak = _run([*command(), *arguments, *options, *out, *about])
+        seconds, peak = _run([*command(), *arguments, *options, *out, *about], more)
     after = _run([sys.executable, "-c", LOOP])[0]
-    return Row(name, " ".join(arguments), lines_of(tree), seconds, peak, (before + after) / 2)
+    said = " ".join(arguments) + (f", {cache[1]}" if cache else "")
+    return Row(name, said, lines_of(tree), seconds, peak, (before + after) / 2)
+
+
+def scans(name: str, tree: Path) -> Iterator[Row]:
+    """The rows of three scans of a copy of a tree: with an empty cache, with a full one, and with
+    one file edited since."""
+    with tempfile.TemporaryDirectory(prefix="asphalt-speed-") as folder:
+        copy, cache = Path(folder) / "tree", Path(folder) / "cache"
+        shutil.copytree(tree, copy, symlinks=True)
+        yield measured(name, copy, SCAN, cache=(cache, "empty cache"))
+        yield measured(name, copy, SCAN, cache=(cache, "full cache"))
+        edit(copy)
+        yield measured(name, copy, SCAN, cache=(cache, "one file edited"))
+
+
+def edit(tree: Path) -> Path:
+    """Add a procedure to the largest Fortran file of a tree that names MPI, or else to the largest
+    one; return its path."""
+
+    def rank(path: Path) -> tuple[bool, int, str]:
+        text = path.read_bytes()
+        return b"mpi_" in text.lower(), len(text), str(path)
+
+    largest = max(_fortran_files(tree), key=rank)
+    unit = "      subroutine asphalt_edited()\n      end subroutine asphalt_edited\n"
+    largest.write_bytes(largest.read_bytes() + unit.encode())
+    return largest
 
 
 def write_kernel(name: str, folder: Path) -> None:
@@ -90,18 +127,23 @@ def write_kernel(name: str, folder: Path) -> None:
 
 def lines_of(tree: Path) -> int:
     """The lines of the Fortran files of a tree."""
-    files = (p for p in tree.rglob("*") if p.suffix.lower() in (".f", ".f90", ".f03", ".f08"))
-    return sum(path.read_bytes().count(b"\n") for path in files)
+    return sum(path.read_bytes().count(b"\n") for path in _fortran_files(tree))
+
+
+def _fortran_files(tree: Path) -> Iterator[Path]:
+    suffixes = (".f", ".f90", ".f03", ".f08")
+    return (p for p in tree.rglob("*") if p.suffix.lower() in suffixes and p.is_file())
 
 
 def page(rows: Iterable[Row]) -> str:
     """The page with all rows."""
     text = (
         "# How long asphalt takes\n\n"
-        "`python -m bench.speed` measures it: the processor time of all processes, with an empty\n"
-        "cache and `--jobs 1`. The unit is the time of ten million iterations of a Python loop on\n"
-        "the same machine, so that machines can be compared. Trees that are no part of the\n"
-        "project are named with `--tree NAME=PATH`; their rows stay until they are measured again."
+        "`python -m bench.speed` measures it: the processor time of all processes, without a\n"
+        "cache where none is named, and with `--jobs 1`. The unit is the time of ten million\n"
+        "iterations of a Python loop on the same machine, so that machines can be compared.\n"
+        "Trees that are no part of the project are named with `--tree NAME=PATH` and\n"
+        "`--scan NAME=PATH`; their rows stay until they are measured again."
         "\n\n"
         "With `--jobs 2` or more, other processes optimise units before their turn, for the\n"
         "tree as it stands then; most units leave it as it is. As soon as one changes, what\n"
@@ -137,10 +179,12 @@ def merged(old: Iterable[Row], new: Iterable[Row]) -> list[Row]:
     return list(rows.values())
 
 
-def _run(arguments: Sequence[str]) -> tuple[float, float]:
+def _run(arguments: Sequence[str], more: Mapping[str, str] | None = None) -> tuple[float, float]:
     """Processor seconds of a command with all that it starts, and the peak memory of one process
-    in MB, where compiled modules may be stored as they are for users."""
+    in MB, where compiled modules may be stored as they are for users.  ``more``: of the
+    environment."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    environment |= more or {}
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
             arguments, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=said
@@ -162,10 +206,28 @@ def _trees(given: Iterable[str]) -> Iterator[tuple[str, Path]]:
         yield name, Path(path).resolve()
 
 
+def _rows(
+    wanted: Iterable[tuple[str, Path, tuple[str, ...], str]],
+    scanned: Iterable[tuple[str, Path]],
+    only: Sequence[str],
+) -> Iterator[Row]:
+    """All rows, one by one; ``only``: those of these names, if there are any."""
+    for name, path, how, place in wanted:
+        if not only or name in only:
+            yield measured(name, path, how, place)
+    for name, path in scanned:
+        if not only or name in only:
+            yield from scans(name, path)
+
+
 @click.command(help=(__doc__ or "").split("\n\n")[0])
 @click.option("--tree", "trees", multiple=True, help="A tree of your own: NAME=PATH.")
+@click.option("--passes", default="all", show_default=True, help="The passes for these trees.")
+@click.option("--scan", "scanned", multiple=True, help="A tree of your own to scan: NAME=PATH.")
 @click.option("--only", multiple=True, help="Only the rows of these names.")
-def main(trees: tuple[str, ...], only: tuple[str, ...]) -> None:
+def main(
+    trees: tuple[str, ...], passes: str, scanned: tuple[str, ...], only: tuple[str, ...]
+) -> None:
     """Measure, and write the results."""
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="asphalt-speed-") as folder:
@@ -173,13 +235,11 @@ def main(trees: tuple[str, ...], only: tuple[str, ...]) -> None:
         for name, path in {name: path for name, path, _, _ in wanted}.items():
             path.mkdir()
             write_kernel(name, path)
-        wanted += [(name, path, ALL, "") for name, path in _trees(trees)]
-        for name, path, how, place in wanted:
-            if not only or name in only:
-                rows.append(measured(name, path, how, place))
-                done = rows[-1]
-                said = f"{name}: {done.command}: {done.seconds:.1f} s, {done.units:.1f} units"
-                click.echo(said)
+        own = (*ALL[:-1], passes)
+        wanted += [(name, path, own, "") for name, path in _trees(trees)]
+        for row in _rows(wanted, tuple(_trees(scanned)), only):
+            rows.append(row)
+            click.echo(f"{row.name}: {row.command}: {row.seconds:.1f} s, {row.units:.1f} units")
     known = from_json(RESULTS.read_text("utf-8")) if RESULTS.exists() else []
     rows = merged(known, rows)
     RESULTS.write_text(as_json(rows), encoding="utf-8")

@@ -262,16 +262,16 @@ def once(node: N, find: Callable[[N], T]) -> T:
 def chains_in(file: File) -> list[tuple[Unit, ...]]:
     """Each unit with its hosts, in the order of ``units_in``."""
     chains: list[tuple[Unit, ...]] = []
-
-    def below(unit: Unit, hosts: tuple[Unit, ...]) -> None:
-        chain = (*hosts, unit)
-        chains.append(chain)
-        for inner in unit.contained:
-            below(inner, chain)
-
     for unit in file.units:
-        below(unit, ())
+        _add_chains(chains, unit, ())
     return chains
+
+
+def _add_chains(chains: list[tuple[Unit, ...]], unit: Unit, hosts: tuple[Unit, ...]) -> None:
+    chain = (*hosts, unit)
+    chains.append(chain)
+    for inner in unit.contained:
+        _add_chains(chains, inner, chain)
 
 
 def units_in(node: File | Unit) -> Iterator[Unit]:

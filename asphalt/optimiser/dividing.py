@@ -75,6 +75,7 @@ def divisible(shop: Workshop, constants: frozenset[Identity]) -> frozenset[Sourc
         }
         own = {place for (place, by), at in shop.undivided.items() if (at, by) == (tree, dividing)}
         found |= own - still
+    probe.known.forget()
     return frozenset(found)
 
 

@@ -190,6 +190,7 @@ def _optimised(tree: Tree, located: Located, options: Options, context: Context)
         if doubt is not None:
             return Optimised(located.path, located.unit.name, None, (), (), (), doubt, doubt=doubt)
         own, stopped = staying(shop, found), stopped_at_calls(shop, found)
+        shop.known.forget()
         return replace(found, staying=own, whole=shop.whole, at_calls=stopped)
 
 
@@ -211,6 +212,7 @@ def _with_values(shop: Workshop, found: Optimised) -> tuple[Optimised, Workshop]
         return found, shop
     again = shop.with_constants(_identities(values))
     more = optimised(again)
+    again.known.forget()
     if more.content is None or len(more.transfers) <= len(found.transfers):
         return found, shop
     if again.price(again.tree_of(more)).loses(shop.price(shop.tree_of(found))):

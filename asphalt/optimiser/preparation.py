@@ -276,6 +276,7 @@ class Search:
         driver = Search(self.shop.for_unit(tree, path, chain))
         with recorded_questions() as asked:
             found = driver.best() if driver.why_unchanged() is None else None
+        driver.shop.known.forget()
         if searched is not None:
             searched.add(driver.shop, found, asked)
         return driver.shop, found

@@ -63,7 +63,6 @@ class Searched:
         """Keep what the search made of the unit in a workshop, if it stands in the tree; None: it
         is not changed, whatever could become of it.  ``asked``: the assumptions asked for."""
         if shop.tree is self._tree:
-            shop.known.forget()
             self._known[shop.path, shop.chain] = _Known(shop, found, frozenset(asked))
 
     def of(self, tree: Tree, key: Key) -> tuple[Workshop, Optimised | None] | None:

@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_SELDOM = (50_000, 5, 5)
+_SELDOM = (150_000, 5, 5)
 
 
 @contextmanager

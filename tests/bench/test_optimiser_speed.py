@@ -56,3 +56,22 @@ def test_a_command_that_fails_is_no_row(tmp_path: Path) -> None:
 def test_a_tree_is_a_directory(tmp_path: Path) -> None:
     with pytest.raises(click.BadParameter, match="NAME=PATH"):
         list(speed._trees([f"own={tmp_path / 'none'}"]))
+
+
+def test_scans_are_measured_with_each_state_of_the_cache(tmp_path: Path) -> None:
+    unit = tmp_path / "unit.f90"
+    unit.write_text("subroutine unit()\nend subroutine unit\n")
+    rows = list(speed.scans("unit", tmp_path))
+    assert [row.command.rpartition(", ")[2] for row in rows] == [
+        "empty cache",
+        "full cache",
+        "one file edited",
+    ]
+    assert [row.lines for row in rows] == [2, 2, 4]
+    assert unit.read_text() == "subroutine unit()\nend subroutine unit\n"
+
+
+def test_the_edited_file_is_one_that_names_mpi(tmp_path: Path) -> None:
+    for name, text in (("long.f90", "! nothing\n" * 9), ("calls.F90", "call MPI_Init(ierr)\n")):
+        (tmp_path / name).write_text(text)
+    assert speed.edit(tmp_path) == tmp_path / "calls.F90"

@@ -19,10 +19,12 @@ from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.messages import messages
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.requests.matching import Matched, Unknown, matching
-from asphalt.ir.tree import Branch, Leaf, Node, leaves
+from asphalt.analysis.tiling.edge_iterations import EdgeCounts, ends_of
+from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
 from asphalt.optimiser.phases import TRANSFORMATIONS
 from asphalt.optimiser.statement_numbers import StatementNumbers
-from asphalt.transforms.loops import rotation, unrolling
+from asphalt.transforms.loops import index_set_splitting, rotation, unrolling
+from asphalt.transforms.loops.index_set_splitting import DividedNest, Nest
 from asphalt.transforms.rewriting.edit import replace_unit
 from asphalt.unparse.unparse import unparse
 from support.stepping import Stepped
@@ -160,6 +162,74 @@ def test_meetings_are_asked_again_where_less_is_defined_between(tmp_path: Path) 
     zero, one, between, other = texts.body()
     texts.put(zero, one, other, between)
     assert texts.why_not(1, 2) is None
+
+
+@pytest.fixture
+def cut(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """One entry for each search for the iterations of a nest that other statements meet."""
+    searches: list[object] = []
+
+    def search(*args: Any) -> Any:
+        searches.append(args[0])
+        return ends_of(*args)
+
+    monkeypatch.setattr(index_set_splitting, "ends_of", search)
+    return searches
+
+
+def _ends(texts: _Texts, *passed: int) -> tuple[EdgeCounts, ...] | None:
+    """The ends of the only nest behind these statements that meet them; None: it is not split."""
+    body, facts = texts.body(), texts.facts()
+    position = passed[-1] + 1
+    nest = body[position]
+    assert isinstance(nest, Do)
+    order = Independence(facts, Messages(facts))
+    run = tuple(body[n] for n in passed)
+    found = Nest(facts, order, nest, nest, (), position).divided([run])
+    return found.ends if isinstance(found, DividedNest) else None
+
+
+_NEST = "do i = 1, n\n  b(i) = a(i)\nend do"
+
+
+def test_the_ends_of_a_nest_are_known_where_others_have_moved(
+    tmp_path: Path, cut: list[object]
+) -> None:
+    texts = _Texts(tmp_path, f"a(1) = k\n{_NEST}\nc(1) = 3")
+    first, nest, other = texts.body()
+    assert _ends(texts, 0) == (EdgeCounts(1, 0),)
+    texts.put(other, first, nest)
+    assert _ends(texts, 1) == (EdgeCounts(1, 0),)
+    assert len(cut) == 1
+
+
+def test_the_ends_of_a_nest_are_searched_for_with_each_other_way(
+    tmp_path: Path, cut: list[object]
+) -> None:
+    """Where one more statement is to be passed, and where one is a new one."""
+    texts = _Texts(tmp_path, f"a(n) = k\na(1) = k\n{_NEST}")
+    last, first, nest = texts.body()
+    assert _ends(texts, 1) == (EdgeCounts(1, 0),)
+    assert _ends(texts, 0, 1) == (EdgeCounts(1, 1),)
+    texts.put(last, nest, first)
+    assert _ends(texts, 0) == (EdgeCounts(0, 1),)
+    assert isinstance(first, Leaf)
+    texts.put(first, nest, last, noted=False)
+    assert _ends(texts, 0) == (EdgeCounts(1, 0),)
+    assert len(cut) == 4
+
+
+def test_the_ends_of_a_nest_are_searched_for_where_a_temporary_is_needed_later(
+    tmp_path: Path, cut: list[object]
+) -> None:
+    work = "do m = 1, 1\n  t = c(m)\n  a(m) = t\nend do"
+    nest = "do i = 1, n\n  t = a(i)\n  b(i) = t\nend do"
+    texts = _Texts(tmp_path, f"c(n) = t\n{work}\n{nest}")
+    use, loop, other = texts.body()
+    assert _ends(texts, 1) == (EdgeCounts(1, 0),)
+    texts.put(loop, other, use)
+    assert _ends(texts, 0) is None
+    assert len(cut) == 2
 
 
 _TRANSFER = """\

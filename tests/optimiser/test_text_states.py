@@ -11,6 +11,7 @@ import pytest
 
 from asphalt.analysis.call_graph.operators import definitions_visible
 from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.frontend.lexical.cpp_facts import CppFacts
@@ -85,6 +86,25 @@ def test_what_is_known_of_a_unit_ends_with_its_facts(tmp_path: Path) -> None:
     finally:
         gc.enable()
     assert list(kept.calls(tree.units_of(str(path))[0].unit.body[0])) == []
+
+
+def test_what_order_is_asked_for_ends_with_the_facts(tmp_path: Path) -> None:
+    """Conflicts that are still to be found refer to what finds them."""
+    path = tmp_path / "a.f90"
+    path.write_bytes(SOURCE.replace(b"n = 1", b"n = 1\n  n = n + 1"))
+    facts = _facts(load_tree([path]))
+    order = facts.once(Independence.of)
+    first, second = facts.unit.body[:2]
+    assert order.why_not(first, second) is not None
+    assert not order.is_temporary("n", first, second)
+    end = weakref.ref(order)
+    gc.disable()
+    try:
+        facts.forget_at_end(with_effects=True)
+        del facts, order
+        assert end() is None
+    finally:
+        gc.enable()
 
 
 def test_facts_that_refer_to_themselves_are_garbage(tmp_path: Path) -> None:

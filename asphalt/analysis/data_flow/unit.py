@@ -23,6 +23,7 @@ from asphalt.ir.program import Located
 from asphalt.ir.source import Form
 from asphalt.ir.tree import Leaf, Node, Unit
 from asphalt.support.asked_assumptions import Answer, record
+from asphalt.support.cached_properties import drop_cached_properties
 
 T = TypeVar("T")
 _LINE = re.compile(r"\bline (\d+)")
@@ -196,6 +197,8 @@ def _forget(inside: ref[UnitFacts], with_effects: bool) -> None:
     known = facts.__dict__
     found = known.get("_found")
     if isinstance(found, dict):
+        for kept in found.values():
+            drop_cached_properties(kept)
         found.clear()
     for name in _FOUND:
         known.pop(name, None)

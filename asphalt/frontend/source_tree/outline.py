@@ -34,7 +34,7 @@ from asphalt.frontend.source_tree.file_text import Request as Request
 from asphalt.frontend.source_tree.index import live_text
 from asphalt.frontend.source_tree.problems import InputProblem, problem_of
 from asphalt.ir.source import Form
-from asphalt.ir.tree import File, Leaf, Unit, leaves
+from asphalt.ir.tree import File, Leaf, Unit, leaves, units_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,23 +224,16 @@ _RENAME = re.compile(r"(\w+)\s*=>\s*(p?mpi_\w+)")
 
 
 def _unit_outlines(file: File) -> Iterator[UnitOutline]:
-    position = -1
-
-    def below(unit: Unit, host: int | None) -> Iterator[UnitOutline]:
-        nonlocal position
-        position += 1
-        mine = position
+    hosts: dict[int, int] = {}
+    for position, unit in enumerate(units_in(file)):
+        hosts |= {id(inner): position for inner in unit.contained}
         first, last = _lines(unit)
         own = list(own_leaves(unit))
         includes = tuple(included_by(own))
         calls = tuple(calls_in(own, file.form))
         uses = tuple(dict.fromkeys(used_in(own, file.form)))
+        host = hosts.get(id(unit))
         yield UnitOutline(unit.kind, unit.name, host, first, last, calls, includes, uses)
-        for inner in unit.contained:
-            yield from below(inner, mine)
-
-    for unit in file.units:
-        yield from below(unit, None)
 
 
 def _lines(unit: Unit) -> tuple[int, int]:

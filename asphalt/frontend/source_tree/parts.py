@@ -7,7 +7,7 @@ packs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from asphalt.frontend.lexical.raw_text import (
     at_the_end,
@@ -167,29 +167,38 @@ def _parts(
 ) -> UnitParts:
     """The parts of a file, from its uninterpreted tree and its interpreted units; ``form``: in
     which form each unit is kept."""
-    kept: list[KeptUnit] = []
-    words: list[str] = []
+    found = _Found(file.form, form)
+    for raw, unit in zip(file.units, interpreted_units, strict=True):
+        found.add(raw, unit)
+    loose = {name for leaf in file.stray for name in names_in_code(code_of(leaf), file.form)}
+    for text, _ in compiled_comments((*file.stray, at_the_end(file.tail)), file.form):
+        loose |= set(names_in_code(text, file.form))
+    return UnitParts(tuple(found.kept), tuple(found.words), _lines(loose))
 
-    def below(raw: Unit, unit: Unit) -> tuple[Unit, frozenset[str]]:
-        """What represents the unit in its host, and all names in it."""
-        at = len(kept)
-        own = frozenset(_own_names(raw, file.form))
-        kept.append(unit)
-        words.append(_lines(own))
-        inner = [below(r, u) for r, u in zip(raw.contained, unit.contained, strict=True)]
-        kept[at] = form(replace(unit, contained=tuple(shell for shell, _ in inner)))
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The parts of the units of a file, in their order."""
+
+    source: Form
+    form: Callable[[Unit], bytes | Unit]
+    kept: list[KeptUnit] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+
+    def add(self, raw: Unit, unit: Unit) -> tuple[Unit, frozenset[str]]:
+        """Add a unit with those in it; return what represents it in its host, and all names in
+        it."""
+        at = len(self.kept)
+        own = frozenset(_own_names(raw, self.source))
+        self.kept.append(unit)
+        self.words.append(_lines(own))
+        inner = [self.add(r, u) for r, u in zip(raw.contained, unit.contained, strict=True)]
+        self.kept[at] = self.form(replace(unit, contained=tuple(shell for shell, _ in inner)))
         names = own.union(*(names for _, names in inner))
         text = " ".join(sorted(names))
         statement = Leaf(Opaque(text, "it stands in another unit", names), body=text)
         shell = Unit(unit.kind, unit.name, unit.head, (), (statement,), None, (), unit.end)
         return shell, names
-
-    for raw, unit in zip(file.units, interpreted_units, strict=True):
-        below(raw, unit)
-    loose = {name for leaf in file.stray for name in names_in_code(code_of(leaf), file.form)}
-    for text, _ in compiled_comments((*file.stray, at_the_end(file.tail)), file.form):
-        loose |= set(names_in_code(text, file.form))
-    return UnitParts(tuple(kept), tuple(words), _lines(loose))
 
 
 def _own_names(unit: Unit, form: Form) -> Iterator[str]:

@@ -10,15 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.exchange.site import StatementPosition
 from asphalt.analysis.names.visibility import words_at
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.passes import Pass
+from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call
-from asphalt.ir.tree import leaves
+from asphalt.ir.tree import Leaf, leaves
 from asphalt.transforms.inlining.inline import Inline, apply, at_call, judged
 from asphalt.transforms.rewriting.step import Phase, Several, Step, Transformation
 
@@ -35,8 +38,25 @@ class Inlines(Several):
         return self.steps
 
 
-def together(facts: UnitFacts, steps: Iterator[Step]) -> Step:
-    """The first step for a call, with the others that can be made beside it."""
+class AtCall(Protocol):
+    """A function that finds the step for a call of a procedure (``target``: with all arguments), or
+    why it is none; ``reserved``: names that no new variable has."""
+
+    def __call__(
+        self,
+        facts: UnitFacts,
+        leaf: Leaf,
+        place: StatementPosition,
+        target: tuple[Located, Call],
+        sites: CallSites,
+        *,
+        reserved: frozenset[str],
+    ) -> Inline | Refused: ...
+
+
+def together(facts: UnitFacts, steps: Iterator[Step], again: AtCall = at_call) -> Step:
+    """The first step for a call, with the others that can be made beside it; ``again``: finds those
+    anew that need a name that another one declares."""
     first, *others = (step for step in steps if isinstance(step, Inline))
     if not _is_plain(first):
         return first
@@ -44,7 +64,7 @@ def together(facts: UnitFacts, steps: Iterator[Step]) -> Step:
     kept = [first]
     new, used = set(_new_names(first)), _used_names(first)
     for step in filter(_is_plain, others):
-        fitting = _beside(facts, step, new, used, sites)
+        fitting = _beside(facts, step, new, used, sites, again)
         if fitting is not None:
             kept.append(fitting)
             new |= set(_new_names(fitting))
@@ -55,7 +75,12 @@ def together(facts: UnitFacts, steps: Iterator[Step]) -> Step:
 
 
 def _beside(
-    facts: UnitFacts, step: Inline, new: set[str], used: set[str], sites: CallSites
+    facts: UnitFacts,
+    step: Inline,
+    new: set[str],
+    used: set[str],
+    sites: CallSites,
+    again: AtCall,
 ) -> Inline | None:
     """A step for the same call that declares none of the ``used`` names, and needs none of the
     ``new`` ones for something else; None: there is none."""
@@ -66,9 +91,9 @@ def _beside(
     target = invoked(what, facts.scope) if isinstance(what, Call) else None
     if target is None:
         return None
-    again = at_call(facts, plan.call, plan.place, target, sites, reserved=frozenset(new | used))
-    if isinstance(again, Inline) and _is_plain(again) and not _meets(again, new, used):
-        return again
+    found = again(facts, plan.call, plan.place, target, sites, reserved=frozenset(new | used))
+    if isinstance(found, Inline) and _is_plain(found) and not _meets(found, new, used):
+        return found
     return None
 
 

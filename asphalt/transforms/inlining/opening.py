@@ -36,9 +36,9 @@ from asphalt.config.passes import Pass
 from asphalt.ir.program import Located
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Do, Leaf, leaves
-from asphalt.transforms.inlining import inline
+from asphalt.transforms.inlining import calls_together, inline
 from asphalt.transforms.loops.index_set_splitting import MOST_STATEMENTS
-from asphalt.transforms.rewriting.step import Found, Phase, Transformation
+from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
 
 def check(facts: UnitFacts) -> tuple[Found, ...]:
@@ -57,11 +57,32 @@ def judged(facts: UnitFacts, besides: frozenset[str] = frozenset()) -> Iterator[
             continue
         if target[0].unit.name in besides:
             continue
-        callee, call = target
-        if not _has_to_wait(leaf, place, facts):
-            continue
-        plan = planned(facts, leaf, place, call, callee, sites)
-        yield plan if isinstance(plan, Refused) else inline.inlined(facts, plan)
+        if _has_to_wait(leaf, place, facts):
+            yield _at_call(facts, leaf, place, target, sites)
+
+
+def _at_call(
+    facts: UnitFacts,
+    leaf: Leaf,
+    place: StatementPosition,
+    target: tuple[Located, Call],
+    sites: CallSites,
+    *,
+    reserved: frozenset[str] = frozenset(),
+) -> inline.Inline | Refused:
+    """The step for a call of a procedure, or why it is none."""
+    callee, call = target
+    plan = planned(facts, leaf, place, call, callee, sites, reserved=reserved)
+    return plan if isinstance(plan, Refused) else inline.inlined(facts, plan)
+
+
+def _together(facts: UnitFacts, steps: Iterator[Step]) -> Step:
+    """The first step, with the others that can be made beside it.
+
+    A call that would not have to wait any more once those before it are expanded is expanded, too:
+    it is the same work.
+    """
+    return calls_together.together(facts, steps, _at_call)
 
 
 apply = inline.apply
@@ -95,4 +116,5 @@ TRANSFORMATION = Transformation(
     judged,
     inline.apply,
     in_place=True,
+    together=_together,
 )

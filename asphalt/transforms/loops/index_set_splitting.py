@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.data_flow.accepted_assumptions import is_accepted_at
+from asphalt.analysis.data_flow.same_statements import NestQuestion
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of, with_places
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.dependence.permutable_loops import effect_of, region_of, why_ordered
@@ -42,7 +43,7 @@ from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.config.assumptions import BITS, Assumption
 from asphalt.ir.expr import Lit, Ref, walk
 from asphalt.ir.stmt import DoHead
-from asphalt.ir.tree import Do, Node, Unit, leaves
+from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.loops.parts_of_nest import edges, interior, why_not_repeated
 from asphalt.transforms.motion.hoisting import hoistable
 from asphalt.transforms.motion.windows import OverlapWindow, windows_of
@@ -228,23 +229,48 @@ class Nest:
         done = (access for node in hoisted for access in self.facts.footprint(node).accesses)
         changing = [*writing, *(access for access in done if access.writes)]
         pairs: list[tuple[Access, Access]] = []
+        passed_over: set[tuple[int, str]] = set()
         to_storage = defaultdict[str, list[Access]](list)
         for access in mine:
             to_storage[access.storage].append(access)
-        for node in passed:
+        for number, node in enumerate(passed):
             theirs = self.order.accesses(node)
             if theirs is None:
                 return None
             changing += (access for access in theirs if access.writes)
-            pairs += (
-                (one, two)
-                for one in theirs
-                for two in to_storage.get(one.storage, ())
-                if (one.writes or two.writes)
-                and one.meets(two)
-                and (one.path or not self.order.is_temporary(one.storage, node, self.nest))
-            )
-        start = next(leaves(self._in_order(passed[0])[0]))
+            for one in theirs:
+                for two in to_storage.get(one.storage, ()):
+                    if not (one.writes or two.writes) or not one.meets(two):
+                        continue
+                    if not one.path and self.order.is_temporary(one.storage, node, self.nest):
+                        passed_over.add((number, one.storage))
+                    else:
+                        pairs.append((one, two))
+        first = self._in_order(passed[0])[0]
+        same, behind = self.facts.same, first is not self.whole
+        question: NestQuestion | None = None
+        if same is not None and rows is None:
+            over = frozenset(passed_over)
+            question = same.nest(self.nest, passed, hoisted, len(chain), behind, over)
+            if question is not None and question in same.known.ends:
+                known = same.known.ends[question]
+                return None if known is None else tuple(EdgeCounts(*one) for one in known)
+        ends = self._of_pairs(chain, pairs, next(leaves(first)), changing, rows)
+        if same is not None and question is not None:
+            counts = None if ends is None else tuple((one.first, one.last) for one in ends)
+            same.known.ends[question] = counts
+        return ends
+
+    def _of_pairs(
+        self,
+        chain: tuple[Do, ...],
+        pairs: list[tuple[Access, Access]],
+        start: Leaf,
+        changing: list[Access],
+        rows: Rows | None,
+    ) -> tuple[EdgeCounts, ...] | None:
+        """The ends of the loops that have all iterations in which the second access of a pair meets
+        the first one; ``changing``: what is written from ``start`` on."""
         limits = self.order.limits.at(start)
         changed = frozenset(access.storage for access in changing)
         region = Region(self.facts.values, start, changed, tuple(changing), limits)

@@ -78,13 +78,13 @@ def why_not_removable(node: Node, following: Node | None) -> str | None:
 
 def replace_unit(file: File, old: Unit, new: Unit) -> File:
     """The file with one unit replaced (compared by identity)."""
+    return replace(file, units=tuple(_replaced(unit, old, new) for unit in file.units))
 
-    def visit(unit: Unit) -> Unit:
-        if unit is old:
-            return new
-        inner = tuple(visit(u) for u in unit.contained)
-        if all(a is b for a, b in zip(inner, unit.contained, strict=True)):
-            return unit
-        return replace(unit, contained=inner)
 
-    return replace(file, units=tuple(visit(unit) for unit in file.units))
+def _replaced(unit: Unit, old: Unit, new: Unit) -> Unit:
+    if unit is old:
+        return new
+    inner = tuple(_replaced(one, old, new) for one in unit.contained)
+    if all(a is b for a, b in zip(inner, unit.contained, strict=True)):
+        return unit
+    return replace(unit, contained=inner)

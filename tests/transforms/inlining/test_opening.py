@@ -14,6 +14,7 @@ from asphalt.optimiser.optimise import Optimised, optimise
 from asphalt.transforms.inlining import opening
 from support.mpi_run import OPENMPI, RUNTIME, Mpi, build, installed, run
 from support.stepping import Stepped
+from support.taken_together import taken_together
 
 _NEST = """\
     do j = 1, m
@@ -229,3 +230,30 @@ def test_a_construct_is_not_named_like_the_caller(tmp_path: Path) -> None:
         "end do steps", "end do rows")})  # fmt: skip
     tree.any_sizes = True
     assert len(tree.steps(opening)) == 1
+
+
+_TWO = _SHIFT + _CALL + _CALL.replace("u, v", "u, w")
+
+
+@pytest.mark.parametrize(
+    ("nest", "steps", "sizes"),
+    [
+        (_NEST, _TWO, [2]),
+        # a label would stand twice
+        (_NEST + "    if (v(1, 1) > 0) goto 10\n    v(1, 1) = 0\n10  continue\n", _TWO, [1, 1]),
+        # only the second one is behind what is received
+        (_NEST, _CALL + _SHIFT + _CALL, [1]),
+    ],
+    ids=["together", "label", "before"],
+)
+def test_several_procedures_are_opened_at_once(
+    tmp_path: Path, nest: str, steps: str, sizes: list[int]
+) -> None:
+    """The text is that of one after the other."""
+    files = {"steps.f90": _text(nest, steps)}
+    one_by_one = Stepped.of(tmp_path / "one", files)
+    assert one_by_one.applied(opening, unit="steps") == sum(sizes)
+    tree = Stepped.of(tmp_path / "all", files)
+    found, text = taken_together(tree, opening.TRANSFORMATION, "steps")
+    assert found == sizes
+    assert text == one_by_one.text("steps.f90")
