@@ -29,9 +29,9 @@ that it starts.  Conditions:
   same text, so that what is changed on one rank only may be changed.
 - It orders nothing that is seen from outside.  Between the two there is no output, no reading of a
   clock, no call whose effects are not seen.  Nor is there input or output both before and behind
-  them, without a barrier of all ranks between: two exchanges order what a rank does and what the
-  neighbours of its neighbours do later, one does not.  The program has no MPI_ANY_SOURCE or
-  MPI_ANY_TAG, polls nothing, and ranks share no files, windows or memory.
+  them, without a barrier or a reduction of all ranks between: two exchanges order what a rank does
+  and what the neighbours of its neighbours do later, one does not.  The program has no
+  MPI_ANY_SOURCE or MPI_ANY_TAG, polls nothing, and ranks share no files, windows or memory.
 
 A program in which every send is received, as MPI demands, remains one; a rank only waits less often
 for others.

@@ -149,6 +149,11 @@ call MPI_Allreduce(MPI_IN_PLACE, v, n, MPI_DOUBLE_PRECISION, MPI_MAX, comm, ierr
     "output before a barrier": {
         "before": "print '(a)', 'begin'\n  call MPI_Barrier(MPI_COMM_WORLD, ierr)",
     },
+    "output behind a reduction of all ranks": {
+        "behind": """\
+call MPI_Allreduce(MPI_IN_PLACE, v, 1, MPI_DOUBLE_PRECISION, MPI_MAX, MPI_COMM_WORLD, ierr)
+    if (me == 0) print '(a, i0)', 'step ', step""",
+    },
     "a guard that does not change": {
         "exchange": """\
     if (right /= MPI_PROC_NULL) call MPI_Send(f(n), 1, MPI_DOUBLE_PRECISION, right, 1, comm, ierr)
@@ -315,6 +320,25 @@ subroutine tell()
     ),
     "output in each step": (
         {"behind": "if (step == 2) print '(a, i0)', 'rank ', me"},
+        "may order what is seen",
+    ),
+    "output behind a reduction of nothing": (
+        {
+            "declared": "integer :: none = 0",
+            "behind": """\
+call MPI_Allreduce(MPI_IN_PLACE, v, none, MPI_DOUBLE_PRECISION, MPI_MAX, MPI_COMM_WORLD, ierr)
+    if (me == 0) print '(a, i0)', 'step ', step""",
+        },
+        "may order what is seen",
+    ),
+    "output behind a reduction of some ranks": (
+        {
+            "declared": "integer :: some",
+            "before": "call MPI_Comm_split(MPI_COMM_WORLD, mod(me, 2), me, some, ierr)",
+            "behind": """\
+call MPI_Allreduce(MPI_IN_PLACE, v, 1, MPI_DOUBLE_PRECISION, MPI_MAX, some, ierr)
+    if (me == 0) print '(a, i0)', 'step ', step""",
+        },
         "may order what is seen",
     ),
     "a file that one rank writes and another one reads": (
