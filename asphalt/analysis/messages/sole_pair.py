@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import PurePath
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.whole_program import is_closed
@@ -24,9 +25,10 @@ from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.names.visibility import words_at
 from asphalt.ir.expr import Expr, names_in
 from asphalt.ir.program import Located, Program
-from asphalt.ir.stmt import Call, Decl, Opaque, Raw, Use
+from asphalt.ir.stmt import Call, Decl, Include, Opaque, Raw, Use
 from asphalt.ir.tree import Leaf, leaves
 
+_HEADER = "mpif.h"
 _ACCESSIBILITY = frozenset({"public", "private"})
 _TRAFFIC = frozenset({Store.INCOMING, Store.OUTGOING})
 
@@ -173,6 +175,8 @@ def _may_call(located: Located, name: str) -> bool:
         if isinstance(what, Decl) and what.kind in _ACCESSIBILITY:
             continue
         if name in words_at(leaf):
+            return True
+        if isinstance(what, Include) and PurePath(what.path).name != _HEADER:
             return True
     return False
 

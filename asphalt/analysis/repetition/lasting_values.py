@@ -8,15 +8,16 @@ from one that may send or receive to another one.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
 
+from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.control_flow.paths import closure
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.accesses import EffectKind
 from asphalt.analysis.mpi.library_effects import Store, library_row
 from asphalt.analysis.mpi.procedures import Timing, procedure
 from asphalt.analysis.names.scopes import Origin
-from asphalt.ir.expr import Expr, names_in
+from asphalt.ir.expr import Expr, Ref, names_in
 
 _FIXED = (Origin.PARAMETER, Origin.MPI, Origin.INTRINSIC)
 _TRAFFIC = frozenset({Store.INCOMING, Store.OUTGOING})
@@ -50,6 +51,8 @@ class LastingValues:
             return None
         if not symbol.origin.is_variable:
             return f"{symbol.spelled} is no variable"
+        if symbol.origin is Origin.DUMMY:
+            return self._why_passed(name, symbol.spelled, facts)
         storage = facts.names.storage(name)
         is_own = facts.unit is self.main.unit and symbol.origin is Origin.LOCAL
         if "::" not in storage and not is_own:
@@ -58,6 +61,34 @@ class LastingValues:
             return f"{symbol.spelled} may have other names"
         changed = self._changed(storage)
         return None if changed is None else f"{symbol.spelled} may change in {changed}"
+
+    def _why_passed(self, name: str, spelled: str, facts: UnitFacts) -> str | None:
+        """Why a dummy argument may not stand for one variable that keeps its value; None: it does,
+        in all calls of the program."""
+        if len(facts.reaching.definitions(facts.names.storage(name))) > 1:
+            return f"{spelled} may change in {facts.unit.name}"
+        sites = self._sites.callers(self._sites.of(facts.located))
+        if isinstance(sites, str):
+            return sites
+        passed: dict[object, tuple[str, UnitFacts]] = {}
+        for site in sites:
+            actual, scope = site.args.get(name), site.context.scope
+            symbol = scope.lookup(actual.name) if isinstance(actual, Ref) else None
+            if not isinstance(actual, Ref) or symbol is None or actual.args is not None:
+                return f"{spelled} is no variable where {facts.unit.name} is called"
+            if symbol.origin is Origin.DUMMY:
+                return f"{spelled} is a dummy argument of {scope.unit.name}, too"
+            own = scope.unit is self.main.unit
+            caller = self.main if own else UnitFacts(scope.located, self.main.effects)
+            passed[symbol.identity] = actual.name, caller
+        if len(passed) != 1:
+            return f"{spelled} is not the same variable in all calls of {facts.unit.name}"
+        ((only, caller),) = passed.values()
+        return self._why(only, caller)
+
+    @cached_property
+    def _sites(self) -> CallSites:
+        return CallSites(self.main.effects.scopes)
 
     def _changed(self, storage: str) -> str | None:
         """Where a storage may be defined between two messages; None: nowhere."""

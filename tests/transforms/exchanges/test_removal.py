@@ -449,6 +449,45 @@ def test_the_examples_of_the_code(name: str) -> None:
     assert len(tree.steps(removal)) == (name == "accepted")
 
 
+_PASSED = """\
+  subroutine exchange(f, west, east, among)
+    integer{intent} :: west, east, among
+"""
+_CALL = "call exchange(u, left, right, comm)"
+
+
+def _passing(behind: str = "", intent: str = ", intent(in)", inside: str = "") -> str:
+    """A program whose exchange has its partners as arguments."""
+    body = _SENDRECV.replace("left", "west").replace("right", "east").replace("comm", "among")
+    text = _program(first=_CALL, second=_CALL, behind=behind, exchange=body + inside)
+    return text.replace("  subroutine exchange(f)\n", _PASSED.format(intent=intent))
+
+
+def test_partners_may_be_passed(tmp_path: Path) -> None:
+    tree = Stepped.of(tmp_path, {"a.f90": _passing()})
+    tree.uniform = tree.any_sizes = True
+    assert tree.applied(removal) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (_passing("call exchange(v, right, left, comm)"), "not the same variable in all calls"),
+        (_passing("call exchange(v, me, right, comm)"), "not the same variable in all calls"),
+        (_passing("call exchange(v, 0, 0, comm)"), "is no variable where"),
+        (_passing(intent="", inside="    west = MPI_PROC_NULL\n"), "may change in exchange"),
+        (_passing("if (step == 2) right = MPI_PROC_NULL"), " may change in line"),
+    ],
+    ids=["exchanged", "another", "a number", "changed inside", "changed"],
+)
+def test_partners_that_are_passed_differ(text: str, why: str, tmp_path: Path) -> None:
+    tree = Stepped.of(tmp_path, {"a.f90": text})
+    tree.uniform = tree.any_sizes = True
+    (refused,) = tree.refusals(removal)
+    assert why in refused.message
+    assert tree.steps(removal) == []
+
+
 _RUN = """\
 module run
   use mpi
