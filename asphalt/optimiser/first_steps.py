@@ -7,6 +7,8 @@ it: where there is neither, nothing else is asked.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from asphalt.analysis.call_graph.call_sites import UnitKey, unit_key
 from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.data_flow.unit import UnitFacts
@@ -17,10 +19,11 @@ from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.mpi.procedures import MpiProcedure
 from asphalt.analysis.requests.matching import is_blocking_transfer
 from asphalt.analysis.requests.operations import deals_with_requests
+from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.passes import Pass
 from asphalt.ir.tree import leaves
 from asphalt.optimiser.dropped import distinct, not_kept, with_dropped
-from asphalt.optimiser.outcome import FIXPOINT, Optimised
+from asphalt.optimiser.outcome import FIXPOINT, Dropped, Optimised
 from asphalt.optimiser.overlap import Overlap
 from asphalt.optimiser.phases import MOST_STEPS, PHASES
 from asphalt.optimiser.unit_state import UnitState, Workshop
@@ -112,6 +115,17 @@ def with_fewer(shop: Workshop) -> Optimised | None:
         beside=dict(shop.known.beside(state.tree)),
     )
     return shop.tidied(Overlap(shop).priced(found))
+
+
+def staying_exchanges(shop: Workshop) -> Iterator[Dropped]:
+    """The exchanges of the unit that repeat an earlier one and stay, with the reason."""
+    if Pass.REMOVAL not in shop.passes:
+        return
+    for found in removal.check(shop.facts(shop.tree)):
+        if isinstance(found, Refused) and found.span is not None:
+            place = shop.given(shop.place(shop.tree, found.span.first))
+            does, _, why = found.message.partition(", and stays: ")
+            yield Dropped(Pass.REMOVAL, does, place, f"{why} ({found.code.id})")
 
 
 def _combined(shop: Workshop, state: UnitState) -> UnitState:

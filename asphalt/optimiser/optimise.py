@@ -65,8 +65,8 @@ from asphalt.ir.program import Located
 from asphalt.optimiser.acceptance import key_of
 from asphalt.optimiser.caller_windows import stopped_at_calls
 from asphalt.optimiser.dividing import divisible
-from asphalt.optimiser.dropped import TOO_MANY, distinct, saves_less, unchanged_by_all
-from asphalt.optimiser.first_steps import has_first_step, with_fewer
+from asphalt.optimiser.dropped import TOO_MANY, distinct, saves_less, unchanged_by_all, with_tried
+from asphalt.optimiser.first_steps import has_first_step, staying_exchanges, with_fewer
 from asphalt.optimiser.options import Context, Options
 from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import FIXPOINT as FIXPOINT
@@ -92,6 +92,12 @@ def optimised(shop: Workshop, first: Optimised | None = None) -> Optimised:
 
     ``first``: what it makes of it in the first round, if that is known.
     """
+    found = _optimised_with_fewer(shop, first)
+    stay = tuple(staying_exchanges(shop))
+    return with_tried(found, *stay) if stay else found
+
+
+def _optimised_with_fewer(shop: Workshop, first: Optimised | None) -> Optimised:
     fewer = with_fewer(shop)
     if fewer is None:
         return _in_rounds(shop, first)
@@ -240,6 +246,6 @@ def _identities(values: Values) -> frozenset[Identity]:
 
 def _why_unchanged(shop: Workshop) -> str | None:
     """Why a unit stays as it is; None: the search has to find out."""
-    if not has_first_step(shop):
+    if not has_first_step(shop) and next(staying_exchanges(shop), None) is None:
         return why_no_names(shop.facts(shop.tree).scope) or FIXPOINT
     return Search(shop).why_unchanged()

@@ -538,6 +538,18 @@ def test_an_exchange_of_a_called_procedure(
     assert tree.applied(removal) == number
 
 
+def test_why_an_exchange_stays_is_told() -> None:
+    path = examples_of(REPEATED.id).refused
+    assert path is not None
+    tree = load_tree([path], Settings(cache=False, jobs=1))
+    (unit,) = tree.units_of(str(path))
+    found = optimise(tree, unit, Options((Pass.REMOVAL,)))
+    (told,) = found.dropped
+    assert (told.transformation, told.place.line) == ("removal", 19)
+    assert "(ASP090)" in told.why
+    assert optimise(tree, unit, Options()).dropped == ()
+
+
 def test_without_the_rest_of_the_program_it_stays(tmp_path: Path) -> None:
     text = _program()
     tree = Stepped.of(tmp_path, {"a.f90": text[: text.index("program main")]})
