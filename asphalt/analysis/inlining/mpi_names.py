@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from asphalt.analysis.inlining.codes import MEANING, RefusedError
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.intrinsic_modules import MPI_MODULES
+from asphalt.analysis.names.mpi_constants import is_standard_name
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.analysis.names.visibility import chain
 from asphalt.ir.expr import Ref
@@ -116,6 +117,6 @@ class MpiNames:
             if scope.declared.mpif or any(u.module in MPI_MODULES for u in scope.declared.uses):
                 raise RefusedError(MEANING, _ANOTHER)
         for name in self.here:
-            if name.startswith(_PREFIXES):
+            if name.startswith(_PREFIXES) and is_standard_name(name):
                 message = f"the caller declares {name} without the declarations of MPI"
                 raise RefusedError(MEANING, message)

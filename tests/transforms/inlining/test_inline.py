@@ -308,6 +308,9 @@ _GIVEN = """\
 module given
   use mpi, only: MPI_INT_OF => MPI_INTEGER
 end module given
+module mpi_own
+  integer :: mpi_tag, mpi_rank
+end module mpi_own
 """
 
 
@@ -320,6 +323,9 @@ end module given
         ("use mpi", f"use given\n    {DUMMIES}",
          ["only: asphalt_mpi_int_of_1 => mpi_int_of", "asphalt_mpi_int_of_1, above"], ""),
         ("use given\n  use mpi", f"use given\n    {DUMMIES}", ["MPI_INT_OF, above"], ""),
+        # the caller has names with the prefix of MPI, which MPI does not have, and one that it has
+        ("use mpi_own", DUMMIES, ["use mpi", "MPI_Recv(v"], ""),
+        ("use mpi_own, only: mpi_tag", DUMMIES, [], "the caller declares mpi_tag without"),
         ("use mpi_f08", DUMMIES, [], "the caller uses another MPI binding"),
         ("use mpi", f"use mpi, only: MPI_INT_OF => MPI_INTEGER\n    {DUMMIES}", [],
          "the procedure renames mpi_integer"),
