@@ -215,7 +215,8 @@ def _changes(
         for access in read.accesses:
             change = _met(access, written)
             if change is not None:
-                return f"lines {line_of(leaf)} and {line_of(change.leaf)}: {access.object}"
+                changed = f"line {line_of(change.leaf)} changes in the loop"
+                return f"{where} reads {access.object}, which {changed}"
     return None
 
 
