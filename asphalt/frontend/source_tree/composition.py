@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from asphalt.ir.configuration import BORDER
 
 _BORDER = re.compile(rf"{re.escape(BORDER)} (\d+) (begin|end)\r?\n?".encode())
+_MARK = BORDER.encode()
 _NO_DIRECTIVES = re.compile(rb"^#", re.M)
 
 
@@ -95,7 +96,7 @@ class Composition:
         found: list[str] = []
         open_parts: list[int] = []
         for line in _lines(content):
-            match = _BORDER.fullmatch(line)
+            match = _BORDER.fullmatch(line) if line.startswith(_MARK) else None
             if match is not None and match[2] == b"end" and int(match[1]) in open_parts:
                 del open_parts[open_parts.index(int(match[1])) :]
             found.append(self.parts[open_parts[-1] - 1].path if open_parts else self.path)

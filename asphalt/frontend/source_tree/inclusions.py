@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +35,8 @@ from asphalt.ir.configuration import BORDER
 from asphalt.ir.source import Form
 from asphalt.ir.tree import Unit, leaves
 
+_KEPT = 16
+"""Contents of files of which the file of each line is kept."""
 _MORE = re.compile(rb"\b(?:call|do|end|if|include|while|where|subroutine|function)\b|=", re.I)
 _PLAIN_CPP = re.compile(rb'#[ \t]*include[ \t]*"[^"\n]*"[ \t\r]*\n?\Z')
 _PLAIN_FORTRAN = re.compile(rb"[ \t]*include[ \t]*(['\"])[^'\"\n]*\1[ \t]*(?:!.*)?\r?\n?\Z", re.I)
@@ -72,7 +75,7 @@ class Inclusions:
     included: dict[str, str] = field(default_factory=dict)
     looked_at: dict[str, None] = field(default_factory=dict)
     left_out: frozenset[str] = frozenset()
-    _owners: dict[str, tuple[bytes, list[str]]] = field(default_factory=dict)
+    _owners: OrderedDict[tuple[str, bytes], list[str]] = field(default_factory=OrderedDict)
 
     def part_of(self, path: str, content: bytes, unit: Unit) -> str | None:
         """The included file that a unit of a file with some content stands in; None: it is the
@@ -80,10 +83,20 @@ class Inclusions:
         composition = self.compositions.get(path)
         if composition is None:
             return None
-        if path not in self._owners or self._owners[path][0] is not content:
-            self._owners[path] = content, composition.owners(content)
-        owner = self._owners[path][1][next(leaves(unit)).line - 1]
+        owners = self._owners_of(composition, content)
+        owner = owners[next(leaves(unit)).line - 1]
         return None if owner == path else owner
+
+    def _owners_of(self, composition: Composition, content: bytes) -> list[str]:
+        """The file of each line, known for a few contents: trees that an edit apart share this."""
+        key = composition.path, content
+        found = self._owners.get(key)
+        if found is None:
+            found = self._owners[key] = composition.owners(content)
+        self._owners.move_to_end(key)
+        if len(self._owners) > _KEPT:
+            self._owners.popitem(last=False)
+        return found
 
     def composed(self, path: str, line: int) -> tuple[str, int]:
         """File and line of composed text for a place in a file."""

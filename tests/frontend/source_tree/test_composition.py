@@ -10,6 +10,10 @@ from asphalt.frontend.source_tree.composition import (
     Part,
     border,
 )
+from asphalt.frontend.source_tree.inclusions import Inclusions
+from asphalt.ir.source import Span
+from asphalt.ir.stmt import Raw
+from asphalt.ir.tree import Leaf, Unit
 
 _MAIN = b"program m\ninclude 'a.inc'\nend\n"
 
@@ -73,3 +77,27 @@ def test_what_belongs_to_no_file_is_not_divided(old: bytes, new: bytes, why: str
     one = composed(b"call a\ncall b\n")
     with pytest.raises(NotDividedError, match=why):
         one.divided(one.content.replace(old, new))
+
+
+def test_the_files_of_lines_are_found_once_for_contents_that_alternate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A tree and those that edits make of it ask in turn."""
+    one = composed(b"call a\n")
+    longer = one.content.replace(b"program m\n", b"program m\nuse b\n")
+    searched: list[bytes] = []
+    owners = Composition.owners
+    monkeypatch.setattr(
+        Composition, "owners", lambda own, text: searched.append(text) or owners(own, text)
+    )
+    known = Inclusions({one.path: one})
+    for _ in range(3):
+        assert known.part_of(one.path, one.content, _unit(3)) == "src/a.inc"
+        assert known.part_of(one.path, longer, _unit(3)) is None
+        assert known.part_of(one.path, longer, _unit(4)) == "src/a.inc"
+    assert searched == [one.content, longer]
+
+
+def _unit(line: int) -> Unit:
+    head = Leaf(Raw("subroutine s"), Span("src/m.f90", line, 0, line, 12))
+    return Unit("subroutine", "s", head, (), (), None, (), None)
