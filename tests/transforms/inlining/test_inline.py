@@ -143,9 +143,11 @@ REFUSED = {
         "ASP045",
         program(declare=f"{DUMMIES}\ncharacter c\ncommon /b/ c", body="k = ichar(c)"),
     ),
-    "a-function-without-its-type": (
+    "a-function-whose-name-is-a-variable": (
         "ASP045",
-        program(declare=f"{DUMMIES}\ninteger, external :: f", body="k = f(n)")
+        program(
+            declare=f"{DUMMIES}\ninteger, external :: f", body="k = f(n)", own="integer :: f(3)"
+        )
         + "integer function f(n)\ninteger :: n\nf = n\nend\n",
     ),
     "an-interface-that-is-not-seen": (
