@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
 
+from asphalt.analysis.call_graph.call_sites import is_bound_to_c
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.whole_program import is_closed
 from asphalt.analysis.messages.wildcards import takes_any_source, takes_any_tag
@@ -25,8 +26,8 @@ from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.names.visibility import words_at
 from asphalt.ir.expr import Expr, names_in
 from asphalt.ir.program import Located, Program
-from asphalt.ir.stmt import Call, Decl, Include, Opaque, Raw, Use
-from asphalt.ir.tree import Leaf, leaves
+from asphalt.ir.stmt import Call, Decl, Include, Opaque, Plain, Raw, Use
+from asphalt.ir.tree import Leaf, Unit, leaves
 
 _HEADER = "mpif.h"
 _ACCESSIBILITY = frozenset({"public", "private"})
@@ -152,6 +153,7 @@ class SolePair:
             self._live[key] = (
                 located.unit.kind != "subroutine"
                 or located.is_unread
+                or _has_other_names(located.unit)
                 or any(
                     self._is_live(other)
                     for other in self.program.mentions(located.unit.name)
@@ -162,13 +164,19 @@ class SolePair:
         return self._live[key]
 
 
+def _has_other_names(unit: Unit) -> bool:
+    """Whether a procedure may be called by a name that is not its own."""
+    own = (leaf.what for node in (*unit.spec, *unit.body) for leaf in leaves(node))
+    entry = any(isinstance(what, Plain) and what.keyword == "entry" for what in own)
+    return entry or is_bound_to_c(unit)
+
+
 def _may_call(located: Located, name: str) -> bool:
     """Whether a unit names a procedure other than to make its name known."""
     if located.is_unread:
         return True
-    for leaf in (
-        leaf for node in (*located.unit.spec, *located.unit.body) for leaf in leaves(node)
-    ):
+    unit = located.unit
+    for leaf in (leaf for node in (*unit.spec, *unit.body, unit.end) for leaf in leaves(node)):
         what = leaf.what
         if isinstance(what, Use) and all(item.local == item.name for item in what.items):
             continue

@@ -62,3 +62,45 @@ def test_a_procedure_that_included_text_names_counts(tmp_path: Path) -> None:
 def test_included_messages_count(tmp_path: Path) -> None:
     found = why_not(tmp_path, contains="contains\ninclude 'p.inc'\n", p=_OTHER.format(tag=6))
     assert found is not None
+
+
+_MODULE = """\
+module apart
+  implicit none
+  private
+  public :: other
+contains
+  subroutine other{head}
+    use mpi
+    integer :: ierr, k
+    call MPI_Recv(k, 1, MPI_INTEGER, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+    {inside}
+  end subroutine other
+end module apart
+subroutine caller
+  use apart, only: {item}
+  {call}
+end subroutine caller
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "alone"),
+    [
+        ({}, True),
+        ({"call": "call other"}, False),
+        ({"item": "x => other", "call": "call x"}, False),
+        ({"inside": "entry another"}, False),
+        ({"head": "() bind(c, name='another')"}, False),
+        ({"call": "include 'calls.inc'"}, False),
+    ],
+    ids=["only known", "called", "renamed", "entry", "from C", "included"],
+)
+def test_a_procedure_that_is_only_made_known_does_not_count(
+    changes: dict[str, str], alone: bool, tmp_path: Path
+) -> None:
+    usual = {"head": "", "inside": "", "item": "other", "call": ""}
+    more = _MODULE.format(**{**usual, **changes})
+    contains = "contains\n  subroutine inner\n    call caller\n  end subroutine inner\n"
+    called = contains.replace("contains\n", "  call inner\ncontains\n")
+    assert (why_not(tmp_path, more, called, calls="call other\n") is None) is alone
