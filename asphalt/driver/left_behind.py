@@ -31,6 +31,7 @@ from asphalt.ir.stmt import Call, Decl, Guarded, Include, Opaque, Plain, Raw, Un
 from asphalt.ir.tree import Block, Leaf, Node, Unit, leaves
 from asphalt.optimiser.acceptance import Key, key_of
 from asphalt.transforms.inlining import inline
+from asphalt.transforms.inlining.split_phase import START
 
 _MANY = "many units"
 
@@ -51,10 +52,14 @@ def left_behind(
     before = _Callers(given)
     if before.may_call(located):
         why = _inlined(located, before, _Callers(given, left))
+        if now.tree.mention_count(f"{located.unit.name}{START}"):
+            why = why.replace("inlined", "inlined, or are calls of its two phases")
     elif any(
         inline.stands_in(given.tree.content(entry.path), located) for entry in given.tree.files
     ):
         why = "its calls were inlined when these files were transformed before"
+    elif given.tree.mention_count(f"{located.unit.name}{START}"):
+        why = "its calls became calls of its two phases when these files were transformed before"
     else:
         return None
     return (

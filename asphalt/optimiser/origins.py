@@ -9,9 +9,11 @@ from functools import lru_cache
 from types import MappingProxyType
 from weakref import WeakKeyDictionary
 
+from asphalt.analysis.inlining.plan import Inlining
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.source import Span
 from asphalt.ir.tree import File, Unit, leaves
+from asphalt.transforms.rewriting.comments import STANDS_HERE
 from asphalt.transforms.rewriting.step import Step
 
 _NONE: Mapping[int, int] = MappingProxyType({})
@@ -35,12 +37,25 @@ def itself(place: SourceLine) -> SourceLine:
 
 
 @dataclass(frozen=True, slots=True)
+class OfProcedure:
+    """A statement that came from a procedure which was inlined: how it was, the line of the
+    statement in the procedure, and that of the call in the user's source."""
+
+    plan: Inlining
+    line: int
+    call: SourceLine | None
+
+
+@dataclass(frozen=True, slots=True)
 class _Made:
     """How a tree was made: from the tree ``before``, with statements that stood at ``spans``, or in
-    a new statement's place, at the line of ``before`` that its step was about."""
+    a new statement's place, at the line of ``before`` that its step was about.  ``plans``: of the
+    procedures that were inlined; ``bodies``: the number of that which a statement came from."""
 
     before: Tree
     spans: tuple[Span | int, ...]
+    plans: tuple[Inlining, ...] = ()
+    bodies: tuple[int | None, ...] = ()
 
 
 class Origins:
@@ -56,14 +71,41 @@ class Origins:
         self._numbers: WeakKeyDictionary[Tree, dict[int, int]] = WeakKeyDictionary()
 
     def note(
-        self, tree: Tree, before: Tree, line: int, file: File, lines: Mapping[int, int] = _NONE
+        self,
+        tree: Tree,
+        before: Tree,
+        line: int,
+        file: File,
+        lines: Mapping[int, int] = _NONE,
+        plans: Sequence[Inlining] = (),
     ) -> None:
         """Record that a step about a line of ``before`` made ``tree``, from the syntax tree
         ``file``: statements that have not changed, or came from elsewhere, still have their spans
-        there.  ``lines``: those that other new statements are about, by identity."""
+        there.  ``lines``: those that other new statements are about, by identity; ``plans``: of the
+        procedures that it has inlined, in source order."""
         if tree is not self._given and tree is not before and tree not in self._made:
             spans = (leaf.span or lines.get(id(leaf), line) for leaf in leaves(file))
-            self._made[tree] = _Made(before, tuple(spans))
+            self._made[tree] = _Made(before, tuple(spans), tuple(plans), _bodies(file, plans))
+
+    def procedure(self, tree: Tree, line: int) -> OfProcedure | None:
+        """The inlined procedure that the statement in a line of a tree came from, or was made for;
+        of one that was inlined into another one, that one.  None: it came from none."""
+        while tree is not self._given:
+            made = self._made.get(tree)
+            number = None if made is None else self._number(tree, line)
+            if made is None or number is None or number >= len(made.spans):
+                return None
+            span = made.spans[number]
+            body = made.bodies[number] if made.bodies else None
+            if body is not None and isinstance(span, Span):
+                plan = made.plans[body]
+                outer = self.procedure(made.before, plan.call.line)
+                call = self.place(made.before, plan.call.line)
+                return outer or OfProcedure(plan, span.first, call)
+            if isinstance(span, Span) and span.file != self._path:
+                return None
+            line, tree = span.first if isinstance(span, Span) else span, made.before
+        return None
 
     def place(self, tree: Tree, line: int) -> SourceLine | None:
         """Where the statement in a line of a tree stood in the user's source; None: it is new."""
@@ -116,6 +158,27 @@ class Origins:
                     numbers.setdefault(leaf.span.first, number)
             self._numbers[tree] = numbers
         return self._numbers[tree].get(line)
+
+
+def _bodies(file: File, plans: Sequence[Inlining]) -> tuple[int | None, ...]:
+    """For each statement of a file, the number of the procedure that it came from in the step that
+    has inlined them: a comment tells where the body of each begins."""
+    if not plans:
+        return ()
+    theirs = {
+        (leaf.span.file, leaf.span.first)
+        for plan in plans
+        for leaf in leaves(plan.callee.unit)
+        if leaf.span is not None
+    }
+    found: list[int | None] = []
+    current = -1
+    for leaf in leaves(file):
+        came = leaf.span is not None and (leaf.span.file, leaf.span.first) in theirs
+        begins = any(entry.text.rstrip().endswith(STANDS_HERE) for entry in leaf.lead)
+        current += begins and (came or leaf.span is None)
+        found.append(current if came and current >= 0 else None)
+    return tuple(found) if current == len(plans) - 1 else ()
 
 
 @lru_cache(maxsize=8)

@@ -14,6 +14,7 @@ from asphalt.analysis.data_flow.error_codes import ErrorCodes
 from asphalt.analysis.data_flow.passed_readings import may_be_passed
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.effects.uncalled import transitive_callees
+from asphalt.analysis.inlining.plan import Inlining
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.names.parallel_loops import threads_of
 from asphalt.analysis.names.symbol import Identity
@@ -84,7 +85,7 @@ class Workshop:
     was tried last, where values of constants may help.  ``lost_shares``: where sharing a nest
     among windows did not gain, by the text around it.  ``read_at_call``: procedures with versions
     that are better read at their calls, if they may stand there.  ``constants``: the named
-    constants whose values proofs may rest on.
+    constants whose values proofs may rest on.  ``brought``: the names that inlining has declared.
     """
 
     def __init__(
@@ -121,7 +122,7 @@ class Workshop:
         self._prices: dict[Hashable, Price] = {}
         self._amounts = KnownAmounts()
         self._once_called: frozenset[str] = frozenset()
-        self._brought: set[str] = set()  # the names that inlining has declared, folded
+        self.brought: set[str] = set()
         self.renaming, self.cloning, self.expanding, self.departing = (
             replace(module.TRANSFORMATION, check=partial(module.check, limit=options.clone_limit))
             for module in (renaming, array_expansion, receive_queues, buffered_sends)
@@ -219,11 +220,11 @@ class Workshop:
     def tidied(self, found: Optimised) -> Optimised:
         """Return the result for the unit, without declarations of inlined procedures that nothing
         uses any more."""
-        if found.content is None or not self._brought:
+        if found.content is None or not self.brought:
             return found
         tree = self.tree_of(found)
         located = self.located(tree)
-        kept = without_unused(located, self._brought, tree)
+        kept = without_unused(located, self.brought, tree)
         return found if kept is located.unit else self._declared(found, kept)
 
     def checked(self, found: Optimised, values: Mapping[str, int]) -> Optimised:
@@ -349,8 +350,9 @@ class Workshop:
         else:
             file = replace_unit(file, facts.unit, transformation.apply(facts, step))
         beside, scopes = dict(self.known.beside(state.tree)), facts.effects.scopes
-        for needed in (s.plan.needed for s in step.reported if isinstance(s, inline.Inline)):
-            self._brought |= {new.lower() for new, _ in (*needed.variables, *needed.constants)}
+        plans = [one.plan for one in step.reported if isinstance(one, inline.Inline)]
+        for needed in (plan.needed for plan in plans):
+            self.brought |= {new.lower() for new, _ in (*needed.variables, *needed.constants)}
             file = with_public_names(file, needed.shown)
             beside |= of_other_files(needed.shown, facts.located, scopes, state.tree)
         self.note_tried(step)
@@ -365,7 +367,7 @@ class Workshop:
         if isinstance(step, redundant_stores.Stored):
             cleared |= {self.place(state.tree, step.line)}
         before = state.tree
-        state = self._rewritten(state, file, step.line, lines, beside)
+        state = self._rewritten(state, file, step.line, lines, beside, plans)
         state = replace(state, cleared=cleared)
         if transformation.in_place:
             self.numbers.note(state.tree, before, file)
@@ -402,12 +404,13 @@ class Workshop:
         line: int,
         lines: Mapping[int, int],
         beside: Mapping[str, bytes],
+        plans: Sequence[Inlining] = (),
     ) -> UnitState:
         """The state with another syntax tree of the file, made by a step about a line; ``lines``:
         those of new statements that come from steps about others, by identity; ``beside``: the
-        contents of other files that have changed."""
+        contents of other files that have changed; ``plans``: of procedures that are inlined."""
         tree = self.known.tree(unparse(file).encode("latin-1"), beside)
-        self.origins.note(tree, state.tree, line, file, lines)
+        self.origins.note(tree, state.tree, line, file, lines, plans)
         return replace(state, tree=tree, trees=(*state.trees, tree))
 
     def _noted(

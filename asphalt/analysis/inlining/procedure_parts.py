@@ -139,10 +139,10 @@ def check_parts(facts: UnitFacts, parts: Sequence[Part], *, interior_first: bool
                 why = f"two of its statements keep their order ({with_places(why, facts.at)})"
                 raise WholeError(ORDER, why, number if interior_first else earlier)
     _check_locals(facts, [part.where for part in parts])
-    _check_declarations(facts)
+    check_declarations(facts)
 
 
-def _check_declarations(facts: UnitFacts) -> None:
+def check_declarations(facts: UnitFacts) -> None:
     """Check that bounds and lengths in declarations are the same when the second part begins."""
     given = evaluated_on_entry(facts.scope, facts.names)
     if any(effect.kind is not EffectKind.ASSUMED for effect in given.effects):

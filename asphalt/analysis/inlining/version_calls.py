@@ -85,7 +85,7 @@ def _check_arguments(facts: UnitFacts, leaf: Leaf, call: Call, inside: UnitFacts
         for part in walk(actual):
             if isinstance(part, OpaqueExpr) or not _is_value(part, scope):
                 raise RefusedError(ARGUMENT, "an actual argument may call a function")
-        for name in sorted(_evaluated(actual, scope)):
+        for name in sorted(evaluated(actual, scope)):
             storage = facts.names.storage(name)
             if storage in written or storage == ALIASED:
                 raise RefusedError(ARGUMENT, f"an actual argument depends on {name}")
@@ -107,7 +107,7 @@ def _is_value(part: Arg, scope: Scope) -> bool:
     return name_kind(part.name, part.args is not None, scope) in kinds
 
 
-def _evaluated(actual: Expr, scope: Scope) -> frozenset[str]:
+def evaluated(actual: Expr, scope: Scope) -> frozenset[str]:
     """The variables whose values decide what an actual argument is: those in subscripts, or all
     of an expression."""
     found: set[str] = set()

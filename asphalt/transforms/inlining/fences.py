@@ -61,19 +61,27 @@ def fenced(facts: UnitFacts, given: Unit) -> Unit:
     ``given``: the unit before all steps.
     """
     names = tuple(sorted(_under_way(facts))) if _is_inlined(facts, given) else ()
-    if not names:
-        return facts.unit
+    return _fenced(facts, facts.unit, names) if names else facts.unit
 
+
+def with_fences(facts: UnitFacts, unit: Unit, names: Collection[str]) -> Unit:
+    """A version of the procedure of ``facts`` with fences behind its waits for the buffers among
+    ``names``: a compiler that inlines the version does not know that they have changed."""
+    hidden = tuple(name for name in names if _is_hidden(facts.scope.lookup(name)))
+    return _fenced(facts, unit, hidden) if hidden else unit
+
+
+def _fenced(facts: UnitFacts, unit: Unit, names: tuple[str, ...]) -> Unit:
     def change(siblings: tuple[Node, ...]) -> tuple[Node, ...]:
         return tuple(_with_fences(siblings, names, facts))
 
-    body = facts.unit.body
+    body = unit.body
     places = [path for path, siblings in lists_in(body) if len(change(siblings)) > len(siblings)]
     if not places:
-        return facts.unit
+        return unit
     for path in places:
         body = rewrite_list(body, (*path, 0), change)
-    unit = replace(facts.unit, body=body)
+    unit = replace(unit, body=body)
     return added(unit, facts.located.form, facts.eol, (_SYNC,), ())
 
 

@@ -54,7 +54,7 @@ from asphalt.ir.stmt import (
     What,
 )
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves
-from asphalt.transforms.rewriting.comments import STANDS_HERE, comments_inside, in_front
+from asphalt.transforms.rewriting.comments import body_comment, comments_inside, in_front
 from asphalt.transforms.rewriting.declare import insert_behind
 from asphalt.transforms.rewriting.edit import map_leaves, rewrite_list
 from asphalt.transforms.rewriting.indentation import further_in
@@ -213,8 +213,7 @@ def stands_in(content: bytes, callee: Located) -> bool:
 def _comments(plan: Inlining, make: Maker) -> tuple[Trivia, ...]:
     own = plan.call.trail.strip()
     kept = (make.comment(own.lstrip("!").strip()),) if own.startswith("!") else ()
-    here = f"asphalt: {plan.callee.unit.name} of {_origin(plan)} {STANDS_HERE}"
-    return (*kept, make.comment(here))
+    return (*kept, make.comment(body_comment(plan.callee.unit.name, plan.callee.file)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,15 @@ from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.inlining.codes import ARGUMENT, TEXT, RefusedError
+from asphalt.analysis.inlining.version_calls import NewNames
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.conditionals import is_conditional
-from asphalt.ir.program import Located
+from asphalt.ir.program import Located, Program
 from asphalt.ir.source import Trivia, TriviaKind
-from asphalt.ir.stmt import Decl, Plain, UnitHead
+from asphalt.ir.stmt import Decl, Plain, UnitHead, Use, UseItem
 from asphalt.ir.tree import File, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.rewriting.make import Maker
+from asphalt.transforms.rewriting.publishing import with_public_names
 from asphalt.transforms.rewriting.tidying import without_unused
 from asphalt.unparse.statement_text import statement_text
 
@@ -72,8 +74,15 @@ def _prefix(head: UnitHead) -> tuple[str, ...]:
     return tuple(one for one in head.prefix if not one.startswith("bind("))
 
 
-def version(facts: UnitFacts, name: str, body: tuple[Node, ...], comments: tuple[str, ...]) -> Unit:
-    """A version of the procedure of ``facts``, with another name and other statements."""
+def version(
+    facts: UnitFacts,
+    name: str,
+    body: tuple[Node, ...],
+    comments: tuple[str, ...],
+    more: tuple[str, ...] = (),
+) -> Unit:
+    """A version of the procedure of ``facts``, with another name and other statements; ``more``:
+    local variables that are dummy arguments of it."""
     unit = facts.unit
     head = unit.head
     assert head is not None
@@ -81,7 +90,7 @@ def version(facts: UnitFacts, name: str, body: tuple[Node, ...], comments: tuple
     make = Maker(len(head.head.expandtabs(8)), 2, True, facts.eol)
     if not facts.free:
         make = Maker(max(0, make.column - 6), 2, False, facts.eol)
-    dummies = tuple(_spelled(dummy, facts.scope) for dummy in head.what.args)
+    dummies = tuple(_spelled(dummy, facts.scope) for dummy in (*head.what.args, *more))
     what = replace(head.what, name=name, args=dummies, prefix=_prefix(head.what))
     lead = (Trivia(TriviaKind.BLANK, facts.eol), *map(make.comment, comments))
     made = replace(
@@ -97,6 +106,7 @@ def version(facts: UnitFacts, name: str, body: tuple[Node, ...], comments: tuple
         ),
     )
     local = [s.name for s in facts.scope.own.values() if s.origin is Origin.LOCAL]
+    local = [name for name in local if name not in more]
     located = replace(facts.located, chain=(*facts.located.chain[:-1], made))
     return without_unused(located, local, facts.effects.scopes.program)
 
@@ -117,6 +127,26 @@ def _kept(node: Node) -> Node:
         return node
     attrs = tuple("intent(inout)" if one == "intent(out)" else one for one in what.attrs)
     return rewrite(node, replace(what, attrs=attrs))
+
+
+def is_free(unit: Unit, callee: Located, program: Program) -> bool | None:
+    """Whether nothing has the name of a version of a procedure yet; False: the same version has it;
+    None: something else has it."""
+    if len(callee.chain) > 1:
+        beside = callee.chain[-2].contained
+    else:
+        beside = tuple(one.unit for one in program.mentions(unit.name) if len(one.chain) == 1)
+    same = [one for one in beside if one.name == unit.name]
+    if same:
+        return False if same_text(same[0], unit) else None
+    return None if any(True for _ in program.mentions(unit.name)) else True
+
+
+def spelled(callee: Located) -> str:
+    """The name of a procedure in the case in which it is written."""
+    head = callee.unit.head
+    name = callee.unit.name
+    return name.upper() if head is not None and name.upper() in (head.body or "") else name
 
 
 def same_text(one: Unit, two: Unit) -> bool:
@@ -145,3 +175,34 @@ def _behind(
         return (*units[: position + 1], *made, *units[position + 1 :])
     host = replace(host, contained=_behind(host.contained, tuple(inner), made))
     return (*units[:position], host, *units[position + 1 :])
+
+
+def beside(file: File, callee: Located, made: tuple[Unit, ...], names: NewNames) -> File:
+    """The file with versions beside their original, public where callers need that."""
+    file = with_units(file, tuple(unit.name for unit in callee.chain), made)
+    if names.published is None or not made:
+        return file
+    return with_public_names(file, {names.published: tuple(unit.name for unit in made)})
+
+
+def with_listed(unit: Unit, names: NewNames, called: tuple[str, ...]) -> Unit:
+    """A caller whose USE statement lists the procedures ``called``, if that has to list them."""
+    listed = names.listed
+    if listed is None:
+        return unit
+    now = next(node for node in unit.spec if _is(node, listed))
+    assert isinstance(now, Leaf)
+    assert isinstance(now.what, Use)
+    known = {item.name for item in now.what.items}
+    items = tuple(UseItem(n, n) for n in map(str.lower, called) if n not in known)
+    longer = rewrite(now, replace(now.what, items=(*now.what.items, *items)))
+    return replace(unit, spec=tuple(longer if node is now else node for node in unit.spec))
+
+
+def _is(node: Node, listed: Leaf) -> bool:
+    """Whether a statement is the USE statement ``listed``, or has become of it."""
+    mine, theirs = (one.what if isinstance(one, Leaf) else None for one in (node, listed))
+    if not isinstance(mine, Use) or not isinstance(theirs, Use) or not isinstance(node, Leaf):
+        return False
+    begins = mine.items[: len(theirs.items)] == theirs.items and mine.only
+    return node is listed or (mine.module == theirs.module and begins)

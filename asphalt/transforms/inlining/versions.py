@@ -48,7 +48,7 @@ from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import Ref
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import Call, UnitHead, Use, UseItem
+from asphalt.ir.stmt import Call, UnitHead
 from asphalt.ir.tree import File, Leaf, Node, Unit, leaves, loops_of, rewrite
 from asphalt.transforms.inlining import version_units
 from asphalt.transforms.inlining.edge_choices import Ends, choices_of
@@ -60,7 +60,6 @@ from asphalt.transforms.motion.windows import windows_of
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
 from asphalt.transforms.rewriting.guarded_nests import around, nest_in
 from asphalt.transforms.rewriting.make import maker_at
-from asphalt.transforms.rewriting.publishing import with_public_names
 from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation, Trial
 
 SHORT = 40
@@ -156,14 +155,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
         return (*nodes[: step.position], begin, again, *nodes[step.position + 1 :])
 
     unit = replace(facts.unit, body=rewrite_list(facts.unit.body, (*step.path, 0), change))
-    listed = step.names.listed
-    if listed is None:
-        return unit
-    assert isinstance(listed.what, Use)
-    known = {item.name for item in listed.what.items}
-    items = tuple(UseItem(n, n) for n in map(str.lower, step.called) if n not in known)
-    longer = rewrite(listed, replace(listed.what, items=(*listed.what.items, *items)))
-    return replace(unit, spec=tuple(longer if node is listed else node for node in unit.spec))
+    return version_units.with_listed(unit, step.names, step.called)
 
 
 def divided(facts: UnitFacts) -> frozenset[str]:
@@ -175,12 +167,7 @@ def divided(facts: UnitFacts) -> frozenset[str]:
 
 def with_versions(file: File, step: Versions) -> File:
     """The file with the versions beside their original."""
-    chain = tuple(unit.name for unit in step.callee.chain)
-    file = version_units.with_units(file, chain, step.made)
-    module = step.names.published
-    if module is None or not step.made:
-        return file
-    return with_public_names(file, {module: tuple(unit.name for unit in step.made)})
+    return version_units.beside(file, step.callee, step.made, step.names)
 
 
 def _found(facts: UnitFacts, choices: Choices, *, interior_first: bool) -> Iterator[Found]:
@@ -279,14 +266,15 @@ class _Call:
         head = self.callee.unit.head
         assert head is not None
         assert isinstance(head.what, UnitHead)
-        spelled = _spelled(self.callee)
+        spelled = version_units.spelled(self.callee)
+        program = self.facts.effects.scopes.program
         for number in count(1):
             more = "" if number == 1 else f"_{number}"
             inner, outer = (f"{spelled}{one}{more}" for one in (_INNER, _EDGES))
             if spelled.isupper():
                 inner, outer = inner.upper(), outer.upper()
             units = _units(inside, parts, inner, outer)
-            free = [self._is_free(unit) for unit in units]
+            free = [version_units.is_free(unit, self.callee, program) for unit in units]
             if None not in free:
                 break
         if max(len(inner), len(outer)) > version_units.LONGEST_NAME:
@@ -333,19 +321,6 @@ class _Call:
         assert first is not None
         raise first
 
-    def _is_free(self, unit: Unit) -> bool | None:
-        """Whether nothing has the name of a version yet; None: something else has it."""
-        chain = self.callee.chain
-        program = self.facts.effects.scopes.program
-        if len(chain) > 1:
-            beside = chain[-2].contained
-        else:
-            beside = tuple(one.unit for one in program.mentions(unit.name) if len(one.chain) == 1)
-        same = [one for one in beside if one.name == unit.name]
-        if same:
-            return False if version_units.same_text(same[0], unit) else None
-        return None if any(True for _ in program.mentions(unit.name)) else True
-
     def _refused(self, refused: RefusedError) -> Refused:
         name = self.callee.unit.name
         message = f"{name} has no version for a part of its iterations: {refused.message}"
@@ -385,7 +360,7 @@ def _variables(facts: UnitFacts, ends: Ends) -> str:
 
 def _units(facts: UnitFacts, parts: Sequence[Part], inner: str, outer: str) -> tuple[Unit, Unit]:
     """The versions, with these names."""
-    name = _spelled(facts.located)
+    name = version_units.spelled(facts.located)
     bodies: tuple[list[Node], list[Node]] = [], []
     for part in parts:
         both = (part.node,) if part.where is Where.BOTH else ()
@@ -397,13 +372,6 @@ def _units(facts: UnitFacts, parts: Sequence[Part], inner: str, outer: str) -> t
         version_units.version(facts, inner, tuple(bodies[0]), (first,)),
         version_units.version(facts, outer, tuple(bodies[1]), (second,)),
     )
-
-
-def _spelled(callee: Located) -> str:
-    """The name of a procedure in the case in which it is written."""
-    head = callee.unit.head
-    name = callee.unit.name
-    return name.upper() if head is not None and name.upper() in (head.body or "") else name
 
 
 BEHIND_WAITS = Transformation(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from pathlib import PurePath
 
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.tree import Leaf, Node, leaves
@@ -23,6 +24,11 @@ def tells_of_its_place(line: Trivia) -> bool:
     text = line.text.strip().removeprefix("! ")
     body = text.startswith("asphalt: ") and text.endswith(STANDS_HERE)
     return line.kind is TriviaKind.COMMENT and (body or text.startswith(NOT_STORED))
+
+
+def body_comment(procedure: str, path: str) -> str:
+    """What tells where the body of a procedure begins that stood in a file."""
+    return f"asphalt: {procedure} of {PurePath(path).name} {STANDS_HERE}"
 
 
 def assumptions(assumed: Iterable[str]) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from asphalt.ir.insertion import last_declaration
 from asphalt.ir.program import Located
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Decl, Entity
-from asphalt.ir.tree import File, Unit
+from asphalt.ir.tree import File, Leaf, Node, Unit, rewrite
 from asphalt.transforms.rewriting.declare import column_of, insert_behind
 from asphalt.transforms.rewriting.make import Maker
 from asphalt.unparse.unparse import unparse
@@ -43,6 +43,36 @@ def with_public_names(file: File, shown: Mapping[str, tuple[str, ...]]) -> File:
             for unit in file.units
         ),
     )
+
+
+def without_public_names(file: File, hidden: Mapping[str, tuple[str, ...]]) -> File:
+    """The file in which modules list fewer of the names that asphalt has made public; ``hidden``:
+    those by module."""
+    return replace(
+        file,
+        units=tuple(
+            _without(unit, hidden[unit.name])
+            if unit.kind == "module" and unit.name in hidden
+            else unit
+            for unit in file.units
+        ),
+    )
+
+
+def _without(unit: Unit, names: tuple[str, ...]) -> Unit:
+    spec: list[Node] = []
+    for node in unit.spec:
+        what = node.what if isinstance(node, Leaf) else None
+        ours = isinstance(node, Leaf) and any(_TEXT in entry.text for entry in node.lead)
+        if not isinstance(node, Leaf) or not isinstance(what, Decl) or not ours:
+            spec.append(node)
+            continue
+        kept = tuple(entity for entity in what.entities if entity.name not in names)
+        if len(kept) == len(what.entities):
+            spec.append(node)
+        elif kept:
+            spec.append(rewrite(node, replace(what, entities=kept)))
+    return replace(unit, spec=tuple(spec))
 
 
 def of_other_files(
