@@ -17,7 +17,7 @@ once on all ranks, it sends the same values, and writes what is there already.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from asphalt.analysis.call_graph.invoked import invoked
@@ -40,7 +40,7 @@ from asphalt.analysis.uniformity.uniformity import Level
 from asphalt.config.assumptions import UNIFORM
 from asphalt.ir.expr import Arg, Expr, Ref
 from asphalt.ir.program import Located
-from asphalt.ir.stmt import ArmHead, Call, DoHead, Guarded, Jump, Plain
+from asphalt.ir.stmt import ArmHead, Call, DoHead, Guarded, Jump, Plain, What
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 _TRAFFIC = frozenset({Store.INCOMING, Store.OUTGOING})
@@ -218,15 +218,16 @@ class WholeExchanges:
             point = graph.action(leaf)
             if point is None:
                 return "a message is never sent"
-            exprs: list[Expr] = []
-            for envelope in envelopes_of(call) or ():
-                exprs += (envelope.peer, envelope.tag, envelope.communicator)
-            counted: set[str] = set()
+            decisive: list[tuple[Expr, frozenset[str]]] = []
+            counted: frozenset[str] = frozenset()
             if found.unit.unit is not self.facts.unit:  # its own conditions are uniform
-                exprs += _conditions(graph.points[point])
-                counted = _loop_variables(graph.points[point])
-            for expr in exprs:
-                why = lasting.why_changing(expr, found.unit, frozenset(counted))
+                decisive += _conditions(graph.points[point])
+                counted = _loop_variables(graph.points[point].around)
+            for envelope in envelopes_of(call) or ():
+                exprs = (envelope.peer, envelope.tag, envelope.communicator)
+                decisive += ((expr, counted) for expr in exprs)
+            for expr, known in decisive:
+                why = lasting.why_changing(expr, found.unit, known)
                 if why is not None:
                     return f"its messages may differ from those before: {why}"
         return None
@@ -292,35 +293,40 @@ def _why_not_plain(unit: UnitFacts) -> str | None:
     return None
 
 
-def _conditions(point: Point) -> Iterator[Expr]:
-    """The expressions that decide whether, and how often, a statement is executed."""
-    heads = [point.leaf.what] if point.leaf is not None else []
-    for node in point.around:
-        match node:
-            case Branch(arms=arms):
-                heads += [arm.head.what for arm in arms]
-            case Do(head=head):
-                heads.append(head.what)
-    for what in heads:
-        found: tuple[Arg | None, ...] = ()
-        match what:
-            case Guarded(condition=condition):
-                found = (condition,)
-            case ArmHead(exprs=exprs):
-                found = exprs
-            case DoHead(first=first, last=last, step=step, condition=condition):
-                found = (first, last, step, condition)
-        yield from (one for one in found if isinstance(one, Expr))
+def _conditions(point: Point) -> Iterator[tuple[Expr, frozenset[str]]]:
+    """The expressions that decide whether, and how often, a statement is executed, each with the
+    variables of the counted loops around it: in their own bounds these have other values."""
+    for depth, node in enumerate(point.around):
+        heads = (arm.head for arm in node.arms) if isinstance(node, Branch) else ()
+        for head in (node.head,) if isinstance(node, Do) else heads:
+            counted = _loop_variables(point.around[:depth])
+            yield from ((expr, counted) for expr in _deciding(head.what))
+    if point.leaf is not None:
+        counted = _loop_variables(point.around)
+        yield from ((expr, counted) for expr in _deciding(point.leaf.what))
 
 
-def _loop_variables(point: Point) -> set[str]:
-    """The variables of the counted loops around a statement."""
-    heads = (node.head.what for node in point.around if isinstance(node, Do))
-    return {
+def _deciding(what: What) -> Iterator[Expr]:
+    """The expressions in the head of a construct, or in a one-line IF."""
+    found: tuple[Arg | None, ...] = ()
+    match what:
+        case Guarded(condition=condition):
+            found = (condition,)
+        case ArmHead(exprs=exprs):
+            found = exprs
+        case DoHead(first=first, last=last, step=step, condition=condition):
+            found = (first, last, step, condition)
+    yield from (one for one in found if isinstance(one, Expr))
+
+
+def _loop_variables(around: Sequence[Node]) -> frozenset[str]:
+    """The variables of the counted loops among some constructs."""
+    heads = (node.head.what for node in around if isinstance(node, Do))
+    return frozenset(
         head.var.name
         for head in heads
         if isinstance(head, DoHead) and head.kind == "count" and isinstance(head.var, Ref)
-    }
+    )
 
 
 def why_not_idempotent(found: WholeExchange) -> str | frozenset[str]:

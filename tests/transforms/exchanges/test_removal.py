@@ -57,7 +57,7 @@ module halo
 contains
   subroutine exchange(f)
     real(8), intent(inout) :: f(0:n+1)
-    integer :: requests(4), ierr
+    integer :: requests(4), ierr, k
 {exchange}
   end subroutine exchange
 end module halo
@@ -133,6 +133,11 @@ def _tree(folder: Path, **changes: str) -> Stepped:
 
 
 GOES = {
+    "a loop of messages": {
+        "exchange": "    do k = 1, 2\n    if (k == 1) then\n"
+        + _SENDRECV
+        + "    end if\n    end do\n"
+    },
     "called": {},
     "started": {"exchange": _STARTED},
     "direct": {"first": _DIRECT, "second": _DIRECT},
@@ -267,6 +272,18 @@ call MPI_Sendrecv(v(1), 1, MPI_DOUBLE_PRECISION, left, 2, &
             .replace("other", "left"),
         },
         "has the same tag, and other partners",
+    ),
+    "the bound of a loop is a local variable": (
+        {"exchange": "    k = me\n    do k = k, 1\n" + _SENDRECV + "    end do\n"},
+        "k is no variable of a module",
+    ),
+    "a branch around a loop reads its variable": (
+        {
+            "exchange": "    k = me\n    if (k == 1) then\n    do k = 1, 1\n"
+            + _SENDRECV
+            + "    end do\n    end if\n"
+        },
+        "k is no variable of a module",
     ),
     # it has other effects
     "it changes what it sends": (
