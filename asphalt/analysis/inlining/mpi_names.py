@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asphalt.analysis.inlining.codes import MEANING, RefusedError
+from asphalt.analysis.inlining.external_functions import check_undeclared_externals
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.intrinsic_modules import MPI_MODULES
 from asphalt.analysis.names.mpi_constants import is_standard_name
@@ -35,8 +36,12 @@ class MpiNames:
         """Resolve the procedure of a call of MPI, which has this binding in the callee.
 
         Raises:
-            RefusedError: the caller has another binding.
+            RefusedError: the caller has another binding, or demands that external procedures are
+                declared: MPI's modules need not have interfaces of all (MPI-4.0 section 19.1.4).
         """
+        assert isinstance(call.procedure, Ref)
+        if "f08" not in binding and call.procedure.name not in self.here:
+            check_undeclared_externals(self.caller.located.chain)
         found = mpi_call(call, self.caller)
         if found is not None and found.binding == binding:
             return
@@ -44,7 +49,6 @@ class MpiNames:
             if found is None or "f08" in found.binding or found.binding == "unknown":
                 raise RefusedError(MEANING, _ANOTHER)
             return  # an explicit interface is only stricter
-        assert isinstance(call.procedure, Ref)
         self._module(binding, call.procedure.name)
 
     def name(self, name: str, symbol: Symbol) -> None:

@@ -41,6 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 
 from asphalt.analysis.call_graph.invoked import invoked
@@ -273,6 +274,7 @@ class _Search:
         """Take these calls, if the versions can be made."""
         program = self.given.effects.scopes.program
         name = version_units.spelled(callee)
+        taken = {one.lower() for _, called in self.called for one in called}
         for number in count(1):
             more = "" if number == 1 else f"_{number}"
             start, finish = (f"{name}{one}{more}" for one in (START, _FINISH))
@@ -280,7 +282,7 @@ class _Search:
                 start, finish = start.upper(), finish.upper()
             units = phase_units(inside, phases, start, finish)
             free = [version_units.is_free(unit, callee, program) for unit in units]
-            if None not in free:
+            if None not in free and taken.isdisjoint((start.lower(), finish.lower())):
                 break
         try:
             if max(len(start), len(finish)) > version_units.LONGEST_NAME:
@@ -367,8 +369,8 @@ class _Search:
         for path in sorted(self.lists, key=len, reverse=True):
             own = [one for one in self.calls.values() if one[0].call.path == path]
             if own:
-                change = self._changed(self.lists[path], own, lines)
-                body = rewrite_list(body, (*path, 0), lambda _, new=change: new)  # type: ignore[misc]
+                change = partial(self._with_lists, self._changed(self.lists[path], own, lines), own)
+                body = rewrite_list(body, (*path, 0), change)
         for placed, new in self.calls.values():
             name = placed.call.plan.callee.unit.name
             does = f"the call of {name} in {self.given.at(placed.leaf)} "
@@ -389,6 +391,18 @@ class _Search:
         gone = {id(plan) for plan in plans}
         left = {text for plan, text in texts.items() if plan not in gone}
         return frozenset(texts.values()) - left
+
+    @staticmethod
+    def _with_lists(
+        changed: tuple[Node, ...],
+        own: Sequence[tuple[_Placed, tuple[Leaf, ...]]],
+        now: tuple[Node, ...],
+    ) -> tuple[Node, ...]:
+        """A changed list, in which the constructs have what has changed inside of them: ``now`` is
+        the list with them, in the order that it had."""
+        given = own[0][0].call.siblings
+        inside = {id(old): new for old, new in zip(given, now, strict=True)}
+        return tuple(inside.get(id(node), node) for node in changed)
 
     def _changed(
         self,

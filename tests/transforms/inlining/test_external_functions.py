@@ -154,3 +154,10 @@ def test_what_comes_out_is_linked(mpi: Mpi, tmp_path: Path) -> None:
     assert b"call step(" not in change.after
     (line,) = same_lines(mpi, tmp_path, change.before.decode(), change.after, 1)
     assert float(line.split()[2]) == 4
+
+
+def test_a_caller_that_declares_all_external_procedures_gets_none_of_mpi(tmp_path: Path) -> None:
+    """MPI's module need not have interfaces of its procedures (MPI-4.0 section 19.1.4)."""
+    step = _step("", "1")
+    assert _inlined(tmp_path / "plain", step) is not None
+    assert _inlined(tmp_path / "strict", step, rule=" (type, external)") is None

@@ -224,6 +224,52 @@ def test_an_exchange_becomes_two_calls(tmp_path: Path, program: _Program) -> Non
         _run_the_same(tmp_path, mpi, program.texts, after)
 
 
+_NESTED = {
+    "one stays whole inside": (
+        _Program(call_u="if (mod(n, 2) == 0) then\n    call exchange(u)", between="    end if\n"),
+        1,
+    ),
+    "both are split, one inside": (
+        _Program(
+            call_u="if (mod(n, 2) == 0) then\n    call exchange(u)",
+            between="    v(1, 1) = v(1, 1) + 1\n    end if\n",
+        ),
+        1,
+    ),
+    "in a loop inside": (
+        _Program(call_u="do k = 1, 2\n    call exchange(u)", between="    end do\n",
+                 declared="  integer :: k\n"),
+        1,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("program", "least"), _NESTED.values(), ids=_NESTED.keys())
+def test_calls_in_lists_inside_of_another(tmp_path: Path, program: _Program, least: int) -> None:
+    """What changes in an inner list stays changed when the outer one is written."""
+    after = _transformed(tmp_path, program.texts)
+    assert after["main.f90"].count("call exchange_asphalt_start(") >= least
+    for mpi in installed(OPENMPI, MPICH):
+        _run_the_same(tmp_path, mpi, program.texts, after)
+
+
+def test_procedures_of_two_modules_have_versions_of_other_names(tmp_path: Path) -> None:
+    program = _Program(use="use grid\n  use gridb, only: exb => exchange", call_v="call exb(v)")
+    texts = program.texts
+    second = texts["grid.f90"].replace("module grid", "module gridb")
+    second = second.replace("  use mpi\n", "  use mpi\n  use grid, only: nx, ny, left, right\n", 1)
+    second = second.replace(
+        "  integer :: nx, ny, left, right\n", "  private\n  public :: exchange\n"
+    )
+    second = second.replace("rbuf(i, 1)\n", "rbuf(i, 1)*0.5d0\n")
+    texts = {"grid.f90": texts["grid.f90"], "gridb.f90": second, "main.f90": texts["main.f90"]}
+    after = _transformed(tmp_path, texts)
+    assert "call exchange_asphalt_start(" in after["main.f90"]
+    assert "call exchange_asphalt_start_2(" in after["main.f90"]
+    for mpi in installed(OPENMPI, MPICH):
+        _run_the_same(tmp_path, mpi, texts, after)
+
+
 def test_a_version_that_loses_a_statement_is_found(tmp_path: Path) -> None:
     program = _Program()
     after = _transformed(tmp_path, program.texts)
