@@ -180,7 +180,10 @@ def _run_the_same(
             (place / file).write_text(text)
         sources = [*runtime, *(place / file for file in texts)]
         program = build(mpi, sources, place, flags=("-O2",))
-        outputs.append([sorted(run(mpi, program, n).stdout.splitlines()) for n in (1, 2, 3, 4)])
+        outcomes = [run(mpi, program, n) for n in (1, 2, 3, 4)]
+        for outcome in outcomes:
+            assert outcome.code == 0, f"{name}: {outcome.stderr}"
+        outputs.append([sorted(outcome.stdout.splitlines()) for outcome in outcomes])
     assert outputs[0] == outputs[1]
     assert all(outputs[0])
 
@@ -210,8 +213,9 @@ _TAKEN = {
 }
 
 
+@pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH), ids=str)
 @pytest.mark.parametrize("program", _TAKEN.values(), ids=_TAKEN.keys())
-def test_an_exchange_becomes_two_calls(tmp_path: Path, program: _Program) -> None:
+def test_an_exchange_becomes_two_calls(tmp_path: Path, program: _Program, mpi: Mpi) -> None:
     after = _transformed(tmp_path, program.texts)
     calls = after["main.f90"].split("contains\n")[0]
     assert calls.count("call exchange_asphalt_start(") == 2, after["main.f90"]
@@ -220,8 +224,7 @@ def test_an_exchange_becomes_two_calls(tmp_path: Path, program: _Program) -> Non
     assert "MPI_Irecv" not in calls
     assert "subroutine exchange_asphalt_start(" in after[program.home]
     assert calls.count("integer :: req") + calls.count("integer :: asphalt_requests") <= 1
-    for mpi in installed(OPENMPI, MPICH):
-        _run_the_same(tmp_path, mpi, program.texts, after)
+    _run_the_same(tmp_path, mpi, program.texts, after)
 
 
 _NESTED = {
@@ -244,16 +247,19 @@ _NESTED = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH), ids=str)
 @pytest.mark.parametrize(("program", "least"), _NESTED.values(), ids=_NESTED.keys())
-def test_calls_in_lists_inside_of_another(tmp_path: Path, program: _Program, least: int) -> None:
+def test_calls_in_lists_inside_of_another(
+    tmp_path: Path, program: _Program, least: int, mpi: Mpi
+) -> None:
     """What changes in an inner list stays changed when the outer one is written."""
     after = _transformed(tmp_path, program.texts)
     assert after["main.f90"].count("call exchange_asphalt_start(") >= least
-    for mpi in installed(OPENMPI, MPICH):
-        _run_the_same(tmp_path, mpi, program.texts, after)
+    _run_the_same(tmp_path, mpi, program.texts, after)
 
 
-def test_procedures_of_two_modules_have_versions_of_other_names(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH), ids=str)
+def test_procedures_of_two_modules_have_versions_of_other_names(tmp_path: Path, mpi: Mpi) -> None:
     program = _Program(use="use grid\n  use gridb, only: exb => exchange", call_v="call exb(v)")
     texts = program.texts
     second = texts["grid.f90"].replace("module grid", "module gridb")
@@ -266,8 +272,7 @@ def test_procedures_of_two_modules_have_versions_of_other_names(tmp_path: Path) 
     after = _transformed(tmp_path, texts)
     assert "call exchange_asphalt_start(" in after["main.f90"]
     assert "call exchange_asphalt_start_2(" in after["main.f90"]
-    for mpi in installed(OPENMPI, MPICH):
-        _run_the_same(tmp_path, mpi, texts, after)
+    _run_the_same(tmp_path, mpi, texts, after)
 
 
 def test_a_version_that_loses_a_statement_is_found(tmp_path: Path) -> None:
