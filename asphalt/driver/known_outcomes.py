@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from asphalt.config.assumptions import BITS, CONTROL, TIMERS, kind_of
+from asphalt.frontend.source_tree.program_tree import digest_of_all
 from asphalt.frontend.source_tree.snapshot import surroundings
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.optimiser.acceptance import Key
@@ -56,8 +57,9 @@ class _Known:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The results that other runs on the same tree have kept; ``basis``: what they rest on beside
-    the tree and the ``Start``."""
+    """The results that other runs on the same tree have kept, beside the same files: of several
+    programs, what becomes of an included file is a question to all of them.  ``basis``: what they
+    rest on beside files and the ``Start``."""
 
     tree: Tree
     basis: tuple[str | bytes, ...]
@@ -76,7 +78,7 @@ class Store:
     def _parts(self, start: Start) -> tuple[str | bytes, ...]:
         text = (part for path, content in sorted(start.text) for part in (path, content))
         own = repr((start.key, sorted(start.changed), _beside_assumptions(start.options)))
-        return ("outcome", *self.basis, own, *text)
+        return ("outcome", digest_of_all(self.tree), *self.basis, own, *text)
 
 
 def store_of(tree: Tree) -> Store:

@@ -11,12 +11,8 @@ import pytest
 from asphalt.cli.main import main
 from asphalt.config.settings import Settings
 from asphalt.config.sizes import size_of
-from asphalt.driver import units_ahead
-from asphalt.frontend.source_tree.tree import Tree
-from asphalt.ir.program import Located
-from asphalt.optimiser.options import Context, Options
-from asphalt.optimiser.outcome import Optimised
 from asphalt.project import Outcome, Project
+from support.searched_units import searched_for as searched_for
 
 _FILES = {
     "sizes.inc": "  integer, parameter :: length = 20000\n",
@@ -105,20 +101,6 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.fixture
-def searched_for(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The units that are optimised anew."""
-    names: list[str] = []
-    original = units_ahead.optimise
-
-    def optimise(tree: Tree, located: Located, options: Options, context: Context) -> Optimised:
-        names.append(located.unit.name)
-        return original(tree, located, options, context)
-
-    monkeypatch.setattr(units_ahead, "optimise", optimise)
-    return names
-
-
 _SETTINGS = Settings(jobs=1)
 
 
@@ -178,6 +160,27 @@ def test_an_assumption_that_nobody_asks_for_changes_no_answer(
     searched_for.clear()
     _run(tree, replace(_SETTINGS, assume=frozenset({"bits"})))
     assert not searched_for
+
+
+def test_of_several_programs_an_edit_of_one_counts_for_all(
+    tree: Path, searched_for: list[str]
+) -> None:
+    """A file of one of them may decide whether one of another is compiled by itself."""
+    for name in ("one", "two"):
+        (tree / name).mkdir()
+        for file in _FILES:
+            (tree / name / file).write_text(_FILES[file])
+    for file in _FILES:
+        (tree / file).unlink()
+    first = _run(tree)
+    assert searched_for.count("step") == 2
+    searched_for.clear()
+    assert _run(tree) == first
+    assert not searched_for
+    (tree / "two" / "more.inc").write_text("  integer :: more\n")
+    (tree / "two" / "more.f90").write_text("module more\n  include 'more.inc'\nend module more\n")
+    _run(tree)
+    assert searched_for.count("step") == 2
 
 
 def test_another_version_of_asphalt_searches(

@@ -11,18 +11,17 @@ import pytest
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.passes import PASSES, TRANSFERS
 from asphalt.config.settings import Settings
-from asphalt.driver import units_ahead
 from asphalt.driver.known_outcomes import KnownOutcomes
 from asphalt.driver.overlap import Outcome, OverlapRequest, optimised
-from asphalt.frontend.source_tree.tree import Tree, load_tree
-from asphalt.ir.program import Located
-from asphalt.optimiser.options import Context, Options
+from asphalt.frontend.source_tree.tree import load_tree
+from asphalt.optimiser.options import Options
 from asphalt.optimiser.outcome import Optimised
 from asphalt.optimiser.preparation import Search
 from asphalt.optimiser.searched import Searched
 from asphalt.project import Project
 from fuzz import exchanges, gathers
 from fuzz.batch import _MAIN, SUPPORT
+from support.searched_units import searched_for as searched_for
 
 _PROGRAM = """\
 subroutine total(a, b, n)
@@ -94,20 +93,6 @@ _WAYS: tuple[frozenset[str], ...] = (
     frozenset(("bits", "control", "timers")),
     frozenset(),
 )
-
-
-@pytest.fixture
-def searched_for(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The units that are optimised anew."""
-    names: list[str] = []
-    original = units_ahead.optimise
-
-    def optimise(tree: Tree, located: Located, options: Options, context: Context) -> Optimised:
-        names.append(located.unit.name)
-        return original(tree, located, options, context)
-
-    monkeypatch.setattr(units_ahead, "optimise", optimise)
-    return names
 
 
 def _analyses(folder: Path, text: str = _PROGRAM) -> Analyses:

@@ -37,7 +37,7 @@ class MpiNames:
 
         Raises:
             RefusedError: the caller has another binding, or demands that external procedures are
-                declared: MPI's modules need not have interfaces of all (MPI-4.0 section 19.1.4).
+                declared: MPI's modules need not have interfaces of all (MPI-4.0 section 19.1.3).
         """
         assert isinstance(call.procedure, Ref)
         if "f08" not in binding and call.procedure.name not in self.here:

@@ -13,7 +13,7 @@ are equal to the procedure if
 * no statement changes what the declarations evaluate: the second phase evaluates them again.
 
 Whether its caller passes the same variables to both, and no copies, is asked in
-``split_phase_calls``.
+``transforms.inlining.split_phase_arguments``.
 """
 
 from __future__ import annotations

@@ -45,6 +45,11 @@ def _restricted(reader: Reader, paths: Collection[str]) -> Reader:
     return other
 
 
+def digest_of_all(tree: Tree) -> str:
+    """The digest of all files that were read together with those of a tree."""
+    return tree._whole.digest if isinstance(tree, ProgramTree) else tree.digest
+
+
 def included_alone(tree: Tree) -> frozenset[str]:
     """The files of a tree that are only compiled as a part of others."""
     return frozenset(entry.path for entry in tree.files if tree._is_part(entry.path))

@@ -157,7 +157,7 @@ def test_what_comes_out_is_linked(mpi: Mpi, tmp_path: Path) -> None:
 
 
 def test_a_caller_that_declares_all_external_procedures_gets_none_of_mpi(tmp_path: Path) -> None:
-    """MPI's module need not have interfaces of its procedures (MPI-4.0 section 19.1.4)."""
+    """MPI's module need not have interfaces of its procedures (MPI-4.0 section 19.1.3)."""
     step = _step("", "1")
     assert _inlined(tmp_path / "plain", step) is not None
     assert _inlined(tmp_path / "strict", step, rule=" (type, external)") is None
