@@ -10,6 +10,7 @@ from itertools import pairwise
 from operator import or_
 
 from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.analysis.memory.rma_windows import has_windows
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.ir.tree import Node, leaves
 
@@ -24,6 +25,7 @@ class DefinedBetween:
         self._places = {id(leaf): place for place, leaf in enumerate(self._leaves)}
         self._answers: dict[tuple[int, int], tuple[Node, Node, frozenset[str]]] = {}
         self._named: dict[int, frozenset[str]] = {}
+        self._buffers: dict[int, int] = {}
 
     def place(self, node: Node) -> int | None:
         """The number of the first line of a statement among those of the unit; None: it is none."""
@@ -42,8 +44,8 @@ class DefinedBetween:
         found = 0
         for begin, end in self._gaps(own):
             found = reduce(or_, self._masks[begin:end], found)
-            if bisect_left(self._calls, end) > bisect_left(self._calls, begin):
-                found |= self._received
+            places = self._calls[bisect_left(self._calls, begin) : bisect_left(self._calls, end)]
+            found = reduce(or_, map(self._completed, places), found)
         if found not in self._named:
             numbers = enumerate(self._numbers)
             self._named[found] = frozenset(name for n, name in numbers if found >> n & 1)
@@ -66,12 +68,28 @@ class DefinedBetween:
 
     @cached_property
     def _calls(self) -> list[int]:
-        """The places of the calls that may define all receive buffers, too."""
+        """The places of the calls that may define more than what they name."""
+        quiet = {Stage.NOTHING}
+        if not self._has_windows:
+            quiet |= {Stage.START, Stage.BOTH}  # what they do not name is not complete behind them
         return [
             place
             for place, leaf in enumerate(self._leaves)
-            if any(stage_of(call) is not Stage.NOTHING for _, call in self._messages.calls(leaf))
+            if any(stage_of(call) not in quiet for _, call in self._messages.calls(leaf))
         ]
+
+    @property
+    def _has_windows(self) -> bool:
+        """Whether other ranks may put something into memory before a message of theirs arrives."""
+        return has_windows(self._facts.scope)
+
+    def _completed(self, place: int) -> int:
+        """The objects that the operations may define which a call completes."""
+        if place not in self._buffers:
+            leaf = self._leaves[place]
+            changed = None if self._has_windows else self._messages.changed_by(leaf)
+            self._buffers[place] = self._received if changed is None else self._mask(changed)
+        return self._buffers[place]
 
     def _mask(self, names: frozenset[str]) -> int:
         return sum(1 << self._numbers.setdefault(name, len(self._numbers)) for name in names)

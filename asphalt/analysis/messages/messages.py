@@ -286,6 +286,10 @@ class Messages:
             return None
         return tuple(self._starts.get(id(leaf), ()))
 
+    def changed_by(self, leaf: Leaf) -> frozenset[str] | None:
+        """The storages that the operations which a call completes may change; None: unknown."""
+        return self._requests.changed_by(leaf)
+
     def follows(self, end: Leaf, starts: Iterable[Leaf], ends: Iterable[Leaf]) -> bool:
         """Whether every path to a completion, from the entry or from one of some completions,
         passes one of some starts."""
