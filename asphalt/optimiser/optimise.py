@@ -48,6 +48,9 @@ All of this is done for any values of named constants.  If nests stay whole then
 with the values of small ones (``index_constants``).  If more transfers overlap by that, the unit
 checks those that it takes (``_with_values``).
 
+In the end, procedures that were inlined in vain are called again, and exchanges with work in their
+windows become two calls (``final_form``).
+
 The search ends when no transformation finds a step, when a round leads back to an earlier text, or
 after ``phases.MOST_STEPS`` steps; ``Optimised.ended`` says which.  It also says what was tried and
 why that was not kept.
@@ -57,23 +60,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 
 from asphalt.analysis.call_graph.index_constants import index_constants
-from asphalt.analysis.data_flow.unit import UnitFacts, line_of
-from asphalt.analysis.inlining.codes import RefusedError
-from asphalt.analysis.inlining.returns import without_returns
 from asphalt.analysis.names.symbol import Identity
-from asphalt.config.passes import Pass
-from asphalt.config.runtime import offering
 from asphalt.frontend.source_tree.tree import Tree
-from asphalt.ir.conditionals import is_conditional
 from asphalt.ir.program import Located
-from asphalt.ir.tree import File, Leaf, Unit, leaves
 from asphalt.optimiser.acceptance import key_of
 from asphalt.optimiser.caller_windows import stopped_at_calls
 from asphalt.optimiser.dividing import divisible
 from asphalt.optimiser.dropped import TOO_MANY, distinct, saves_less, unchanged_by_all, with_tried
+from asphalt.optimiser.final_form.phases import in_phases
+from asphalt.optimiser.final_form.restoring import with_calls_again
 from asphalt.optimiser.first_steps import has_first_step, staying_exchanges, with_fewer
 from asphalt.optimiser.options import Context, Options
 from asphalt.optimiser.origins import SourceLine
@@ -81,32 +78,15 @@ from asphalt.optimiser.outcome import FIXPOINT as FIXPOINT
 from asphalt.optimiser.outcome import Done as Done
 from asphalt.optimiser.outcome import Dropped as Dropped
 from asphalt.optimiser.outcome import Optimised, Transfer
-from asphalt.optimiser.overlap import Overlap
 from asphalt.optimiser.phases import MOST_STEPS
 from asphalt.optimiser.preparation import Search
 from asphalt.optimiser.program_starts import staying
 from asphalt.optimiser.unchanged_units import why_doubted, why_no_names, why_not_read
-from asphalt.optimiser.unit_state import UnitState, Workshop
+from asphalt.optimiser.unit_state import Workshop
 from asphalt.support.asked_assumptions import recorded_questions
 from asphalt.support.garbage_collection import rare_collections
-from asphalt.transforms.inlining import phase_versions, split_phase
-from asphalt.transforms.inlining.inlined_statements import Came, Procedure
-from asphalt.transforms.inlining.waits_last import waits_last
-from asphalt.transforms.loops import branch_fission
-from asphalt.transforms.nonblocking.request_arrays import gathered
 from asphalt.transforms.rewriting.checked_sizes import can_check
-from asphalt.transforms.rewriting.edit import replace_unit
-from asphalt.transforms.rewriting.new_names import REQUEST
-from asphalt.transforms.rewriting.publishing import without_public_names
-from asphalt.transforms.rewriting.tidying import without_uncalled, without_unused
-from asphalt.unparse.unparse import unparse
 
-_EVIDENCE = (
-    "each statement of the procedure stands in one of the two, in its order",
-    "local variables that live from one to the other are arguments, of which no copy is passed",
-)
-_LEAST = 0.5
-"""Of what a unit saves with inlined exchanges: what it must save with split-phase calls."""
 REPEATED = "further steps lead back to an earlier text"
 Values = Mapping[str, tuple[Identity, int]]
 """Named constants: what identifies them, and their values, by their names in the unit."""
@@ -217,7 +197,7 @@ def _optimised(tree: Tree, located: Located, options: Options, context: Context)
         found, shop = _with_values(shop, found)
         if options.least_gain is not None and saves_less(shop, found, options.least_gain):
             found = unchanged_by_all(shop, found)
-        found = _in_phases(shop, found)
+        found = in_phases(shop, with_calls_again(shop, found))
         doubt = why_doubted(tree, shop.path, shop.chain) if found.content is not None else None
         if doubt is not None:
             return Optimised(located.path, located.unit.name, None, (), (), (), doubt, doubt=doubt)
@@ -251,121 +231,6 @@ def _with_values(shop: Workshop, found: Optimised) -> tuple[Optimised, Workshop]
         return found, shop
     needed = _needed(shop, more.content, values, nests)
     return again.checked(more, {name: values[name][1] for name in needed}), again
-
-
-def _in_phases(shop: Workshop, found: Optimised) -> Optimised:
-    """The result for the unit, with split-phase calls instead of inlined exchanges where that is
-    the same."""
-    if found.content is None or not any(step.call for step in found.steps):
-        return found
-    tree = shop.tree_of(found)
-    facts, given = shop.facts(tree), shop.facts(shop.first)
-
-    def came(leaf: Leaf) -> Came | None:
-        one = shop.origins.procedure(tree, line_of(leaf))
-        place = shop.origins.about(tree, line_of(leaf)) if one is None else one.call
-        if place is None or place.path != shop.path:
-            return None
-        return Came(place.line) if one is None else Came(place.line, one.plan, one.line)
-
-    made = split_phase.in_phases(facts, given, came, partial(_apart, shop))
-    if made is None:
-        return found
-    located = replace(facts.located, chain=(*facts.located.chain[:-1], made.unit))
-    requests = frozenset(name for name in facts.scope.own if name.startswith(REQUEST))
-    unit = without_unused(located, shop.brought | requests, tree)
-    unit = without_uncalled(unit, offering())
-    unit = phase_versions.without_brought(unit, made.plans)
-    hidden = phase_versions.not_shown(unit, made.plans)
-    files = {shop.path: replace_unit(tree.file(shop.path), facts.unit, unit)}
-    homes = {one.callee.path for one in made.versions}
-    homes |= {scope.located.path for name in hidden if (scope := given.effects.scopes.module(name))}
-    files |= {path: tree.file(path) for path in sorted(homes - {shop.path})}
-    for path, file in files.items():
-        file = phase_versions.with_versions(without_public_names(file, hidden), path, made.versions)
-        files[path] = file
-    texts = {path: unparse(file).encode("latin-1") for path, file in files.items()}
-    beside = {**found.beside, **texts}
-    content = beside.pop(shop.path)
-    beside = {path: text for path, text in beside.items() if text != shop.first.content(path)}
-    new = shop.known.tree(content, beside)
-    doubt = why_doubted(new, shop.path, shop.chain)
-    if doubt is not None or any(_is_doubted(new, one) for one in made.versions):
-        return found
-    before, inlined, after = (shop.price(one) for one in (shop.first, tree, new))
-    pairs = zip(inlined.saved(before), after.saved(before), strict=True)
-    if after.loses(before) or any(now < then * _LEAST for then, now in pairs if then > 0):
-        return found
-    shop.origins.note(new, tree, line_of(next(leaves(facts.unit))), files[shop.path], made.lines)
-    steps = tuple(
-        Done(Pass.INLINE, does, _EVIDENCE, shop.given(SourceLine(shop.path, line)))
-        for line, does in made.told
-    )
-    return replace(
-        found, content=content, beside=beside, trees=(new,), steps=(*found.steps, *steps)
-    )
-
-
-def _apart(shop: Workshop, callee: Located) -> Procedure | None:
-    """A called procedure with its blocking transfers taken apart, as far as that rests on no
-    assumption; None: it cannot be, or its file may not be written where the preprocessor is asked
-    about other configurations."""
-    if callee.path != shop.path and _has_conditionals(shop.first.file(callee.path)):
-        return None
-    own = shop.for_unit(shop.first, *key_of(callee))
-    given = own.facts(own.tree)
-    begin = UnitState(_without_returns(own, given), ())
-    state, _ = Overlap(own).split(begin, frozenset())
-    state = own.closure(state, (branch_fission.TRANSFORMATION,))
-    if state.tree is own.tree:
-        return Procedure.as_given(given)
-    if any(transfer.assumed for transfer in state.split):
-        return None
-    facts = own.facts(state.tree)
-    tree = _with_unit(own, facts, waits_last(facts), state.tree)
-    facts = own.facts(tree)
-    emitted = _with_unit(own, facts, gathered(facts, tree.file(own.path).macros), tree)
-    statements = tuple(leaf for node in given.unit.body for leaf in leaves(node))
-
-    def line(leaf: Leaf) -> int | None:
-        place = own.origins.about(tree, line_of(leaf))
-        return None if place is None or place.path != own.path else place.line
-
-    return Procedure(statements, facts, line, own.facts(emitted))
-
-
-def _has_conditionals(file: File) -> bool:
-    """Whether the preprocessor selects lines of a file."""
-    return any(is_conditional(entry) for leaf in leaves(file) for entry in leaf.lead)
-
-
-def _without_returns(shop: Workshop, facts: UnitFacts) -> Tree:
-    """The tree of a workshop with the statements that a RETURN skips in branches, as they are where
-    the unit is inlined; as it is, if that cannot be."""
-    unit = facts.unit
-    try:
-        body = without_returns(unit.body, unit.name, jumps=False)
-    except RefusedError:
-        return shop.tree
-    if body == unit.body:
-        return shop.tree
-    return _with_unit(shop, facts, replace(unit, body=body), shop.tree)
-
-
-def _with_unit(shop: Workshop, facts: UnitFacts, unit: Unit, before: Tree) -> Tree:
-    """The tree ``before`` with another text of the unit of a workshop."""
-    file = replace_unit(before.file(shop.path), facts.unit, unit)
-    tree = shop.known.tree(unparse(file).encode("latin-1"), shop.known.beside(before))
-    shop.origins.note(tree, before, line_of(next(leaves(facts.unit))), file)
-    return tree
-
-
-def _is_doubted(tree: Tree, version: phase_versions.Version) -> bool:
-    """Whether it is not clear what a version in a tree means."""
-    path, chain = key_of(version.callee)
-    return any(
-        why_doubted(tree, path, (*chain[:-1], unit.name)) is not None for unit in version.made
-    )
 
 
 def _needed(shop: Workshop, content: bytes, values: Values, nests: frozenset[SourceLine]) -> Values:

@@ -39,11 +39,12 @@ from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.call import mpi_call, mpi_call_in
 from asphalt.analysis.mpi.procedures import MpiProcedure, Timing
 from asphalt.analysis.mpi.standard.row import ACCESSES_WINDOW
-from asphalt.analysis.names.references import bind
+from asphalt.analysis.names.references import bind, named_by
+from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.names.symbol import Origin, Symbol
-from asphalt.ir.expr import Arg, Component, Keyword, Ref
+from asphalt.ir.expr import Arg, Component, Keyword, Ref, names_in
 from asphalt.ir.stmt import Call, Guarded, UnitHead
-from asphalt.ir.tree import Leaf, Node, Unit
+from asphalt.ir.tree import Leaf, Node, Unit, leaves
 from asphalt.transforms.rewriting.additions import added
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
 from asphalt.transforms.rewriting.make import Maker, fn, maker_at, respelled, var
@@ -128,7 +129,7 @@ def _under_way(facts: UnitFacts) -> frozenset[str]:
 
 def _passed_on(call: Call, facts: UnitFacts) -> set[str]:
     """The variables of which a called procedure may start operations: scalars that it only reads
-    are ranks, tags and lengths."""
+    are ranks, tags and lengths, and handles are no buffers."""
     target, procedure = invoked(call, facts.scope), call.procedure
     if target is None:
         symbol = facts.scope.lookup(procedure.name) if isinstance(procedure, Ref) else None
@@ -143,8 +144,10 @@ def _passed_on(call: Call, facts: UnitFacts) -> set[str]:
     if bound is None:
         return _roots(given.args)
     scope = facts.effects.scopes.of(callee)
-    read = {name for name in dummies if _is_read(scope.lookup(name))}
-    return _roots(actual for name, actual in bound.items() if name not in read)
+    no_buffers = {
+        name for name in dummies if _is_read(scope.lookup(name)) or _is_request(name, scope)
+    }
+    return _roots(actual for name, actual in bound.items() if name not in no_buffers)
 
 
 def _is_read(symbol: Symbol | None) -> bool:
@@ -152,6 +155,22 @@ def _is_read(symbol: Symbol | None) -> bool:
     if symbol is None or symbol.type is None or symbol.type.name is not None:
         return False
     return symbol.dims is None and symbol.intent == "in"
+
+
+def _is_request(dummy: str, scope: Scope) -> bool:
+    """Whether a procedure does nothing with a dummy but pass it to MPI as a request."""
+    if scope.unit.contained:
+        return False
+    for leaf in (leaf for node in scope.unit.body for leaf in leaves(node)):
+        named = named_by(leaf.what)
+        if named is None:
+            return False
+        if dummy in named:
+            mpi = None if leaf.call is None else mpi_call(leaf.call, scope)
+            given = [] if mpi is None else [p.kind for p, e in mpi.bound() if dummy in names_in(e)]
+            if not given or any(kind != "REQUEST" for kind in given):
+                return False
+    return True
 
 
 def _is_hidden(symbol: Symbol | None) -> bool:

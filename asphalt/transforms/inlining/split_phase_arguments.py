@@ -45,7 +45,7 @@ def check_passed(
     for dummy, actual in bound.items():
         symbol = inside.scope.lookup(dummy)
         assert symbol is not None
-        _check_copy(dummy, symbol, actual, facts.scope, pending=dummy in phases.pending)
+        check_copy(dummy, symbol, actual, facts.scope, pending=dummy in phases.pending)
         names = evaluated(actual, facts.scope)
         if dummy in on_entry:
             names |= names_in(actual)
@@ -54,7 +54,7 @@ def check_passed(
             raise RefusedError(ARGUMENT, f"what is passed for {dummy} depends on {min(changed)}")
 
 
-def _check_copy(dummy: str, symbol: Symbol, actual: Expr, scope: Scope, *, pending: bool) -> None:
+def check_copy(dummy: str, symbol: Symbol, actual: Expr, scope: Scope, *, pending: bool) -> None:
     """Check that no copy of an actual argument is passed."""
     if symbol.dims is None and not pending:
         return

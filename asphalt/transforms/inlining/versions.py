@@ -63,7 +63,7 @@ from asphalt.transforms.rewriting.make import maker_at
 from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation, Trial
 
 SHORT = 40
-"""Statements that are better read at the call than in procedures, where they can be inlined."""
+"""Lines that are better read at the call than in procedures, where they can be inlined."""
 _LONGEST = 150  # statements of a nest that each version has once
 _PAIRED = (EdgeCounts(1, 1), EdgeCounts(1), EdgeCounts(last=1))  # one loop for both ends
 _MARK = "_asphalt_"
@@ -238,12 +238,13 @@ class _Call:
             yield why
 
     def _is_short(self, ends: Ends) -> bool:
-        """Whether the statements of the procedure, with all nests that its division makes, are few
-        enough to be read at the call."""
+        """Whether the procedure, with all nests that its division makes, has few enough lines
+        to be read at the call."""
         number = 0
         for position, node in enumerate(self.callee.unit.body):
             parts = sum(1 if own in _PAIRED else 2 for own in ends.get(position, ()) if own)
-            number += (1 + parts) * sum(1 for _ in leaves(node))
+            lines = sum(1 + (leaf.body or "").count("\n") for leaf in leaves(node))
+            number += (1 + parts) * lines
         return number <= SHORT
 
     @cached_property
