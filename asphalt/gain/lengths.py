@@ -104,18 +104,17 @@ def _accessed(
     if storage == ALIASED or buffer is None or isinstance(buffer, Component):
         return None
     parts = [a for a in own if a.writes == writes and a.leaf is not leaf and a.subscripts]
-    found = (_length(one, leaf, facts, sizes) for one in parts)
+    alike = {(_named(one), tuple(map(id, one.loops))): one for one in parts if not _is_section(one)}
+    found = (_length(one, leaf, facts, sizes) for one in alike.values())
     lengths = [length for length in found if length is not None]
     return max(lengths, key=lambda length: length.value, default=None)
 
 
 def _length(access: Access, leaf: Leaf, facts: UnitFacts, sizes: Sizes) -> Amount | None:
     """How many elements the loops around an access, but not around the message, lead to; None: none
-    does, or the access is to a section."""
-    if any(isinstance(subscript, Section) for subscript in access.subscripts or ()):
-        return None
+    does."""
     found: Amount | None = None
-    named = {name for subscript in access.subscripts or () for name in names_in(subscript)}
+    named = _named(access)
     counters = named - {loop_variable(loop) for loop in access.loops}
     for loop in access.loops:
         head = loop.head.what
@@ -128,7 +127,16 @@ def _length(access: Access, leaf: Leaf, facts: UnitFacts, sizes: Sizes) -> Amoun
     return found
 
 
+def _is_section(access: Access) -> bool:
+    return any(isinstance(subscript, Section) for subscript in access.subscripts or ())
+
+
+def _named(access: Access) -> frozenset[str]:
+    """The names in the subscripts of an access."""
+    return frozenset(name for subscript in access.subscripts or () for name in names_in(subscript))
+
+
 def _counted(loop: Do, facts: UnitFacts) -> Iterator[str]:
     """The variables that the statements of a loop define."""
     for node in loop.body:
-        yield from (access.storage for access in facts.footprint(node).accesses if access.writes)
+        yield from facts.written(node)

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 from asphalt.analysis.control_flow.graph import STOP, ControlFlow
 from asphalt.analysis.control_flow.paths import closure, path_witness
@@ -210,7 +210,7 @@ _State = tuple[int, bool]
 """A point, and whether one of the excluded definitions was the last one on the path to it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _LastDefinition:
     """The paths of one iteration to a point on which none of the ``excluded`` definitions of a
     variable is the last one."""
@@ -223,37 +223,74 @@ class _LastDefinition:
 
     def take(self, test: int, target: int) -> bool:
         """Whether each of them passes a test, and goes to ``target`` from there the last time."""
-        first = list(self._behind((self.step, False)))
-        edge = test, target
-        others = [
-            (there, state)
-            for state in {s for here, s in self._reached(first) if here == test}
-            for there, state in self._behind((test, state))
-            if there != target
-        ]
-        return self.end not in self._reached([*first, *others], edge)
+        passing = [state for state in ((test, False), (test, True)) if state in self._from_step]
+        others = [new for state in passing for new in self._behind(state) if new[0] != target]
+        if self.end not in self._from_step and all(there != self.step for there, _ in others):
+            return True  # no path of an iteration leads there
+        return not self._leads_to_end([*self._first, *others], (test, target))
 
-    def _behind(self, state: _State) -> Iterator[_State]:
+    @cached_property
+    def _first(self) -> tuple[_State, ...]:
+        return tuple(self._behind((self.step, False)))
+
+    @cached_property
+    def _from_step(self) -> frozenset[_State]:
+        """The states in an iteration."""
+        found = {*self._first}
+        work = list(found)
+        while work:
+            for new in self._behind(work.pop()):
+                if new not in found and new[0] != self.step:
+                    found.add(new)
+                    work.append(new)
+        return frozenset(found)
+
+    @cached_property
+    def _to_end(self) -> frozenset[_State]:
+        """The states from which a path of the same iteration leads to the end, and the end."""
+        found, work = {self.end}, [self.end]
+        while work:
+            state = work.pop()
+            for new in self._before(state) if state[0] != self.step else ():
+                if new not in found:
+                    found.add(new)
+                    work.append(new)
+        return frozenset(found)
+
+    def _before(self, state: _State) -> Iterator[_State]:
+        there, last = state
+        for here in self.graph.predecessors[there]:
+            if here not in self.definitions:
+                yield here, last
+            elif (here in self.excluded) == last:
+                yield here, False
+                yield here, True
+
+    def _behind(self, state: _State) -> list[_State]:
         here, last = state
         if here in self.definitions:
             last = here in self.excluded
-        for there in self.graph.successors[here]:
-            yield there, last
+        return [(there, last) for there in self.graph.successors[here]]
 
-    def _reached(
-        self, starts: Iterable[_State], without: tuple[int, int] | None = None
-    ) -> set[_State]:
-        """The states at some others and behind them, without an edge, in the same iteration."""
-        found = {*starts}
-        work = list(found)
+    def _leads_to_end(self, starts: Iterable[_State], without: tuple[int, int]) -> bool:
+        """Whether a path leads from one of some states to the end, without an edge, in the same
+        iteration."""
+        within = self._to_end
+        found = within.intersection(starts)
+        if self.end in found:
+            return True
+        seen, work = set(found), list(found)
         while work:
             state = work.pop()
-            for there in self._behind(state):
-                new = there not in found and (state[0], there[0]) != without
-                if new and there[0] != self.step:
-                    found.add(there)
-                    work.append(there)
-        return found
+            for new in self._behind(state):
+                if new not in within or new in seen or (state[0], new[0]) == without:
+                    continue
+                if new == self.end and new[0] != self.step:
+                    return True
+                if new[0] != self.step:
+                    seen.add(new)
+                    work.append(new)
+        return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,17 @@ class UnitFacts:
         return found[1]
 
     @cached_property
+    def _written(self) -> dict[int, tuple[Node, frozenset[str]]]:
+        return {}
+
+    def written(self, node: Node) -> frozenset[str]:
+        """The storages that a statement or construct of the unit may write."""
+        found = self._written.get(id(node))
+        if found is None:
+            found = self._written[id(node)] = node, self.footprint(node).written()
+        return found[1]
+
+    @cached_property
     def _found(self) -> dict[Callable[[UnitFacts], object], object]:
         return {}
 
@@ -186,7 +197,16 @@ class UnitFacts:
         finalize(self, _forget, ref(self._inside), with_effects).atexit = False
 
 
-_FOUND = ("executed", "names", "outline", "reaching", "values", "_footprints", "_inside")
+_FOUND = (
+    "executed",
+    "names",
+    "outline",
+    "reaching",
+    "values",
+    "_footprints",
+    "_written",
+    "_inside",
+)
 
 
 def _forget(inside: ref[UnitFacts], with_effects: bool) -> None:

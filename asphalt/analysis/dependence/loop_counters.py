@@ -176,7 +176,7 @@ def _is_plain(expr: Expr, facts: UnitFacts) -> bool:
 
 
 def _writes(node: Node, storages: set[str], facts: UnitFacts) -> bool:
-    return any(a.writes and a.storage in storages for a in facts.footprint(node).accesses)
+    return not storages.isdisjoint(facts.written(node))
 
 
 def _may_jump(leaf: Leaf) -> bool:

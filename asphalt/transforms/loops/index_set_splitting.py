@@ -12,7 +12,7 @@ to ``b``.  The nests are perfect, or have loops for rows of temporaries at the e
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from asphalt.analysis.data_flow.accepted_assumptions import is_accepted_at
@@ -228,24 +228,19 @@ class Nest:
         writing = tuple(access for access in mine if access.writes)
         done = (access for node in hoisted for access in self.facts.footprint(node).accesses)
         changing = [*writing, *(access for access in done if access.writes)]
-        pairs: list[tuple[Access, Access]] = []
         passed_over: set[tuple[int, str]] = set()
-        to_storage = defaultdict[str, list[Access]](list)
-        for access in mine:
-            to_storage[access.storage].append(access)
+        own, written = {access.storage for access in mine}, {access.storage for access in writing}
+        meeting: list[list[Access]] = []
         for number, node in enumerate(passed):
             theirs = self.order.accesses(node)
             if theirs is None:
                 return None
             changing += (access for access in theirs if access.writes)
-            for one in theirs:
-                for two in to_storage.get(one.storage, ()):
-                    if not (one.writes or two.writes) or not one.meets(two):
-                        continue
-                    if not one.path and self.order.is_temporary(one.storage, node, self.nest):
-                        passed_over.add((number, one.storage))
-                    else:
-                        pairs.append((one, two))
+            meeting.append([one for one in theirs if one.storage in own])
+            whole = {one.storage for one in meeting[-1] if not one.path
+                     and (one.storage in written or one.writes)}  # fmt: skip
+            over = (name for name in whole if self.order.is_temporary(name, node, self.nest))
+            passed_over.update((number, name) for name in over)
         first = self._in_order(passed[0])[0]
         same, behind = self.facts.same, first is not self.whole
         question: NestQuestion | None = None
@@ -255,6 +250,7 @@ class Nest:
             if question is not None and question in same.known.ends:
                 known = same.known.ends[question]
                 return None if known is None else tuple(EdgeCounts(*one) for one in known)
+        pairs = list(_pairs(mine, meeting, passed_over))
         ends = self._of_pairs(chain, pairs, next(leaves(first)), changing, rows)
         if same is not None and question is not None:
             counts = None if ends is None else tuple((one.first, one.last) for one in ends)
@@ -354,6 +350,24 @@ class Nest:
         message = f"the nest of {where} is not split into interior and edges: {reason}"
         lifted = None if lifted_by is None else lifted_by.word
         return Refused(code, message, self.nest.head.span, lifted_by=lifted)
+
+
+def _pairs(
+    mine: Iterable[Access], meeting: Iterable[Iterable[Access]], over: Container[tuple[int, str]]
+) -> Iterator[tuple[Access, Access]]:
+    """The accesses of statements, one after the other, that may conflict with some of a nest, each
+    with one of these; ``over``: where that does not matter, the number of the statement and the
+    storage."""
+    to_storage = defaultdict[str, list[Access]](list)
+    for access in mine:
+        to_storage[access.storage].append(access)
+    for number, accesses in enumerate(meeting):
+        for one in accesses:
+            if not one.path and (number, one.storage) in over:
+                continue
+            for two in to_storage[one.storage]:
+                if (one.writes or two.writes) and one.meets(two):
+                    yield one, two
 
 
 def _variables(loops: Iterable[Do]) -> tuple[str, ...]:
