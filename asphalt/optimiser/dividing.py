@@ -14,6 +14,7 @@ from asphalt.optimiser.dropped import not_kept, with_dropped
 from asphalt.optimiser.origins import SourceLine
 from asphalt.optimiser.outcome import Dropped
 from asphalt.optimiser.phases import MOST_STEPS
+from asphalt.optimiser.text_states import FoundSteps
 from asphalt.optimiser.unit_state import UnitState, Workshop
 from asphalt.transforms.inlining.versions import Versions, deciding
 from asphalt.transforms.motion.windows import work_in_windows
@@ -33,7 +34,7 @@ def divided(
     tried: set[tuple[str, ...]] = set()
     while dividing.name in shop.passes and len(state.steps) < MOST_STEPS:
         facts = shop.facts(state.tree)
-        found = tuple(dividing.check(facts))
+        found = tuple(facts.once(FoundSteps).of(dividing))
         _note_whole(shop, state.tree, dividing, found)
         new = (f for f in found if isinstance(f, Trial) and shop.wants(f, facts))
         steps = [step for step in new if step.text not in tried]

@@ -1,17 +1,20 @@
-"""The trees that the steps of one file lead to, each analysed once.
+"""The trees that the steps of one file lead to, each analysed once, and what is found in them.
 
-The optimiser tries several ways, many of which lead to the same text.
+The optimiser tries several ways, many of which lead to the same text.  It also stays with a text
+where a step is tried and not kept.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from types import MappingProxyType
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.frontend.source_tree.tree import Tree
+from asphalt.transforms.rewriting.step import Found, Step, Transformation
 
 _Text = tuple[bytes, frozenset[tuple[str, bytes]]]
 Beside = Mapping[str, bytes]
@@ -66,3 +69,50 @@ class EditedTrees:
     def forget(self) -> None:
         """Forget the facts that nobody uses now; they are found again where they are asked for."""
         self._last.clear()
+
+
+_Check = Callable[[UnitFacts], Iterable[Found]]
+
+
+class FoundSteps:
+    """What transformations find in a text; ``facts.once`` keeps it."""
+
+    def __init__(self, facts: UnitFacts) -> None:
+        self._facts = facts
+        self._rest: dict[_Check, Iterator[Found]] = {}
+        self._found: dict[_Check, list[Found]] = {}
+        self._next: dict[_Check, Step | None] = {}
+
+    def of(self, transformation: Transformation) -> Iterator[Found]:
+        """All that a transformation finds, one by one as it is asked for."""
+        check = transformation.check
+        if check not in self._found:
+            self._rest[check] = iter(check(self._facts))
+            self._found[check] = []
+        found, rest = self._found[check], self._rest[check]
+        number = 0
+        while True:
+            if number == len(found):
+                new = next(rest, None)
+                if new is None:
+                    return
+                found.append(new)
+            yield found[number]
+            number += 1
+
+    def next(self, transformation: Transformation, wants: Callable[[Found], bool]) -> Step | None:
+        """The first step of a transformation that is wanted, or several that it takes together;
+        None: there is none.  ``wants``: has always the same answers for one text."""
+        check = transformation.check
+        if check not in self._next:
+            self._next[check] = self._looked_for(transformation, wants)
+        return self._next[check]
+
+    def _looked_for(
+        self, transformation: Transformation, wants: Callable[[Found], bool]
+    ) -> Step | None:
+        steps = (f for f in self.of(transformation) if wants(f) and isinstance(f, Step))
+        first = next(steps, None)
+        if first is None or transformation.together is None:
+            return first
+        return transformation.together(self._facts, chain((first,), steps))

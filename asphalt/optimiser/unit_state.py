@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, count
+from itertools import count
 from pathlib import Path
 
 from asphalt.analysis.data_flow.accepted_assumptions import is_accepted_at
@@ -34,7 +34,7 @@ from asphalt.optimiser.origins import Origins, SourceLine, new_lines, through
 from asphalt.optimiser.outcome import Done, Dropped, Optimised, Transfer, inlined_call
 from asphalt.optimiser.phases import MOST_STEPS
 from asphalt.optimiser.statement_numbers import StatementNumbers
-from asphalt.optimiser.text_states import EditedTrees
+from asphalt.optimiser.text_states import EditedTrees, FoundSteps
 from asphalt.optimiser.unchanged_units import why_doubted, why_not_read
 from asphalt.transforms.buffers import (
     array_expansion,
@@ -325,13 +325,10 @@ class Workshop:
         for transformation in transformations:
             if transformation.name not in self.passes:
                 continue
-            wanted = (f for f in transformation.check(facts) if self.wants(f, facts))
-            steps = (f for f in wanted if isinstance(f, Step))
-            first = next(steps, None)
-            if first is not None and transformation.together is not None:
-                return transformation, transformation.together(facts, chain((first,), steps))
-            if first is not None:
-                return transformation, first
+            wants = partial(self.wants, facts=facts)
+            step = facts.once(FoundSteps).next(transformation, wants)
+            if step is not None:
+                return transformation, step
         return None
 
     def applied(

@@ -239,8 +239,9 @@ class Nest:
             meeting.append([one for one in theirs if one.storage in own])
             whole = {one.storage for one in meeting[-1] if not one.path
                      and (one.storage in written or one.writes)}  # fmt: skip
-            over = (name for name in whole if self.order.is_temporary(name, node, self.nest))
-            passed_over.update((number, name) for name in over)
+            passed_over.update(
+                (number, name) for name in whole if self.order.is_temporary(name, node, self.nest)
+            )
         first = self._in_order(passed[0])[0]
         same, behind = self.facts.same, first is not self.whole
         question: NestQuestion | None = None
