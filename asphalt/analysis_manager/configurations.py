@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -34,6 +33,7 @@ from asphalt.frontend.source_tree.inclusions import is_in_tree, maker_of
 from asphalt.frontend.source_tree.mentions import Position
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.configuration import MacroTest
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Decl
 from asphalt.ir.tree import Leaf, Node, leaves
 
@@ -51,7 +51,7 @@ class UnclearError(Exception):
     """It is not clear in which configurations a proof holds; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Placed:
     """A test, and the line that makes it."""
 
@@ -422,7 +422,7 @@ class Configurations:
         return frozenset(found)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Lines:
     """The first and last lines of the units of a file, and of those that matter."""
 

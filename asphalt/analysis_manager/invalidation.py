@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from asphalt.frontend.source_tree.mentions import Position
 from asphalt.frontend.source_tree.outline import Outline, UnitOutline
 from asphalt.frontend.source_tree.tree import Tree
+from asphalt.ir.records import record
 from asphalt.ir.source import OF_THE_PREPROCESSOR, TriviaKind
 from asphalt.ir.tree import Unit, leaves
 
@@ -133,7 +134,7 @@ class Sight:
         return self._used[key]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Changes:
     """The units of a tree whose text has changed, and what was added: for the files with new
     procedures, the numbers of the other units now, in their order, and the names of the new ones

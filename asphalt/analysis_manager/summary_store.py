@@ -12,7 +12,6 @@ procedures whose summaries it was made from; what else it depends on is not edit
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from importlib.metadata import version
 
 from asphalt.analysis.directives.assumed_facts import Assumed
@@ -22,11 +21,12 @@ from asphalt.analysis.names.scopes import Scopes
 from asphalt.frontend.source_tree.source_digest import source_digest
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 
 _DEPENDENCIES = ("islpy", "pympistandard")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Kept:
     """What is known of a tree.  ``inputs``: the procedures whose summaries each one was made from;
     ``follows``: those whose summaries depend on nothing else in other procedures, as flows do (on

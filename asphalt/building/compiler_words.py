@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from asphalt.ir.records import record
 from asphalt.ir.source import Form
 
 SOURCES = frozenset({".f", ".for", ".ftn", ".f77", ".f90", ".f95", ".f03", ".f08", ".fpp"})
@@ -28,7 +28,7 @@ _UNLIMITED = 1_000_000
 _TRIALS = ("CMakeScratch", "CMakeTmp", "meson-private")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reading:
     """The options on which the meaning of a source depends.
 
@@ -45,7 +45,7 @@ class Reading:
     cpp: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Command:
     """A command of a build: the compiler and its words.
 

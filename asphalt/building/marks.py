@@ -11,17 +11,18 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from asphalt.config.errors import UsageError
+from asphalt.ir.records import record
 
 _FIRST, _LAST = b"asphalt-mark-1:", b":kram-tlahpsa"
 _MARK = re.compile(re.escape(_FIRST) + rb"(\{[^\0]*?\})" + re.escape(_LAST))
 _SECTION = ".asphalt"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mark:
     """The ``source`` of an object, the database of its program ("": none), and the digest of the
     text that was compiled: what the proofs of all files of the program made of the source.

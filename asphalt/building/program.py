@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from asphalt.config.limits import HEADER
 from asphalt.config.runtime import needed
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.source_digest import package_digest
+from asphalt.ir.records import record
 from asphalt.ir.source import Form
 from asphalt.output.atomic import link_atomically
 from asphalt.output.included import included_files
@@ -39,7 +40,7 @@ LATEST = "latest"
 LIBRARY = "libasphalt_runtime.a"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Transformed:
     """A state of a program: its ``folder``; the file to compile for each source, its digest, and
     which folders of included files have a mirror; the modules of the runtime that it needs; the

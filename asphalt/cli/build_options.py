@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,11 @@ import click
 
 from asphalt.cli.options import PATHS
 from asphalt.config.errors import UsageError
+from asphalt.ir.records import record
 from asphalt.verify.builds import BUILD_PLACES
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Building:
     """The user's build command, in one of its two forms, and the executable that it makes."""
 

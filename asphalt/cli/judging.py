@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from asphalt.cli.options import PATHS
 from asphalt.cli.simulated_program import FLAGS, RANKS, SECONDS, builder_of, warn_of_speeds
 from asphalt.config.errors import UsageError
 from asphalt.config.passes import OF_TRANSFERS
+from asphalt.ir.records import record
 from asphalt.machine.choose import DEFAULT, chosen
 from asphalt.machine.machine import load_machine
 from asphalt.project import Judges, Project
@@ -28,7 +28,7 @@ from asphalt.simulation.runs import Simulator
 MODEL, SIMULATION = "model", "simulation"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JudgeOptions:
     """The values of the judging options; None and () for options that are not given."""
 

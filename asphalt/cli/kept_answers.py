@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.config.settings import Settings
@@ -25,10 +24,11 @@ from asphalt.frontend.source_tree.snapshot import (
     states_of,
     surroundings,
 )
+from asphalt.ir.records import record
 from asphalt.project import Project
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Answer:
     """The report of a scan, with the parts of a ``Project`` that reports ask for.
 
@@ -98,7 +98,7 @@ def answer_of(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Kept:
     """An answer as it is kept: with the state of the files that it rests on."""
 

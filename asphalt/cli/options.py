@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,14 @@ from asphalt.config.limits import CLONES, DEPTH, TILE, USUAL_CLONES
 from asphalt.config.passes import GROUPS, PASSES
 from asphalt.config.settings import Settings, load_settings
 from asphalt.config.sizes import Size, size_of
+from asphalt.ir.records import record
 from asphalt.ir.source import Form
 
 FORMATS = ("text", "json", "sarif", "github")
 PATHS = click.Path(path_type=Path)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CommonOptions:
     """The values of the common options; None and () for options that are not given."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Protocol
@@ -287,7 +287,7 @@ def sources_of(project: Reported, sites: Sequence[SiteReport]) -> dict[str, byte
 def strokes() -> Strokes:
     """The characters to draw with: box-drawing characters if stdout can encode them."""
     try:
-        "".join(getattr(BOXES, field) for field in Strokes.__slots__).encode(
+        "".join(getattr(BOXES, field.name) for field in fields(Strokes)).encode(
             sys.stdout.encoding or "ascii"
         )
     except (UnicodeEncodeError, LookupError):

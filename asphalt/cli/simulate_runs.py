@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
@@ -21,6 +20,7 @@ from asphalt.cli.session import PipeConsole, note
 from asphalt.config.errors import UsageError
 from asphalt.config.passes import Pass
 from asphalt.diagnostics.model import SiteReport
+from asphalt.ir.records import record
 from asphalt.machine.platform_files import Described
 from asphalt.machine.platforms import Network
 from asphalt.output.atomic import write_atomically
@@ -49,7 +49,7 @@ _NO_MATPLOTLIB = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SimulationRequest:
     """A request to simulate, and where the results go."""
 

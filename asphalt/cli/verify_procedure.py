@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from asphalt.cli.options import CommonOptions
 from asphalt.cli.progress import Progress
 from asphalt.cli.session import PipeConsole, did_you_mean, note, open_project
 from asphalt.config.errors import InputError, UsageError
+from asphalt.ir.records import record
 from asphalt.report.verified import (
     verified_json,
     verified_lines,
@@ -32,7 +32,7 @@ _PROGRAMS_ONLY = ("build_line", "compile_line", "exe", "run_line", "tree", "stdi
 _PROCEDURES_ONLY = ("draws", "seed", "fixed", "first")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProcedureOptions:
     """The options that are for procedures only."""
 

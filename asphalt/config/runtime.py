@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 from types import MappingProxyType
 
 from asphalt.config.resources import FORTRAN, shipped
+from asphalt.ir.records import record
 
 _PREFIX = "asphalt_"
 _HEAD = re.compile(rf"^module ({_PREFIX}\w+)\n(.*?)^contains$", re.MULTILINE | re.DOTALL)
@@ -23,7 +23,7 @@ _STATEMENT = re.compile(r"^  (use|public)(?: ::)? ((?:[^!\n]*&\n)*[^!\n]*)$", re
 _NAME = re.compile(rf"\b{_PREFIX}\w+")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RuntimeModule:
     """A module: its source, the names it offers to transformed code, the modules it uses."""
 

@@ -6,7 +6,6 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -16,13 +15,14 @@ from asphalt.config.errors import UsageError
 from asphalt.config.limits import CLONES, DEPTH, TILE, Limits
 from asphalt.config.passes import DEFAULT, in_order
 from asphalt.config.sizes import Size, settled, sizes_of
+from asphalt.ir.records import record
 from asphalt.ir.source import Form
 
 SCHEMA = Path(__file__).with_name("settings.schema.json")
 """What a settings file may hold, as a JSON schema."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Settings:
     """How a tree is read and transformed.
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from asphalt.config.errors import UsageError
+from asphalt.ir.records import record
 
 _NAME = re.compile(r"(?:([a-z]\w*):)?([a-z]\w*(?:%[a-z]\w*)*)", re.ASCII)
 _NUMBER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Size:
     """The value of an integer variable, or of a component of one, in runs of the program.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.diagnostics.model import SiteReport
+from asphalt.ir.records import record
 from asphalt.unparse.params import HeaderEntry
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Change:
     """A file that a transformation changes; ``parameters`` are its entries in the header.
 

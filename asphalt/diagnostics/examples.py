@@ -7,14 +7,15 @@ with the suffix of their form, are compiled and judged by the test suite, and ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from asphalt.ir.records import record
 
 FOLDER = Path(__file__).resolve().parents[1] / "analysis" / "conditions" / "examples"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Examples:
     """The files of one code; ``refused`` None: only a defect of asphalt itself raises it."""
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asphalt.analysis.verdicts.verdict import Cause
+from asphalt.ir.records import record
 
 FINDING = "finding"
 """The verdict on an error in the use of MPI that is proved."""
@@ -17,7 +16,7 @@ def store_before(operation: str) -> str:
     return f"{_STORE}{operation}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MarkReport:
     """A place in the source that a verdict rests on, and its role for the exchange.
 
@@ -34,7 +33,7 @@ class MarkReport:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GainReport:
     """The estimated time in seconds that one execution of a procedure saves on a network."""
 
@@ -42,7 +41,7 @@ class GainReport:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PriceReport:
     """The estimated time in seconds of one execution of a procedure on a network, before a step and
     with it."""
@@ -52,7 +51,7 @@ class PriceReport:
     tried: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StepReport:
     """A step by which a procedure was transformed.
 
@@ -70,7 +69,7 @@ class StepReport:
     gained: tuple[GainReport, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DroppedReport:
     """A step, or several that belong together, that was tried for a procedure and dropped.
 
@@ -87,7 +86,7 @@ class DroppedReport:
     prices: tuple[PriceReport, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProcedureReport:
     """The search for one procedure with transfers: the steps that were kept, those that were
     dropped, and the rule that ended it.
@@ -106,7 +105,7 @@ class ProcedureReport:
     last: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SiteReport:
     """The report on one site.
 
@@ -152,7 +151,7 @@ class SiteReport:
         return self.operation.startswith(_STORE)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProblemReport:
     """A file, or a part of one, that could not be used; ``line`` None: the whole file.
 

@@ -48,6 +48,7 @@ from asphalt.driver.sites import Site, SiteJudge
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.expr import Ref
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Do, File, Leaf
 from asphalt.optimiser.acceptance import Key, key_of
@@ -65,7 +66,7 @@ _LEVELS = 3  # of calls, from the exchange upwards
 _Chain = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sites:
     """The sites of a tree in which calls have been inlined, with their places as they were
     given."""
@@ -74,7 +75,7 @@ class Sites:
     sites: tuple[Site, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Opened:
     """An exchange, number ``number`` of those that a unit leads to, with what it now stands for:
     line and operation of a call in the file as it was given, and the inlined procedures."""

@@ -17,6 +17,7 @@ from asphalt.config.assumptions import BITS, CONTROL, TIMERS, kind_of
 from asphalt.frontend.source_tree.program_tree import digest_of_all
 from asphalt.frontend.source_tree.snapshot import surroundings
 from asphalt.frontend.source_tree.tree import Tree
+from asphalt.ir.records import record
 from asphalt.optimiser.acceptance import Key
 from asphalt.optimiser.options import Options
 from asphalt.optimiser.outcome import Optimised
@@ -38,7 +39,7 @@ def text_since(given: Tree, now: Tree) -> Text:
     return frozenset((path, text) for path, text in texts if text != given.content(path))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Start:
     """What the optimisation of a unit begins with, beside the tree as it was given: the unit, what
     has changed so far, the units that have been optimised, and the options."""
@@ -49,13 +50,13 @@ class Start:
     options: Options
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Known:
     options: Options
     found: Optimised
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Store:
     """The results that other runs on the same tree have kept, beside the same files: of several
     programs, what becomes of an included file is a question to all of them.  ``basis``: what they

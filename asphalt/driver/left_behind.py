@@ -12,7 +12,6 @@ outside of modules counts.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 from asphalt.analysis.call_graph.call_sites import MANY_UNITS, is_bound_to_c
 from asphalt.analysis.call_graph.invoked import invoked
@@ -27,6 +26,7 @@ from asphalt.frontend.lexical.raw_text import names_in_code
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.expr import Ref, names_in
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call, Decl, Guarded, Include, Opaque, Plain, Raw, UnitHead, Use, What
 from asphalt.ir.tree import Block, Leaf, Node, Unit, leaves
 from asphalt.optimiser.acceptance import Key, key_of
@@ -80,7 +80,7 @@ def _inlined(located: Located, before: _Callers, still: _Callers) -> str:
     return f"its {len(calls)} calls, in {names}, were inlined"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Callers:
     """Who may call the procedures of a tree; ``left``: procedures that nobody calls, so that
     nothing is called by them."""
@@ -138,7 +138,7 @@ def _has_entries(unit: Unit) -> bool:
     return any(isinstance(what, Plain) and what.keyword == "entry" for what in found)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Uses:
     """What a unit does with a name that may be that of a procedure."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from asphalt.driver.units_ahead import Ahead, State, unit_of
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Judge
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.tree import leaves
 from asphalt.optimiser.acceptance import Key, key_of
 from asphalt.optimiser.options import Context, Options
@@ -43,7 +44,7 @@ from asphalt.support.garbage_collection import frozen_heap, rare_collections
 from asphalt.unparse.params import HeaderEntry
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outcome:
     """The result for a tree: its changed files, and what was tried for each procedure with
     transfers between ranks.
@@ -118,7 +119,7 @@ Judges = Callable[[tuple[Change, ...]], Judge]
 """The judge of the steps of a unit, for the files as they have been changed so far."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TileValues:
     """K and D of nests in tiles, each with the option, setting or directive that says so; None:
     none does."""
@@ -152,7 +153,7 @@ def _unwatched(piece: str, done: int, total: int) -> None:
     """Nobody watches."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kept:
     """What is left as it is: some units, by file and name, and whole files."""
 
@@ -176,7 +177,7 @@ class Kept:
 NOTHING_KEPT = Kept()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OutcomeRequest:
     """What a program is to become.
 
@@ -201,7 +202,7 @@ class OutcomeRequest:
     kept: Kept = NOTHING_KEPT
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OverlapRequest:
     """A request to optimise a tree.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from asphalt.analysis.directives.directives import Directive
@@ -15,6 +15,7 @@ from asphalt.diagnostics.change import Change
 from asphalt.driver.overlap import DEFAULT_DEPTH, DEFAULT_TILE
 from asphalt.driver.sites import Site
 from asphalt.frontend.source_tree.tree import Tree
+from asphalt.ir.records import record
 from asphalt.ir.tree import File, Unit
 from asphalt.transforms.prepush.prepush import prepush
 from asphalt.transforms.rewriting.declare import declare
@@ -23,7 +24,7 @@ from asphalt.unparse.params import HeaderEntry
 from asphalt.unparse.unparse import unparse
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AskedFor:
     """K and D as the user asks for them."""
 

@@ -24,6 +24,7 @@ from asphalt.frontend.source_tree.program_tree import (
 )
 from asphalt.frontend.source_tree.scan import words_in
 from asphalt.frontend.source_tree.tree import Tree
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Plain, UnitHead
 from asphalt.ir.tree import leaves
 
@@ -42,7 +43,7 @@ _TOLD = 3  # programs, and copies, that a message names
 _Name = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProgramFiles:
     """The files of a program, or of several that share files and of which no two define one name.
 

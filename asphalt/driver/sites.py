@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from asphalt.analysis.conditions.evidence import completed, marks_of
@@ -26,13 +26,14 @@ from asphalt.frontend.source_tree.index import FileIndex
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.expr import Component, walk
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.stmt import ArmHead, Guarded
 from asphalt.ir.tree import Arm, Branch, Leaf, leaves
 
 MANY_ASSUMPTIONS = 5
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Site:
     """An exchange site with its judgement."""
 

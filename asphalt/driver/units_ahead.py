@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.analysis_manager.internal_errors import InternalErrors
@@ -18,6 +18,7 @@ from asphalt.driver.known_outcomes import KnownOutcomes, Start, Text
 from asphalt.frontend.source_tree.problems import InputProblem
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.optimiser.acceptance import Key, key_of
 from asphalt.optimiser.optimise import optimise
 from asphalt.optimiser.options import Context, Options
@@ -27,7 +28,7 @@ from asphalt.support.results_ahead import ResultsAhead
 _FEW = 8  # units that are not worth another process
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class State:
     """What the optimisation of units begins with: the analyses of the tree as it was given, the
     tree as it stands ``now``, the options, and what is known of the program.
@@ -47,7 +48,7 @@ class State:
         return Start(key, self.text, frozenset(self.context.changed), self.options)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Attempt:
     """What became of a unit: the result, or the internal error that ended it; and the problems of
     files that were read for it."""

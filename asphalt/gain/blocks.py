@@ -12,6 +12,7 @@ from enum import Enum
 from asphalt.analysis.mpi.procedures import table
 from asphalt.gain.amounts import PEERS
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section
+from asphalt.ir.records import record
 from asphalt.ir.tree import Leaf
 
 _PREFIX = "asphalt_"
@@ -36,7 +37,7 @@ _STEPS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BlockCall:
     """A call for a decomposed operation.  ``variable``: of the operation.  For a start, ``count``
     and ``datatype`` of a block, None where ranks have different ones, and whether blocks are filled

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from asphalt.analysis.control_flow.loop_continuation import continuation_condition, if_condition
 from asphalt.analysis.cost.trip_counts import TripCount, loop_trips
@@ -37,6 +36,7 @@ from asphalt.gain.transfers import Transfers, bytes_of
 from asphalt.gain.work import Work
 from asphalt.ir.expr import Arg
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.stmt import DoHead, Guarded
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 from asphalt.machine.platforms import Network
@@ -46,7 +46,7 @@ _LEVELS = 4  # of calls
 _ROLES = 4  # that ranks are parted into by their conditions; by further ones they are not
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Computation:
     """Statements without messages: the seconds of each."""
 

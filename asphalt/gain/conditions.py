@@ -18,7 +18,7 @@ _OPPOSITES = {"/=": "==", ">=": "<", ">": "<="}
 _SHARED = (Origin.MODULE, Origin.HOST, Origin.PARAMETER)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AtomicCondition:
     """A condition without negations, ANDs and ORs.  ``owner``: the identity of the unit whose
     variables it uses; None: it means the same in all units."""

@@ -6,13 +6,14 @@ The optimiser prices many texts of one unit, which differ in few statements.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.names.scopes import Scope
 from asphalt.gain.amounts import Amount
 from asphalt.gain.sizes import Sizes
 from asphalt.gain.used_declarations import names_named, used_declarations
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Allocation
 from asphalt.ir.tree import Leaf, Node, Unit, leaves, once
 
@@ -20,7 +21,7 @@ _Values = tuple[tuple[str, int | None], ...]
 """The values that variables of a unit are taken to have; None: none that is known."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KnownAmounts:
     """The amounts of work of statements without calls in the texts of one unit.  All else that the
     program consists of is the same for all of these texts."""
@@ -55,7 +56,7 @@ class KnownAmounts:
         return amount
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Known:
     """The messages of a unit, and the amounts of work of statements in texts of it; None: they are
     not kept.  ``copied``: a blocking send that counts as if it left from a copy of its buffer."""

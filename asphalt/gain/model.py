@@ -26,6 +26,7 @@ from asphalt.gain.sizes import Constants, Sizes
 from asphalt.gain.transfers import Transfers
 from asphalt.gain.work import Work
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Node
 from asphalt.machine.machine import Machine, load_machine
@@ -55,7 +56,7 @@ _ROUNDING = 1e-9
 """Of a time: what the sums of two estimates may differ by where they are of the same terms."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Price:
     """Seconds that a unit takes once, on each network."""
 

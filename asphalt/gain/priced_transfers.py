@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asphalt.analysis.messages.messages import Stage, Way
+from asphalt.ir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Letter:
     """A message as either end knows it.  ``tag``: what its send and its receive have in common."""
 
@@ -15,7 +14,7 @@ class Letter:
     tag: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PricedTransfer:
     """The role of a call.
 

@@ -9,8 +9,9 @@ section 5, "CCTP").  Each segment has the overhead of a message on both processo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from asphalt.ir.records import record
 from asphalt.machine.platforms import Network
 
 USUAL_SEGMENTS = 4
@@ -19,7 +20,7 @@ WHOLE_VECTORS = 16
 """As ``usual_segments``, ``least_segment_work`` and ``whole_vectors`` of the runtime."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SegmentedMessage:
     """A message, its sizes those of one iteration of the nests around it.
 

@@ -8,13 +8,14 @@ both processors.  How often the wavefront is repeated is not known, so it counts
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.gain.amounts import PEERS
+from asphalt.ir.records import record
 from asphalt.machine.platforms import Network
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Wave:
     """``iterations`` of a nest, of which ``tile`` make a tile; ``size``: bytes of the message for
     each; ``work``: seconds of each."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from asphalt.ir.records import record
 
 MARK = "!#asphalt "
 """What begins a comment that stands for a line of the preprocessor, or for one that it removes."""
@@ -17,7 +18,7 @@ _PLAIN = re.compile(r"defined\(\w+\)|\w+")
 _WEAK = re.compile(r"&&|\|\||[?,]")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MacroTest:
     """A condition of the preprocessor, without the word ``if``, and whether it holds."""
 

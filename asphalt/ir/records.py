@@ -68,4 +68,4 @@ def _compiled(cls: type) -> type:
     ]
     behind = getattr(cls, "__post_init__", None)
     namespace = {} if behind is None else {"__post_init__": behind}
-    return make_dataclass(cls.__name__, own, unsafe_hash=True, namespace=namespace)
+    return make_dataclass(cls.__name__, own, unsafe_hash=True, slots=True, namespace=namespace)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from asphalt.analysis.cost.classes import CLASSES, UNKNOWN, CoreCache
 from asphalt.config.errors import InputError
+from asphalt.ir.records import record
 
 BUILT_IN = Path(__file__).resolve().parent.parent / "data" / "machine.toml"
 SPEED = 1e9
@@ -25,7 +26,7 @@ LATENCIES = tuple(
 """The classes whose results others wait for; ``store``: until the value can be loaded."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Machine:
     """A core of a machine, with a compiler and its flags.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 from asphalt.config.errors import InputError
+from asphalt.ir.records import record
 from asphalt.machine.platforms import INSTANT, PLAIN, eager_below
 from asphalt.running.simgrid import MessageCosts
 
@@ -19,7 +20,7 @@ _BANDWIDTHS = ("bandwidth", "bw", "bb_bw", "loopback_bw", "bw_in", "bw_out", "bw
 _LATENCIES = ("latency", "lat", "bb_lat", "loopback_lat")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Described:
     """The cluster of a platform file; hosts keep their speed."""
 

@@ -10,9 +10,10 @@ a platform file of a measured cluster is better than any of these.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
+from asphalt.ir.records import record
 from asphalt.running.simgrid import Cluster
 
 US = 1e-6
@@ -39,7 +40,7 @@ class Platform(Protocol):
     def of_receiver(self, size: float) -> float: ...
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CostSegment:
     """The cost of messages of at least ``size`` bytes: seconds for each, and for each byte."""
 
@@ -48,7 +49,7 @@ class CostSegment:
     byte: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Network:
     """A network; bandwidths in bytes per second, latencies and costs in seconds.
 

@@ -7,13 +7,13 @@ loops of the user's source.  After some steps these may stand elsewhere, and oth
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.unit import line_of
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
 from asphalt.config.assumptions import with_lines
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call, DoHead
 from asphalt.ir.tree import leaves
 from asphalt.optimiser.origins import Origins, SourceLine
@@ -22,7 +22,7 @@ Key = tuple[str, tuple[str, ...]]
 """The file of a unit, and its name and those of its hosts, from the outermost one."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Accepted:
     """``assumptions``: those of the user, with lines of the new text, and those that directives of
     other units accept for statements that came from there.  ``elsewhere``: the lines of these calls

@@ -9,7 +9,6 @@ in vain, the answer is what keeps the work behind the call where it is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, UnitKey
@@ -20,6 +19,7 @@ from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.messages.unclear_requests import Unclear, why_unclear
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.optimiser.acceptance import unit_at
 from asphalt.optimiser.blocking import NOT_MOVED, calls_that_stay
@@ -41,7 +41,7 @@ _DEEP = 3  # callers of callers
 _Window = tuple[tuple[Node, ...], CalledWindow]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CallerWindow:
     """What is known of an operation where its procedure is called.
 
@@ -58,7 +58,7 @@ class CallerWindow:
     ends: tuple[SourceLine, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Callers:
     """The callers of a procedure with a start at a place of a tree."""
 

@@ -8,7 +8,6 @@ statement on either way that they cannot move past, and why, in the lines of the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
@@ -23,6 +22,7 @@ from asphalt.analysis.mpi.call import MpiCall, runtime_call
 from asphalt.analysis.verdicts.splitting_codes import SHAPE
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.expr import Component, Expr, Lit, Ref, walk
+from asphalt.ir.records import record
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Plain, What
 from asphalt.ir.tree import Branch, Leaf, Node, leaves
@@ -32,7 +32,7 @@ from asphalt.transforms.nonblocking.sides import Side
 from asphalt.transforms.rewriting.make import var
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stop:
     """A statement or construct that a start or a wait cannot move past, and why, in a clause.
 
@@ -57,7 +57,7 @@ class Stop:
         return self.head.span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EmptyWindow:
     """The obstacles that stop the wait of a transfer (``behind`` it) and its start (``before``
     it); None: nothing does up to the end of the way.  ``free``: computation that nothing keeps from
@@ -308,7 +308,7 @@ def is_called(facts: UnitFacts) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Moved:
     """A transfer with what moves: itself, or the branch around it."""
 

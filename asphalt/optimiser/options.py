@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from asphalt.analysis_manager.analyses import Analyses
@@ -11,6 +11,7 @@ from asphalt.config.passes import TRANSFERS
 from asphalt.config.sizes import Size
 from asphalt.gain.model import Judge
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.optimiser.acceptance import Key
 from asphalt.optimiser.origins import SourceLine, itself
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from asphalt.optimiser.searched import Searched
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Options:
     """The options of a user, the same for all units of a program.
 
@@ -49,7 +50,7 @@ class Options:
         return None if found is None else f"line {found[0]} has an error ({found[1]})"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Context:
     """The context of a unit that is optimised: what is known of the program.
 

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from asphalt.analysis.inlining.plan import Inlining
 from asphalt.frontend.source_tree.tree import Tree
+from asphalt.ir.records import record
 from asphalt.ir.source import Span
 from asphalt.ir.tree import File, Unit, leaves
 from asphalt.transforms.rewriting.comments import STANDS_HERE
@@ -36,7 +37,7 @@ def itself(place: SourceLine) -> SourceLine:
     return place
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OfProcedure:
     """A statement that came from a procedure which was inlined: how it was, the line of the
     statement in the procedure, and that of the call in the user's source."""
@@ -46,7 +47,7 @@ class OfProcedure:
     call: SourceLine | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Made:
     """How a tree was made: from the tree ``before``, with statements that stood at ``spans``, or in
     a new statement's place, at the line of ``before`` that its step was about.  ``plans``: of the

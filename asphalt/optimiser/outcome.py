@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from asphalt.analysis.verdicts.verdict import Code, Refused, Role
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.wording import changes_text
+from asphalt.ir.records import record
 from asphalt.optimiser.origins import SourceLine
 from asphalt.support.asked_assumptions import Answer
 from asphalt.transforms.inlining.inline import Inline
@@ -22,7 +23,7 @@ SAVES_LITTLE = "all steps together save less than the least gain that is asked f
 _TOGETHER = frozenset({LOSING, SAVES_NOTHING, SAVES_LITTLE})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InlinedCall:
     """A call that a procedure was inlined at: file and name of the procedure, and the place of the
     call in the user's source."""
@@ -39,7 +40,7 @@ def inlined_call(step: Step, place: SourceLine) -> InlinedCall | None:
     return InlinedCall(step.plan.callee.path, step.plan.callee.unit.name, place)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Done:
     """A step that was applied: by which transformation, and what it did.
 
@@ -59,7 +60,7 @@ class Done:
     call: InlinedCall | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dropped:
     """A step, or several that belong together, that was tried and is not kept.
 
@@ -85,7 +86,7 @@ class Dropped:
         return f"{self.why}{said and ': ' + said}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StoppedAtCall:
     """A transfer that came to a caller, where its procedure was inlined in vain: its place in the
     user's source, the call, and ``why`` the work behind the call does not overlap with it, a
@@ -97,7 +98,7 @@ class StoppedAtCall:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tried:
     """The steps that were tried for a unit and not kept, and ``whole``: what kept nests from
     being divided, by their place in the user's source.  ``doubt``: why what was found for it is
@@ -123,7 +124,7 @@ class Tried:
                 yield f"not kept: {one.does}: {one.numbers}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Transfer:
     """A blocking call that was made non-blocking or posted early: its line, its MPI procedure, and
     how many operations it starts.
@@ -149,7 +150,7 @@ class Transfer:
     stopped: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Staying:
     """An operation that the program starts itself and that overlaps with no more work: the place of
     the call in the user's source, the MPI procedure, and why, as a refusal says it.
@@ -166,7 +167,7 @@ class Staying:
     witness: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cleared:
     """Stores to a receive buffer that are dropped: their line, the MPI procedure that overwrites
     them, the buffer, and their file."""
@@ -177,7 +178,7 @@ class Cleared:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tiled:
     """A nest that is executed in tiles, with its messages: the name of the site in the header, the
     line and the MPI procedure of the receive, the variable of the loop, and the file."""
@@ -189,7 +190,7 @@ class Tiled:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Optimised:
     """The result of the optimisation of one unit.
 

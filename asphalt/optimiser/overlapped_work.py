@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.ir.expr import Arg, names_in
+from asphalt.ir.records import record
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.transforms.motion.windows import in_window, takes_time, windows_of
 from asphalt.transforms.rewriting.edit import lists_in
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Started:
     """An operation that a call of the program itself starts: its line, the MPI procedure, and the
     loops, calls and array statements in its window, each by its first line and as often as it
@@ -29,7 +29,7 @@ class Started:
     ends: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OverlappedWork:
     """The loops, calls and array statements in the windows of a request: their first lines, and the
     numbers of these lines."""

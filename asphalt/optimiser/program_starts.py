@@ -7,7 +7,7 @@ what keeps that statement from being split, and the steps with it that were trie
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE, UNKNOWN, UNMATCHED
@@ -17,6 +17,7 @@ from asphalt.analysis.verdicts.verdict import Role
 from asphalt.analysis_manager.analyses import Analyses
 from asphalt.config.passes import Pass
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.tree import Leaf
 from asphalt.optimiser.acceptance import key_of
 from asphalt.optimiser.blocking import NOT_MOVED, calls_that_stay
@@ -131,7 +132,7 @@ def _whole_messages(facts: UnitFacts, place: Callable[[Leaf], SourceLine]) -> It
             )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Asked:
     """A unit whose own operations are asked about.
 

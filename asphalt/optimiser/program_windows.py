@@ -9,7 +9,7 @@ needs the message and one that does not (``splitting``, ``peeling``).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.conditions.point_to_point import NOTHING_BESIDE, verdict
 from asphalt.analysis.data_flow.unit import UnitFacts, with_places
@@ -18,6 +18,7 @@ from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.requests.matching import OUTLIVES, Match, Matched
 from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.config.passes import Pass
+from asphalt.ir.records import record
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
 from asphalt.optimiser.empty_windows import (
     Stop,
@@ -33,7 +34,7 @@ from asphalt.transforms.rewriting.checked_sizes import can_check
 from asphalt.transforms.rewriting.edit import lists_in
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OwnStart:
     """A call of the program that starts an operation, with the calls that complete it.
 

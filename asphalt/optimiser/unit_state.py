@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -27,6 +27,7 @@ from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.known_amounts import Known, KnownAmounts
 from asphalt.gain.model import Judge, Model, Price, networks_named
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.tree import File, Unit, leaves
 from asphalt.optimiser.acceptance import Key, accepted_now, key_of
 from asphalt.optimiser.options import Context, Options
@@ -57,7 +58,7 @@ from asphalt.unparse.unparse import unparse
 _ALONE = Context()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UnitState:
     """The tree after some steps.
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.config.backends import ISEND, backends, modules_of, offering_procedure
 from asphalt.config.limits import HEADER
 from asphalt.config.runtime import needed, runtime_modules
 from asphalt.diagnostics.model import ProblemReport
+from asphalt.ir.records import record
 from asphalt.output.ledger import fingerprint, read_ledger
 
 _REMOVED = "was removed: no header names its backend any more"
@@ -25,7 +25,7 @@ _EDITED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LeftBackends:
     """The modules of backends that nothing needs, those that they alone use, and their files."""
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.config.errors import InputError, UsageError
 from asphalt.diagnostics.model import ProblemReport
+from asphalt.ir.records import record
 from asphalt.output.atomic import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 from asphalt.output.included import included_files
 from asphalt.output.ledger import FOLDER
@@ -21,7 +21,7 @@ from asphalt.output.ledger import FOLDER
 SKIPPED = frozenset({".git", ".hg", ".svn", FOLDER, ".asphalt-cache"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MirroredFile:
     """A file of the mirrored tree.
 
@@ -40,7 +40,7 @@ class MirroredFile:
         return self.source.read_bytes() if self.data is None else self.data
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mirror:
     """All files and empty directories of a mirrored tree, and what cannot be mirrored."""
 

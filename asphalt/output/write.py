@@ -11,7 +11,6 @@ import re
 import stat
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Protocol
@@ -21,6 +20,7 @@ from asphalt.config.errors import InputError, UsageError
 from asphalt.config.limits import HEADER
 from asphalt.config.runtime import is_runtime_source, needed, runtime_modules
 from asphalt.diagnostics.model import ProblemReport
+from asphalt.ir.records import record
 from asphalt.output.atomic import link_atomically, write_atomically
 from asphalt.output.ledger import add_to_ledger, fingerprint, read_ledger
 from asphalt.output.left_backends import LeftBackends, left_backends, remove
@@ -44,7 +44,7 @@ class TransformedFile(Protocol):
     def parameters(self) -> tuple[HeaderEntry, ...]: ...
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Written:
     """The files that a run wrote.
 

@@ -14,11 +14,11 @@ one on each side.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from rich.text import Text
 
 from asphalt.diagnostics.model import MarkReport
+from asphalt.ir.records import record
 
 _STYLES = {
     "exchange": "bold cyan",
@@ -33,7 +33,7 @@ _LONGEST = 14  # lines of a bracket that is shown whole; of a longer one, only b
 _TAB = 8
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Strokes:
     """The characters that lines are drawn with."""
 
@@ -52,7 +52,7 @@ BOXES = Strokes("┌", "├", "│", "└", "─", "┼", "▶", "⋮", "│")
 PLAIN = Strokes("+", "+", "|", "+", "-", "+", ">", ":", "|")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Lane:
     """A vertical line from one source line to another, in a column of the margin, with those in
     between that join it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.config.assumptions import BITS, CONTROL, FATAL, KINDS, TIMERS
 from asphalt.config.passes import OF_TRANSFERS, Pass
@@ -12,6 +12,7 @@ from asphalt.diagnostics.model import ProblemReport, SiteReport
 from asphalt.driver.agreement import merged_reports as merged_of_programs
 from asphalt.driver.overlap import Watch
 from asphalt.driver.program import Program
+from asphalt.ir.records import record
 from asphalt.project import Outcome, Project
 from asphalt.report.merged_reports import merged_reports
 
@@ -24,7 +25,7 @@ def _silent(piece: str, done: int, total: int) -> None:
     """Nobody watches."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Listener:
     """A listener to long work.
 

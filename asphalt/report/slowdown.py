@@ -7,18 +7,19 @@ line is the original, which has no tiles.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+
+from asphalt.ir.records import record
 
 _MARKERS = ("s", "o", "^", "v", "D", "P", "X", "*")
 # of Okabe and Ito, distinct for all kinds of colour vision
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slowdown:
     """Times in seconds: of the original, of computation alone, and for each (K, D).
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from asphalt.ir.records import record
 from asphalt.simulation.timeline import Doing, Lane, Timeline
 
 MOST_LANES = 32
@@ -30,7 +30,7 @@ _WORTH_TELLING = 0.05  # of all waiting
 _NO_NAME = "making communicators and the like"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Version:
     """A version of a program: its name, and a run of it."""
 
@@ -73,7 +73,7 @@ class Version:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Drawing:
     """Versions to draw above one another with one time axis.
 

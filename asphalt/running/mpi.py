@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.config.errors import UsageError
+from asphalt.ir.records import record
 
 _FIXED = (".f", ".for", ".ftn", ".f77")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mpi:
     """An MPI: its compilers for free form, fixed form and C, its launcher, its Debian packages."""
 

@@ -6,10 +6,10 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import packages_distributions, version
 from importlib.util import find_spec
 
+from asphalt.ir.records import record
 from asphalt.running.mpi import MPIS
 
 DISTRIBUTION = "asphalt-mpi"
@@ -17,7 +17,7 @@ DISTRIBUTION = "asphalt-mpi"
 _SECONDS = 20.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """A program or a library.
 

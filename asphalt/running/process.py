@@ -11,17 +11,17 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.config.errors import UsageError
+from asphalt.ir.records import record
 from asphalt.running.mpi import environment, how_to_get
 
 _PLACE = re.compile(r"\{(\w*)\}")
 _GRACE = 5.0  # seconds that a launcher has to stop its ranks
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CommandResult:
     """How a command ended; ``status`` None: it hangs, and ``hang`` says in which way."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from asphalt.ir.records import record
 from asphalt.running.mpi import SMPI
 
 _CLUSTER = """<?xml version='1.0'?>
@@ -17,7 +18,7 @@ _CLUSTER = """<?xml version='1.0'?>
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MessageCosts:
     """Processor time in seconds of each message at either end, and of each MPI_Test."""
 
@@ -37,7 +38,7 @@ class MessageCosts:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cluster:
     """A simulated cluster: one link for each node, no contention between nodes; SimGrid's units.
 

@@ -12,7 +12,6 @@ consist of.)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 
 from asphalt.analysis.cost.classes import CLASSES, UNKNOWN, CoreCache, Counts
@@ -24,6 +23,7 @@ from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
 from asphalt.ir.expr import Expr, Lit, Op, Ref
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.source import Form
 from asphalt.machine.core_caches import own_cache
 from asphalt.machine.machine import LATENCIES, Machine
@@ -51,7 +51,7 @@ _WINDOWS = tuple(round(10 ** (-9 + step / 20), 11) for step in range(61))
 """Windows that are tried: from one nanosecond to one microsecond."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Loop:
     """A loop of the calibration and its measured time in seconds.
 
@@ -63,7 +63,7 @@ class Loop:
     fitted: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Calibration:
     """A machine, and how well it explains the loops that it was fitted to."""
 
@@ -112,7 +112,7 @@ def calibrate(
     return Calibration(machine, tuple(loops))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Unit:
     """A procedure of ``calibration.f90`` that holds a loop."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from asphalt.analysis.effects.known_libraries import table as library_table
@@ -18,6 +18,7 @@ from asphalt.frontend.statements.concurrent import concurrent_header
 from asphalt.gain.post import COPY_BANDWIDTH
 from asphalt.ir.expr import Component, Ref
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import File, Unit
 from asphalt.machine.machine import Machine
@@ -41,7 +42,7 @@ RUNTIME_UNITS = RUNTIME_MODULES | {CHARGE, FLUSH, PAGES, ALLOCATED, TOUCHED, TOU
 """The modules of asphalt's runtime: messages account for its time, only copies are charged."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Charged:
     """A charged tree.
 

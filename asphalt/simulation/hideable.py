@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
+from asphalt.ir.records import record
 from asphalt.simulation.timeline import Doing, Lane, Timeline
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Hideable:
     """Sums over all exchanges, in seconds.
 
@@ -30,7 +30,7 @@ class Hideable:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Exchange:
     computed: float
     start: float

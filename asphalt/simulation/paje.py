@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Protocol
 
+from asphalt.ir.records import record
 from asphalt.simulation.timeline import (
     Doing,
     Interval,
@@ -45,7 +46,7 @@ _MPI = "PMPI_"
 _COMPUTING = "computing"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Pair:
     """Messages from one rank to another with one tag; ranks as in the trace."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from asphalt.analysis.mpi.procedures import table
 from asphalt.config.errors import AsphaltError
+from asphalt.ir.records import record
 from asphalt.machine.platforms import Platform
 from asphalt.running.mpi import SMPI
 from asphalt.running.process import CommandResult, run
@@ -63,7 +63,7 @@ class TimedPart(Enum):
     COMMUNICATION = "communication alone"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BuiltProgram:
     """A built program; it runs in its directory, with these arguments.
 
@@ -77,7 +77,7 @@ class BuiltProgram:
     whole_buffers: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Simulation:
     """The simulated seconds of a run, what it printed, and the files to compare.
 
@@ -101,7 +101,7 @@ def output_difference(
     return found or files_difference(original.files, transformed.files)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Simulator:
     """Runs programs on one platform.
 

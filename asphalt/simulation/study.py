@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from asphalt.config.errors import UsageError
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.change import Change
+from asphalt.ir.records import record
 from asphalt.machine.machine import Machine
 from asphalt.output.write import write_tree
 from asphalt.running.diagnostics import essence
@@ -33,7 +34,7 @@ from asphalt.verify.compare import Difference
 from asphalt.verify.setups import setups
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Builder:
     """Builds versions of a program from its trees, with a machine's costs charged.
 
@@ -88,7 +89,7 @@ class Builder:
         return library
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Study:
     """A program on one platform and number of ranks; all times in simulated seconds.
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
+from asphalt.ir.records import record
 from asphalt.simulation.runs import (
     BuiltProgram,
     Simulation,
@@ -19,7 +19,7 @@ Tiling = tuple[int, int]
 """K and D; K = 0: chosen at run time."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sweep:
     """Simulated seconds of the original, of its computation alone, and for each K and D.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
+
+from asphalt.ir.records import record
 
 
 class Doing(Enum):
@@ -15,7 +16,7 @@ class Doing(Enum):
     WAITING = "waiting in MPI for other ranks"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Interval:
     """An interval in simulated seconds.
 
@@ -28,7 +29,7 @@ class Interval:
     call: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TimedCall:
     """A call of an MPI procedure, from entry to return."""
 
@@ -37,7 +38,7 @@ class TimedCall:
     end: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Lane:
     """A rank: its activities in order, and its calls that may wait for other ranks.
 
@@ -51,7 +52,7 @@ class Lane:
     underway: tuple[tuple[float, float], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Timeline:
     """All ranks of a run that took ``seconds``, in the order of ranks."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+from asphalt.ir.records import record
 from asphalt.ir.source import Span
 
 
@@ -16,7 +16,7 @@ class Reply(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MayMustAnswer:
     """An answer; ``reason``: why, as the end of a sentence that begins with the object's name;
     ``span``: the statement that proves it."""

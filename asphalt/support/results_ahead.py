@@ -14,11 +14,12 @@ import pickle
 import signal
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from types import FrameType, TracebackType
 from typing import Generic, TypeVar
+
+from asphalt.ir.records import record
 
 R = TypeVar("R")
 _NUMBER = struct.Struct("=i")
@@ -30,7 +31,7 @@ class LostError(Exception):
     """The result of a piece of work did not arrive from the process that worked on it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Result(Generic[R]):
     """What a piece of work returns; or what it raises, which is raised at its turn."""
 

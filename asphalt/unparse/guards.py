@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 from asphalt.ir.configuration import MARK, MacroTest, condition
+from asphalt.ir.records import record
 from asphalt.ir.source import Form
 
 Paths = Callable[[int], Sequence[MacroTest] | None]
@@ -38,7 +39,7 @@ _CONTINUED_FIXED = re.compile(r"     [^ 0\t\r\n]")
 _SILENT = re.compile(r"[ \t]*(?:!(?![a-z]{0,3}[$*]|ocl\b).*)?\r?\n?\Z", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Difference:
     """Where two texts differ: lines ``i`` to ``j`` of the old one became ``k`` to ``n`` of the new
     one (from 0; ``j`` and ``n`` are the first ones behind)."""

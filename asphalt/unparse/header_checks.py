@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from asphalt.config.limits import DEPTH
+from asphalt.ir.records import record
 
 SECOND = "     &"
 """What continues a statement, in both source forms."""
@@ -29,7 +29,7 @@ _CHECK = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Check:
     """A check in a header: its site (folded), its code without blanks, its lines."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from asphalt.config.backends import ISEND, offering_procedure
+from asphalt.ir.records import record
 from asphalt.unparse.header_checks import FIXED_WIDTH, SECOND
 
 _OPENINGS = {
@@ -16,7 +17,7 @@ _OPENINGS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HeaderEntry:
     """The header's entry for one site; ``source`` is ``file:line``, ``loop`` what is tiled.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from asphalt.ir.records import record
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import ArmHead, Include, Plain, What
 from asphalt.ir.tree import File, Leaf, NamedToken, Node, leaves, once
@@ -45,7 +45,7 @@ def unparse(file: File) -> str:
     return text_of(file, printer(style_of(file)))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Style:
     """How a file writes its statements; ``width``: the line limit in columns, 0 for none.
 

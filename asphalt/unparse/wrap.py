@@ -8,7 +8,8 @@ same text: with ``&`` on both sides in free form, at the last column in fixed fo
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from asphalt.ir.records import record
 
 _TOKEN = re.compile(
     r"""(?P<text>'(?:[^']|'')*'|"(?:[^"]|"")*")|(?P<hollerith>(?<![\w$])\d+h)|[\w$]+|\s+|.""",
@@ -28,7 +29,7 @@ _DISLIKE = 0.2  # the part of a line that may stay empty to divide it at a place
 _FIXED_START = 6  # columns before the statement field
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Places:
     """Where a logical line may be divided: ``breaks`` are (position, dislike) between tokens,
     ``whole`` are positions within a token that may not be cut at."""

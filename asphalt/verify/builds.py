@@ -10,12 +10,12 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.config.errors import UsageError
 from asphalt.config.runtime import is_runtime_source, runtime_modules
 from asphalt.diagnostics.change import Change
+from asphalt.ir.records import record
 from asphalt.output.included import included_files
 from asphalt.output.modules import compile_order, is_fortran, used_modules
 from asphalt.output.write import write_tree
@@ -97,7 +97,7 @@ _LEAST_SECONDS = 1800.0  # for a build; a shorter --timeout is for runs only
 _INCLUDED = frozenset({".inc", ".h", ".fh", ".fi"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Commands:
     """How to build and run: command templates, and the time limit of a run in seconds.
 
@@ -117,7 +117,7 @@ class Commands:
         refuse_other_places(self.run, RUN_PLACES)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Built:
     """A built version: its directory, and the program as ``{exe}`` names it.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from asphalt.ir.records import record
 from asphalt.running.launch import last_words
 from asphalt.running.process import CommandResult
 
@@ -21,7 +22,7 @@ STANDARD_OUTPUT = "-"
 """The name of standard output in ``--output``, and as the place of a difference."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Difference:
     """A difference of two runs.
 
@@ -37,7 +38,7 @@ class Difference:
     reordered: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Likeness:
     """When two texts count as equal.
 

@@ -6,10 +6,11 @@ import math
 import re
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from asphalt.config.errors import UsageError
+from asphalt.ir.records import record
 from asphalt.verify.compare import (
     EXACT,
     STANDARD_OUTPUT,
@@ -21,7 +22,7 @@ from asphalt.verify.compare import (
 _Stamp = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ComparedOutput:
     """A file name or pattern below the tree to compare (``-``: standard output).
 
@@ -32,7 +33,7 @@ class ComparedOutput:
     tolerance: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outputs:
     """The outputs of a run to compare, and the lines to ignore.
 
@@ -50,7 +51,7 @@ class Outputs:
         return Likeness(self.standard_tolerance, self.ignored, self.any_order)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WrittenFile:
     """A file after a run, and how it is compared."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from asphalt.ir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Finding:
     """An error, in words for a person.
 

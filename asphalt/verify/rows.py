@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
+from asphalt.ir.records import record
 from asphalt.verify.compare import Difference
 from asphalt.verify.stacks import Stack
 
@@ -39,7 +40,7 @@ COMPARED = frozenset(
 _PASSED = frozenset({ResultKind.EQUAL, ResultKind.NOT_TILED, ResultKind.CLEAN, ResultKind.ENDS})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ComparisonRow:
     """A comparison.
 
@@ -75,7 +76,7 @@ def kind_of(difference: Difference | None, findings: bool, tiled: bool) -> Resul
     return ResultKind.EQUAL if tiled else ResultKind.NOT_TILED
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Checked:
     """The results of all setups.
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from asphalt.config.errors import UsageError
+from asphalt.ir.records import record
 from asphalt.running.mpi import MPIS, OPENMPI, Mpi, how_to_get
 from asphalt.running.process import CommandResult
 from asphalt.running.simgrid import Cluster, options
@@ -29,7 +30,7 @@ class CannotError(UsageError):
     """Something that an MPI does not support."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Setup:
     """A way to build and run all versions of a program.
 

@@ -11,9 +11,9 @@ import shutil
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from asphalt.ir.records import record
 from asphalt.running.process import session
 from asphalt.verify.call_lines import line_of_call
 
@@ -41,7 +41,7 @@ GDB_IS_MISSING = "install gdb to see where the ranks are ('apt-get install gdb' 
 NO_STACKS = "gdb cannot inspect the ranks: {reason}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stack:
     """A call stack of some ranks: the innermost procedure first, with file and line.
 
@@ -59,7 +59,7 @@ class Stack:
         return f"rank{'s' if len(known) > 1 else ''} {', '.join(known)}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stacks:
     """The stacks of a hang; ``remark`` says which are missing, and why."""
 

@@ -36,6 +36,7 @@ from asphalt.analysis.names.scopes import Origin, Scope, Scopes, Symbol
 from asphalt.analysis.names.visibility import chain
 from asphalt.ir.expr import Arg, Expr, Ref
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call, Guarded, Plain, UnitHead
 from asphalt.ir.tree import Unit, leaves
 
@@ -69,7 +70,7 @@ class CallingContext:
         return self.scope.dummies
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CallSite:
     """A call of a procedure; ``args``: actual arguments by dummy name."""
 

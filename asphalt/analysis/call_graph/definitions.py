@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 from asphalt.analysis.call_graph.defined_operations import may_be_subroutine
@@ -200,7 +199,7 @@ def _everything(
                 yield VariableDefinition(name, statement, Source.UNKNOWN, detail=detail)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Designator:
     """``root%path``, with all subscripts on the way.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.declarations import parent_of
@@ -13,13 +12,14 @@ from asphalt.analysis.names.resolve import gives
 from asphalt.analysis.names.scopes import Origin, Scope, Scopes
 from asphalt.analysis.verdicts.verdict import Cause
 from asphalt.ir.expr import Op, names_in, walk
+from asphalt.ir.records import record
 from asphalt.ir.tree import Leaf
 
 _KNOWN = (Origin.DUMMY, Origin.INTRINSIC, Origin.MPI)
 _NAMED = 2  # files that a message names
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MissingSource:
     """Why something is unknown, as a clause.
 

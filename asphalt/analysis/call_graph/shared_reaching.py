@@ -6,8 +6,6 @@ procedure finds when it is entered is what reaches its calls.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asphalt.analysis.call_graph.call_sites import (
     CallingContext,
     CallSites,
@@ -17,9 +15,10 @@ from asphalt.analysis.call_graph.call_sites import (
 from asphalt.analysis.call_graph.definitions import VariableDefinition
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
 from asphalt.analysis.control_flow.graph import ENTRY
+from asphalt.ir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Reached:
     """The numbers of the definitions that reach a place; ``through``: what was there before does,
     too."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from asphalt.analysis.names.openmp_sentinels import hidden_statements, may_jump
 from asphalt.analysis.names.parallel_loops import threaded_leaves
@@ -61,7 +60,7 @@ class ConditionedStatement:
     threaded: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Jump:
     """A transfer of control.  It controls the statements from ``first`` to ``last``."""
 

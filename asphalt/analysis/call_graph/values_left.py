@@ -12,7 +12,7 @@ and their components that nothing in the procedure defines later.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites
 from asphalt.analysis.call_graph.component_definitions import (
@@ -44,6 +44,7 @@ from asphalt.ir.expr import (
     Op,
     Ref,
 )
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Assign, Call
 
 _DEPTH = 8  # procedures that call each other
@@ -53,7 +54,7 @@ ANY_NAME = frozenset({"pointer", "target", "volatile"})
 """The attributes of what may change by another name."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Left:
     """Expressions of a unit with the values that a statement of it leaves behind.
 

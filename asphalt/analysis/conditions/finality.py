@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.memory.accesses import Access
@@ -16,6 +16,7 @@ from asphalt.analysis.tiling.tile_window import PlaneWindow
 from asphalt.analysis.tiling.tiled_dimension import exactly, gaps
 from asphalt.analysis.verdicts.verdict import Code, Holds, Refused
 from asphalt.ir.expr import Ref, Section
+from asphalt.ir.records import record
 
 LATE = Code(
     "ASP401",
@@ -70,7 +71,7 @@ _MOST_LATE = 16  # what is final later than that is hardly worth sending in tile
 _MISFITS = {"subscripts": SUBSCRIPTS, "strided": STRIDED, "blocks": BLOCKS, "shape": SUBSCRIPTS}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Final:
     """A layout with the run-time guards under which elements are final."""
 

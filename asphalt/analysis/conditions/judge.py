@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.conditions import (
     available,
@@ -35,9 +35,10 @@ from asphalt.analysis.tiling.without_copy import layout_without_copy
 from asphalt.analysis.uniformity.uniformity import Uniformity
 from asphalt.analysis.verdicts.verdict import Answer, Holds, Refused
 from asphalt.config.assumptions import PURE
+from asphalt.ir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Failure:
     """A refusal and how many conditions held before it; the furthest one is reported."""
 

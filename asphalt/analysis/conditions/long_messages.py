@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asphalt.analysis.call_graph.call_sites import CallSite, CallSites
 from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.control_flow.graph import ENTRY
@@ -21,6 +19,7 @@ from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.analysis.verdicts.verdict import Mark
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, Ref, Section, walk
 from asphalt.ir.mapped import NotMappedError, mapped_expr
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Allocation, Assign, Dim
 from asphalt.ir.tree import Leaf, leaves
 
@@ -31,7 +30,7 @@ _BASES = ("integer", "logical", "real", "complex", "double_precision", "double_c
 _ONE = Lit("integer", "1")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Message:
     """A buffer of a call that is an object with a name, and the count and the predefined type of
     what it holds (None: another type)."""
@@ -56,7 +55,7 @@ def message_of(buffer: str, call: MpiCall, facts: UnitFacts) -> Message | None:
     return Message(passed, count, datatype_of(kind, facts.scope))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TooLong:
     """A message that is longer than its buffer; ``marks``: where the buffer is passed from."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.names.designators import spelled_designator
 from asphalt.analysis.symbolic.polynomials import Poly
@@ -11,6 +9,7 @@ from asphalt.analysis.tiling.layout import Contiguous, Divides, Guard, Layout
 from asphalt.analysis.uniformity.uniformity import Level, NotUniform, Uniform, Uniformity
 from asphalt.analysis.verdicts.verdict import Code, Holds, Refused
 from asphalt.ir.expr import Expr
+from asphalt.ir.records import record
 
 RANK_DEPENDENT = Code(
     "ASP1001",
@@ -25,7 +24,7 @@ RANK_DEPENDENT = Code(
 CODES = (RANK_DEPENDENT,)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Decision:
     """The inputs of the run-time decision at the entry of the producer.
 

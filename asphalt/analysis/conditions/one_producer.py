@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.conditions.equally_often import (
     NOT_TOGETHER,
@@ -36,6 +36,7 @@ from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.memory.loop_scalars import is_copy, upward_exposed
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.verdicts.verdict import Code, Mark, Refused
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call, Guarded
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
@@ -269,7 +270,7 @@ def refused_as_copy(exchange: Exchange, position: int) -> Refused | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TilingObstacle:
     """Why a nest cannot be tiled together with those behind it.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asphalt.analysis.conditions.open_coded import check_alone
 from asphalt.analysis.exchange.site import Exchange, calls_in
 from asphalt.analysis.exchange.tag_clashes import why_others
@@ -11,6 +9,7 @@ from asphalt.analysis.mpi.standard.row import MAKES_INTERCOMMUNICATOR
 from asphalt.analysis.tiling.plan import TAG
 from asphalt.analysis.verdicts.verdict import Code, Holds, Refused
 from asphalt.ir.expr import Ref
+from asphalt.ir.records import record
 
 INTER = Code(
     "ASP1101",
@@ -26,7 +25,7 @@ LOOKED_THROUGH = 2_000_000
 """Bytes of source up to which asphalt reads a whole program to avoid the duplicate."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Own:
     """``alone``: no other message of the program can match these, on any communicator."""
 

@@ -3,13 +3,12 @@ pieces land in a clone."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.memory.accesses import Mode
 from asphalt.analysis.memory.aliasing import distinct
 from asphalt.analysis.tiling.layout import Layout
 from asphalt.analysis.verdicts.verdict import Code, Holds, Refused
+from asphalt.ir.records import record
 
 READ = Code(
     "ASP501",
@@ -33,7 +32,7 @@ WRITTEN = Code(
 CODES = (READ, WRITTEN)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Landing:
     """Where the pieces land.
 

@@ -7,11 +7,12 @@ The analysis sees a statement inside of such a construct with these names replac
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from asphalt.analysis.control_flow.graph import ControlFlow, is_executed
 from asphalt.ir.expr import Component, Expr, Keyword, OpaqueExpr, Ref, root_name
+from asphalt.ir.records import record
 from asphalt.ir.stmt import ArmHead, Decl, Opaque, Plain, What
 from asphalt.ir.tree import Block, Branch, Leaf, Node
 
@@ -20,7 +21,7 @@ _HARMLESS = frozenset({"type", "dimension", "intent", "optional", "contiguous"})
 _SHARED = frozenset({"pointer", "target", "external", "procedure", "volatile", "asynchronous"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConstructNames:
     """The names that the constructs around a statement bind.
 

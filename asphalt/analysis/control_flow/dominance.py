@@ -8,10 +8,10 @@ are those of its back edges (Aho, Sethi, Ullman, section 10.4).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT, STOP, ControlFlow
+from asphalt.ir.records import record
 
 Successors = Sequence[Sequence[int]]
 
@@ -113,7 +113,7 @@ class DominatorTree:
         return self._enter[a] <= self._enter[b] and self._leave[b] <= self._leave[a]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NaturalLoop:
     """The nodes of all back edges to one header, the header included."""
 

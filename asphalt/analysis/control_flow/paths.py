@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT, STOP, ControlFlow, PointRole
 from asphalt.analysis.verdicts.verdict import Mark
+from asphalt.ir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Path:
     """Points of a graph, each a successor of the one before."""
 
@@ -129,7 +129,7 @@ def _back(here: int, came: dict[int, int | None]) -> tuple[int, ...]:
     return tuple(reversed(points))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Alternation:
     """A path through a unit on which one thing happens without the other; ``what`` says how."""
 

@@ -33,7 +33,6 @@ charged.  The greatest power of two that divides a number is ``iand(number, -num
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from asphalt.analysis.cost.classes import LINE, CoreCache, Counts
 from asphalt.analysis.cost.nests import Inner, references, step
@@ -50,6 +49,7 @@ from asphalt.analysis.cost.types import Surroundings, dims_of
 from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.symbolic.polynomials import folded, poly
 from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, names_in
+from asphalt.ir.records import record
 from asphalt.ir.tree import Node
 
 _NEEDED = ("iand", "min", "size")
@@ -88,7 +88,7 @@ def lost(
     return tuple(one for one in found if all(trips.value != 0 for trips in one[1]))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Crossing:
     """A reference, the loops that move it to other lines, and all loops around it."""
 

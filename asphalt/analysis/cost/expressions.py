@@ -51,11 +51,12 @@ from asphalt.ir.expr import (
     children,
     names_in,
 )
+from asphalt.ir.records import record
 
 _LOGICAL = frozenset({".and.", ".or.", ".not.", ".eqv.", ".neqv."})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CountedPiece:
     """Operations that are executed ``trips`` times in each iteration of the loop number ``level``
     (0: outside of all loops)."""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from asphalt.analysis.cost.trip_counts import TripCount, extents, loop_trips
 from asphalt.analysis.cost.types import Surroundings, is_array
 from asphalt.analysis.symbolic.polynomials import poly
 from asphalt.ir.expr import Arg, Lit, Op, Ref, Section, walk
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Assign, DoHead
 from asphalt.ir.tree import Do, Leaf, Node
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Inner:
     """A counted loop inside of the examined loop, or an array section, whose ``variable`` is not a
     name.

@@ -14,13 +14,13 @@ seconds if not even one iteration fits.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from asphalt.analysis.cost.classes import FAMILY
 from asphalt.analysis.cost.operators import products
 from asphalt.analysis.cost.types import Surroundings, base_of, is_array, is_intrinsic_function
 from asphalt.analysis.symbolic.polynomials import folded_expr, poly
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, children, names_in
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Assign, Guarded
 from asphalt.ir.tree import Arm, Branch, Leaf, Node
 
@@ -29,7 +29,7 @@ _ROUNDS = 12  # a multiple of the length of any likely cycle
 _BEGINNING = ""  # of a turn, among the names that values wait for
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IterationLatency:
     """The latencies of an iteration, in seconds.
 

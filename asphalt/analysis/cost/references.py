@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from asphalt.analysis.cost.classes import Counts
 from asphalt.analysis.cost.types import Surroundings, base_of, dims_of, is_array
@@ -20,13 +19,14 @@ from asphalt.ir.expr import (
     children,
     names_in,
 )
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Dim
 
 _NEAR = 8
 """Elements: two that are no further apart are in one cache line, or in consecutive ones."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EnclosingLoop:
     """A loop around a statement: its variable ('' for none) and all names that change in it."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from asphalt.analysis.cost.types import (
     REDUCTIONS,
@@ -31,6 +30,7 @@ from asphalt.ir.expr import (
     names_in,
     walk,
 )
+from asphalt.ir.records import record
 from asphalt.ir.stmt import DoHead
 
 _ONE = Lit("integer", "1")
@@ -38,7 +38,7 @@ _WRITTEN_WITH = ("max", "real", "size", "lbound", "ubound")
 _HARMLESS = frozenset({"size", "min", "max", "abs", "int", "iand", "lbound", "ubound", "mod"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TripCount:
     """A number of executions: ``count``, an integer expression, or none if that is negative or less
     than ``least``."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.control_flow.graph import ControlFlow, Point, PointRole
 from asphalt.analysis.control_flow.paths import closure, path_witness
@@ -18,6 +18,7 @@ from asphalt.analysis.memory.accesses import EffectKind, NameKind
 from asphalt.analysis.memory.forward_substitution import is_integer
 from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.ir.expr import Arg, Expr, Op, OpaqueExpr, Ref, Section, walk
+from asphalt.ir.records import record
 from asphalt.ir.stmt import ArmHead, Guarded
 from asphalt.ir.tree import Leaf
 
@@ -30,7 +31,7 @@ def outcome(graph: ControlFlow, test: int, target: int) -> bool | None:
     return _OUTCOMES.get(graph.edge_labels.get((test, target), ""))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fact:
     """``condition`` (folded, without negations) was ``held`` at ``point``, which took the branch to
     ``side``."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.data_flow.clock_escapes import (
@@ -31,6 +30,7 @@ from asphalt.ir.expr import (
     walk,
 )
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.stmt import (
     IO,
     Allocation,
@@ -54,7 +54,7 @@ class ObservedReadingError(Exception):
     """A reading reaches something that decides what the program does; the text says what."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Flow:
     """A value reaches the variable ``name``, of the unit itself or a dummy of ``callee``.
 
@@ -66,7 +66,7 @@ class Flow:
     only_decided: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tainted:
     """A unit, and the names in it that have values which depend on readings."""
 

@@ -38,6 +38,7 @@ from asphalt.analysis.data_flow.reaching_definitions import Definition
 from asphalt.analysis.memory.forward_substitution import COMPARISONS, constants_in, is_integer
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr
 from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, walk
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Assign, DoHead
 from asphalt.ir.tree import Do
 from asphalt.support.three_valued import truth
@@ -293,7 +294,7 @@ class _LastDefinition:
         return False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Iterations:
     """The iterations of a counted loop whose bounds and variable nothing in its body changes.
 

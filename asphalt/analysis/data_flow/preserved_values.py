@@ -8,19 +8,20 @@ not change them afterwards.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from asphalt.analysis.data_flow.branch_correlation import BranchFacts
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.names.host_association import is_text_missing
 from asphalt.analysis.names.scopes import Origin
+from asphalt.ir.records import record
 from asphalt.ir.tree import Leaf
 
 _CONSTANT = (Origin.PARAMETER, Origin.MPI, Origin.INTRINSIC)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PreservedValues:
     """Answers for one unit; ``branches``: with what completions change."""
 

@@ -9,7 +9,6 @@ it certainly does not reach the point.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.control_flow.dominance import Dominance
@@ -18,10 +17,11 @@ from asphalt.analysis.control_flow.paths import closure
 from asphalt.analysis.data_flow.definitions_and_uses import UnitAccesses
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.names.scopes import Scope
+from asphalt.ir.records import record
 from asphalt.ir.tree import Leaf
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Definition:
     """A point that may define a storage; ``sure``: it certainly defines all of it.
 
@@ -39,7 +39,7 @@ class Definition:
         return 0 if self.leaf is None else self.leaf.line
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UsePoint:
     """A point that may read the value of a storage."""
 

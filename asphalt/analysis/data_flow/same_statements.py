@@ -10,8 +10,9 @@ where fewer are may tell them apart.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Jump
 from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit, leaves
 
@@ -21,7 +22,7 @@ Outline = tuple[object, ...]
 """Calls of MPI and jumps by their numbers, with those of what stands around them."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Meeting:
     """Two statements, ``lines``, that may access one element; ``what``: the object, and more to
     tell."""
@@ -30,7 +31,7 @@ class Meeting:
     what: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Question:
     """Whether two statements or constructs commute; ``between``: the storages that are defined
     between them; ``parts``: the statements of them that it is about, if not all."""
@@ -44,7 +45,7 @@ class Question:
         return {*numbers} <= {number for own in self.pair for number in own}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NestQuestion:
     """Which iterations of a nest access what the statements access that it is to pass: all that
     stand between, and at the end of that way.  ``hoisted``: those among them that go before.
@@ -60,7 +61,7 @@ class NestQuestion:
     temporaries: frozenset[tuple[int, str]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KnownPairs:
     """What is known of pairs of statements and constructs.
 
@@ -84,7 +85,7 @@ class KnownPairs:
     ends: dict[NestQuestion, tuple[tuple[int, int], ...] | None] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SameStatements:
     """The statements of one text.
 

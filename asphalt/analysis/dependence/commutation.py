@@ -36,11 +36,12 @@ from asphalt.analysis.names.constants import constant, is_open
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.ir.expr import Arg, Ref, names_in
+from asphalt.ir.records import record
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Leaf, Node, leaves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StatementConflicts:
     """Two statements with the conflicts that were found, and those that are still to be found."""
 
@@ -50,7 +51,7 @@ class StatementConflicts:
     rest: Iterator[Conflict]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Conflict:
     """Two accesses that may be to one element, if they are known; ``what``: of which object."""
 

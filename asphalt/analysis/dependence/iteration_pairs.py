@@ -6,7 +6,7 @@ its start in the same iteration, since both are executed under the same loop-inv
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.data_flow.temporaries import is_local
@@ -20,13 +20,14 @@ from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.symbolic.polynomials import Poly, folded
 from asphalt.ir.expr import Arg, Expr, Ref, Section, names_in
+from asphalt.ir.records import record
 from asphalt.ir.stmt import ArmHead, Guarded
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves, once
 
 _Heads = tuple[tuple[Leaf, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StartWaitPair:
     """A start and its wait in one iteration.
 

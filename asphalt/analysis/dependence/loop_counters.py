@@ -10,7 +10,6 @@ do k = 1, n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from asphalt.analysis.control_flow.graph import jump_targets
 from asphalt.analysis.data_flow.default_integers import is_default_integer
@@ -24,6 +23,7 @@ from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in, walk
 from asphalt.ir.mapped import mapped_expr
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Assign, DoHead, Jump
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
@@ -99,7 +99,7 @@ def value_behind(name: str, before: Sequence[Node], at: Leaf, facts: UnitFacts) 
     return poly(value) + counted.added if plain else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Counted:
     """What a nest adds to a counter, and the bounds of its loops."""
 

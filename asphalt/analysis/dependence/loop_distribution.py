@@ -10,7 +10,7 @@ with it.  A wait moves with a request for each iteration (``iteration_pairs``).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from asphalt.analysis.data_flow.temporaries import is_local
@@ -22,12 +22,13 @@ from asphalt.analysis.memory.regions import Region, loop_variable
 from asphalt.analysis.messages.messages import Messages, Stage, Way, envelopes_of, stage_of
 from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.ir.expr import names_in
+from asphalt.ir.records import record
 from asphalt.ir.tree import Do, Node, leaves
 
 _STARTING = (Stage.START, Stage.BOTH, Stage.OTHER)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tail:
     """The statements at ``places`` of a loop's body may be executed after the loop; ``pairs``: the
     waits among them."""

@@ -8,7 +8,7 @@ before (MPI-4.0 section 3.5).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
@@ -19,11 +19,12 @@ from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.verdicts.block_codes import DECIDED, PLACE, Obstacle
 from asphalt.ir.expr import Expr, names_in
+from asphalt.ir.records import record
 from asphalt.ir.stmt import ArmHead, DoHead, Guarded, Jump, JumpKind
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Receive:
     """A receive: its statement, the call, and its arguments (count, datatype, source, tag,
     communicator)."""
@@ -33,7 +34,7 @@ class Receive:
     arguments: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EarlyReceives:
     """The receives of a loop that may be posted before it, in their order.
 
@@ -109,7 +110,7 @@ class _TwistedError(Exception):
     """More than IF statements, CYCLE and EXIT control the receives."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Control:
     """The statements of a loop that control its receives."""
 

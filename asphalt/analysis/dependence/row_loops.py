@@ -23,8 +23,6 @@ iterations that are written out one by one may share a product.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.permutable_loops import is_private
 from asphalt.analysis.memory.accesses import Access, Mode
@@ -32,11 +30,12 @@ from asphalt.analysis.memory.regions import loop_variable
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, Section, walk
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Assign, DoHead
 from asphalt.ir.tree import Do, Leaf, is_continue, leaves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RowLoop:
     """A row loop.  Iteration ``i`` of the last loop needs its iterations from ``i + least`` to
     ``i + greatest``."""
@@ -46,7 +45,7 @@ class RowLoop:
     greatest: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rows:
     """The row loops in the innermost of some perfectly nested loops, in their order, the last loop,
     and the arrays that they define for it."""

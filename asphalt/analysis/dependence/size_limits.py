@@ -9,7 +9,6 @@ the variables keep the values that they had in the last execution of the call.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.preserved_values import PreservedValues
 from asphalt.analysis.data_flow.unit import UnitFacts
@@ -19,13 +18,14 @@ from asphalt.analysis.names.intrinsics import is_inquiry, is_pure_function
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Op, Ref, Section, names_in, walk
+from asphalt.ir.records import record
 from asphalt.ir.tree import Leaf
 
 Limit = tuple[Poly, Poly]
 """A polynomial that is not less than another one."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KnownLimits:
     """The limits of one unit, each with the call after which it holds."""
 

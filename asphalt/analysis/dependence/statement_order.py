@@ -10,7 +10,6 @@ they have in common.  Statements that use the same private variable of an iterat
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.control_flow.graph import jump_targets
@@ -23,11 +22,12 @@ from asphalt.analysis.memory.loop_scalars import jumps_in, upward_exposed
 from asphalt.analysis.memory.regions import Region, loop_variable
 from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.ir.expr import Ref
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Assign, DoHead
 from asphalt.ir.tree import Do, Leaf, Node, is_continue, leaves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NestStatement:
     """A statement of a nest, not a counted loop, and the loops around it, the outermost first."""
 
@@ -231,7 +231,7 @@ class StatementOrder:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Before:
     """One iteration of some loops precedes another at the loop number ``level``; after the last
     loop: it is the same."""

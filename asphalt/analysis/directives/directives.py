@@ -16,44 +16,44 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from asphalt.config.assumptions import KINDS
 from asphalt.config.errors import InputError
 from asphalt.config.limits import DEPTH, TILE, Limits
+from asphalt.ir.records import record
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
 
 SENTINEL = "$asphalt"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Skip:
     """``skip``: asphalt does not transform the site."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tile:
     """``tile(K)``: iterations in a tile; 0: chosen on entry."""
 
     iterations: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Depth:
     """``depth(D)``: tiles in flight."""
 
     tiles: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Match:
     """``match(id)``: the statement belongs to the communication ``id`` (folded)."""
 
     id: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Assume:
     """``assume(kind)`` or ``assume(kind: name)``; ``name`` is folded, '' for a plain assumption."""
 
@@ -69,7 +69,7 @@ class Assume:
 Clause = Skip | Tile | Depth | Match | Assume
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Directive:
     """A clause of a directive; ``leaf`` None: it belongs to all of its unit."""
 
@@ -154,7 +154,7 @@ def refuse_in_front_of(leaf: Leaf) -> None:
     _refuse_hidden(leaf)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Line:
     """The text behind the sentinel in one line."""
 
@@ -247,7 +247,7 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Token:
     kind: str
     text: str  # folded

@@ -9,11 +9,12 @@ from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.symbolic.affine import Affine
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Ref, Section
+from asphalt.ir.records import record
 
 _UNIT = Poly.constant(1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dimension:
     """A dimension of the actual argument: index = ``start`` + position * ``stride``.
 
@@ -27,7 +28,7 @@ class Dimension:
     stride: int | None = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PassedElements:
     """The dimensions that are passed, and the subscripts of the others.
 

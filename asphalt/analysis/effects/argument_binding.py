@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.effects.actual_extents import extent_passed
 from asphalt.analysis.memory.invariant_frame import Standpoint
@@ -11,9 +11,10 @@ from asphalt.analysis.memory.ranks import is_scalar
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.analysis.symbolic.polynomials import Monomial, Poly, product
 from asphalt.ir.expr import AltReturn, Component, Expr, Keyword, Lit, Op, Ref, Section, names_in
+from asphalt.ir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Binding:
     """The arguments of one call: actual arguments by the folded names of the dummies.
 

@@ -6,7 +6,7 @@ bounds of its own see ``sequence_association``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.effects.actual_extents import PassedElements, Relation, run_of
 from asphalt.analysis.effects.argument_binding import Binding
@@ -19,6 +19,7 @@ from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Expr, Lit
+from asphalt.ir.records import record
 
 _ONE = Lit("integer", "1")
 _UNIT = Poly.constant(1)
@@ -110,7 +111,7 @@ def _whole_run(
     return relation if elements == size and relation.known and run.element else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Image:
     """Elements of a dummy to be translated to elements of the actual argument."""
 

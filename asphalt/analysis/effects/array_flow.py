@@ -10,7 +10,7 @@ regions).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from asphalt.analysis.memory.accesses import (
     Access,
@@ -30,6 +30,7 @@ from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Expr, Ref, Section
+from asphalt.ir.records import record
 from asphalt.ir.stmt import IO, Guarded, JumpKind
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
@@ -41,7 +42,7 @@ _UNSEEN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Flow:
     """The regions of statements.
 
@@ -71,7 +72,7 @@ class Flow:
         return Flow(_inexact(self.exposed), _inexact(self.maybe), Elements.none(rank, exact=False))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArrayFlow:
     """The array ``storage`` of ``rank`` dimensions (0: a scalar) in the statements of a frame.
 

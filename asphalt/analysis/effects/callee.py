@@ -4,7 +4,7 @@ accesses."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from asphalt.analysis.effects.argument_binding import Binding
 from asphalt.analysis.effects.argument_regions import actual_region
@@ -17,9 +17,10 @@ from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Expr, Ref
+from asphalt.ir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Callee:
     """A procedure of the tree, or of a library (``scope`` None).
 
@@ -35,7 +36,7 @@ class Callee:
     constants: Callable[[Expr], Poly]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArgumentPart:
     """The region of an actual argument (``writes``: the one that the call changes)."""
 
@@ -83,7 +84,7 @@ class ArgumentPart:
         return unknown if found is None else found
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SharedPart:
     """The region of a variable that caller and callee share: ``storage`` in the callee."""
 

@@ -12,7 +12,6 @@ wait where requests may be those of file operations.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
 from asphalt.analysis.call_graph.call_sites import CallSites
@@ -28,6 +27,7 @@ from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.references import actions, references
 from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.program import Located, Program
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call, Decl, Opaque, Raw, UnitHead, What
 from asphalt.ir.tree import leaves
 
@@ -40,7 +40,7 @@ _ARGUMENTS = re.compile(r"\s*\(([^()]*)\)")
 _BLANK = re.compile(r"[\s&]+")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Doubt:
     """Why an MPI call may return another code than MPI_SUCCESS.
 

@@ -13,7 +13,6 @@ procedures of coarrays (CO_SUM, ATOMIC_ADD, EVENT_QUERY ...) have no row.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 
 from asphalt.analysis.call_graph.defined_operations import may_be_derived
@@ -23,6 +22,7 @@ from asphalt.analysis.memory.accesses import CallEffect, EffectKind, Mode
 from asphalt.analysis.names.intrinsics import ADDED
 from asphalt.analysis.names.scopes import Absence, Origin, Scope, Symbol
 from asphalt.ir.expr import Ref
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call
 
 # Name and arguments; `>` defined, `=` read and perhaps changed, nothing: read.
@@ -74,7 +74,7 @@ _MODES = {"": (Mode.READ,), ">": (Mode.MAYBE_WRITE,), "=": (Mode.READ, Mode.MAYB
 _NOT_ADDED = frozenset({"pointer", "generic", "procedure", "target", "external"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Row:
     """An intrinsic procedure: its folded name, and its arguments with their modes."""
 

@@ -21,7 +21,6 @@ A ``>`` argument is defined entirely, whatever its size; a ``=`` argument may re
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -33,6 +32,7 @@ from asphalt.analysis.symbolic.affine import Affine
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.ir.expr import Expr, Lit, Ref
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call, Dim, TypeSpec
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ _REAL = {"s": "s", "d": "d", "c": "s", "z": "d"}
 _ONE = Poly.constant(1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Argument:
     """An argument of a library procedure: its declaration, whether it is read and written, and the
     elements that are accessed; ``defined``: all of these are defined."""
@@ -76,7 +76,7 @@ class Argument:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LibraryProcedure:
     """A row of the table for one precision."""
 

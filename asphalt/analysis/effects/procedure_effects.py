@@ -8,7 +8,7 @@ do anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar, cast
 
 from asphalt.analysis.call_graph.invoked import invoked
@@ -59,6 +59,7 @@ from asphalt.ir.expr import (
     root_name,
 )
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import leaves
 from asphalt.support.fixpoint import Fixpoint
@@ -68,7 +69,7 @@ _UNITS = 128  # of which results are kept
 _NOWHERE = Summary(("no procedure",))  # that of no procedure, so that nothing is made from it
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Known:
     """Summaries by procedure, and flows by procedure and storage, of one version of a program."""
 

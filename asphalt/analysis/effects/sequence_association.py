@@ -19,12 +19,13 @@ from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Lit
+from asphalt.ir.records import record
 
 _ONE = Lit("integer", "1")
 _UNIT = Poly.constant(1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Extent:
     """A dimension of the dummy in terms of the caller; ``inside``: all indices are within its
     bounds."""

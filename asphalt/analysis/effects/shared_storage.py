@@ -6,16 +6,17 @@ access in a called procedure is an access to the storage of the caller's own nam
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from asphalt.analysis.memory.accesses import ALIASED
 from asphalt.analysis.memory.storage import storage_of, storage_with_target
 from asphalt.analysis.names.common_blocks import visible_scopes
 from asphalt.analysis.names.constants import constant
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol, element_bytes
+from asphalt.ir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SharedVariable:
     """A variable outside of a procedure, identified independently of it.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.call_graph.defined_operations import finalizes_at_end
 from asphalt.analysis.effects.shared_storage import SharedVariable, shared_storage, shared_target
@@ -15,11 +15,12 @@ from asphalt.analysis.names.parallel_loops import private_names
 from asphalt.analysis.names.references import given_other_names
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.ir.expr import root_name
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Allocation, Guarded, Opaque, Raw
 from asphalt.ir.tree import leaves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Summary:
     """The effects that a call of a procedure may have.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from asphalt.analysis.memory.forward_substitution import Values
 from asphalt.analysis.memory.regions import loop_variable
@@ -12,13 +11,14 @@ from asphalt.analysis.names.designators import designator_name
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import Poly, product
 from asphalt.ir.expr import Component, Expr, Lit, Op, Ref, Section
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Assign, DoHead
 from asphalt.ir.tree import Do, Leaf, Node
 
 _ONE = Poly.constant(1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BlockCopy:
     """``count`` elements of ``source`` are copied to ``target``, in their order.
 
@@ -32,7 +32,7 @@ class BlockCopy:
     count: Poly
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Axis:
     """An index with ``trips`` values, and its stride in elements in both arrays."""
 

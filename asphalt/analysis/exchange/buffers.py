@@ -8,7 +8,7 @@ leading dimensions only; the *tail* is the subscripts of the others.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.accesses import ALIASED, Access
@@ -20,13 +20,14 @@ from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.symbolic.flat_indices import FlatDimensions
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Component, Expr, Lit, Ref, Section
+from asphalt.ir.records import record
 from asphalt.ir.tree import Leaf
 
 _ONE = Poly.constant(1)
 _STRIDE_ONE = Lit("integer", "1")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Buffer:
     """A buffer argument.
 
@@ -45,7 +46,7 @@ class Buffer:
         return spelled_designator(self.array)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FlatShape:
     """The shape of an array whose last dimension runs through several ones (``flat_views``)."""
 
@@ -53,7 +54,7 @@ class FlatShape:
     dimensions: FlatDimensions
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class View:
     """A buffer under a shape: some leading dimensions, from the first element on.
 

@@ -13,7 +13,7 @@ where finality is (condition 4); that there are such dimensions at all, the run 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.exchange.buffers import FlatShape, View
 from asphalt.analysis.memory.accesses import Access
@@ -22,6 +22,7 @@ from asphalt.analysis.memory.shapes import Shape
 from asphalt.analysis.symbolic.flat_indices import Ends, FlatDimensions, flat_dimensions
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Expr, Lit, Ref, Section
+from asphalt.ir.records import record
 
 _ONE = Poly.constant(1)
 _STRIDE_ONE = Lit("integer", "1")
@@ -60,7 +61,7 @@ def flat_writes(view: View, writes: Iterable[Access], region: Region) -> tuple[A
     return tuple(made)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Flat:
     """A last subscript, counted from 0: its value, or that of the begin of a section.
 

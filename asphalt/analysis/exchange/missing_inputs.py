@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from asphalt.analysis.call_graph.missing_sources import unknown_module, why_missing
 from asphalt.analysis.mpi.call import MpiCall
@@ -12,11 +11,12 @@ from asphalt.analysis.names.intrinsic_modules import MPI_MODULES, is_intrinsic_m
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.verdicts.verdict import Cause, Mark
 from asphalt.ir.expr import Ref, walk
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Include, Use
 from asphalt.ir.tree import Leaf, Unit, leaves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NotGiven:
     """A missing input, in a clause; ``mark``: the line that needs it."""
 
@@ -24,7 +24,7 @@ class NotGiven:
     mark: Mark | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MissingModule:
     """A module that a unit uses and that is not given; ``names``: those that it takes from it,
     folded; None: all that there are."""

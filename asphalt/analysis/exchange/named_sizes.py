@@ -9,7 +9,6 @@ their values are known.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.exchange.producer import Producer
@@ -19,6 +18,7 @@ from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.names.scopes import Scope, Symbol
 from asphalt.analysis.names.symbol import Text
 from asphalt.ir.expr import Arg, Component, Ref, walk
+from asphalt.ir.records import record
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import Allocation, Call, What
 from asphalt.ir.tree import Node, leaves
@@ -26,7 +26,7 @@ from asphalt.ir.tree import Node, leaves
 _DEPTH = 6  # calls that are followed
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NamedSizes:
     """Named constants with their values, sorted by name.
 

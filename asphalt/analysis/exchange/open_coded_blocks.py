@@ -27,6 +27,7 @@ from asphalt.analysis.names.designators import designator_name, symbol_named
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr, poly
 from asphalt.ir.expr import Component, Expr, Lit, Op, Ref, Section, names_in
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Assign, DoHead, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, leaves
 
@@ -153,7 +154,7 @@ def _one_tag(send: LoopMessage, receive: LoopMessage, values: Values) -> int | N
     return tags[0] if tags[0] is not None and tags[0] == tags[1] and tags[0] >= 0 else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Side:
     """The messages in one direction: ``count`` over ``PEER`` where the ``guards`` hold."""
 

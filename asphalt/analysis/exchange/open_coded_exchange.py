@@ -18,17 +18,16 @@ group.  The emitted code keeps the statements, for runs that do not tile.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asphalt.analysis.exchange.per_rank import PerRank, Uneven
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.source import Span
 from asphalt.ir.tree import Leaf, Node
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NotAnExchange:
     """Why a group is not known to be an exchange.
 
@@ -41,7 +40,7 @@ class NotAnExchange:
     span: Span | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BlockExtents:
     """The blocks, as expressions over ``PEER``; counts and displacements in elements.
 
@@ -76,7 +75,7 @@ class BlockExtents:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpenCoded:
     """An open-coded exchange: its statements, in the unit as it is in its file, and its blocks.
 

@@ -7,8 +7,6 @@ datatype describes the section, so that the emitted code sends ``w`` and omits t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asphalt.analysis.exchange.buffers import Buffer, View
 from asphalt.analysis.exchange.privatisation import covers_whole, may_be_read_after
 from asphalt.analysis.exchange.producer import footprint_between
@@ -20,11 +18,12 @@ from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.names.scopes import element_bytes
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Expr, Ref
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Assign
 from asphalt.ir.tree import Do, Leaf, Node, is_continue, leaves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SubscriptRange:
     """The values of a subscript of the send buffer, each taken once."""
 
@@ -32,7 +31,7 @@ class SubscriptRange:
     last: Poly
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PackingCopy:
     """A copy of every element of the send buffer from another array.
 

@@ -26,7 +26,7 @@ are flat ones (``flat_views``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.exchange.buffers import buffer_of
@@ -42,13 +42,14 @@ from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr, poly
 from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Assign, DoHead
 from asphalt.ir.tree import Do, Leaf, Node, is_continue
 
 _ONE = Poly.constant(1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PackingCounter:
     """A counter that addresses the send buffer.
 
@@ -74,7 +75,7 @@ class PackingCounter:
     bytes: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Steps:
     """What a statement list adds to the counter.
 

@@ -11,10 +11,9 @@ The run checks that ``ranks`` is the size of the communicator, and that the rank
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr, poly
 from asphalt.ir.expr import Expr, Op, Ref, names_in
+from asphalt.ir.records import record
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do
 
@@ -22,7 +21,7 @@ _ONE = Poly.constant(1)
 _CYCLIC = ("modulo", "mod")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Peers:
     """The ranks 0 to ``ranks - 1``, each once, without ``left_out``.
 

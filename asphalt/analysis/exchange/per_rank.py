@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.memory.ranks import is_scalar
@@ -12,12 +12,13 @@ from asphalt.analysis.names.designators import designator_name, symbol_named
 from asphalt.analysis.names.scopes import Scope, Symbol, constant
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr
 from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Lit, Ref, Section
+from asphalt.ir.records import record
 
 PEER = Ref("asphalt_peer", "asphalt_peer")
 """The rank that a count or displacement is about."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PerRank:
     """The integer for rank p (from 0) is the element ``name(lower + p, *rest)``.
 
@@ -34,7 +35,7 @@ class PerRank:
         return replace(self.actual, args=(subscript, *self.rest))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Uneven:
     """The blocks of an MPI_ALLTOALLV (MPI-4.0 section 6.8), counted in elements.
 

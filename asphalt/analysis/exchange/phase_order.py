@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 
 from asphalt.analysis.exchange.buffers import buffer_of
@@ -17,13 +16,14 @@ from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.regions import Region, Violation, loop_variable
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbolic.problem import AffineProblem
+from asphalt.ir.records import record
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Leaf
 
 Order = Callable[[AffineProblem, Mapping[str, str], Mapping[str, str]], None]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reorder:
     """Two accesses whose order would change, with their iterations."""
 

@@ -10,7 +10,7 @@ condition for fusion and interchange).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from asphalt.analysis.exchange.site import Exchange
@@ -19,6 +19,7 @@ from asphalt.analysis.memory.regions import Region, loop_bounds, loop_variable
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.analysis.names.openmp_sentinels import is_threading
 from asphalt.ir.expr import Expr, Lit, Ref
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Assign, Call, DoHead
 from asphalt.ir.tree import Do, Leaf, is_continue, leaves
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from asphalt.analysis.exchange.packing_counter import PackingCounter
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProducerPhase:
     """A nest of the producer: its position among the siblings of the call, and its loops from the
     outermost to the one that is tiled (perfectly nested, but for where a running position
@@ -65,7 +66,7 @@ class ProducerPhase:
         return not any(isinstance(what, DoHead | Call) for what in inside)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Producer:
     """The phases of one way to tile the producer of an exchange.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from asphalt.analysis.data_flow.feasible_statements import FeasibleStatements
@@ -18,6 +18,7 @@ from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.verdicts.verdict import Mark
 from asphalt.ir.expr import Arg
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import Call, Guarded
 from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _ALL_TO_ALL = frozenset({"alltoall", "alltoallv", "alltoallw"})  # families of the MPI table
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StatementPosition:
     """Where a statement stands in a unit.
 
@@ -52,7 +53,7 @@ class StatementPosition:
         return self.levels[-1].position
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Exchange:
     """An exchange site: the call, where it stands, and what is known about its unit.
 

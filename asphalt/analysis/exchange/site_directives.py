@@ -6,8 +6,6 @@ of its unit or a host of it.  The nearer one takes precedence.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asphalt.analysis.directives.directives import (
     Assume,
     Clause,
@@ -19,10 +17,11 @@ from asphalt.analysis.directives.directives import (
 )
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.config.assumptions import BITS, CONTROL
+from asphalt.ir.records import record
 from asphalt.ir.tree import Unit, leaves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SiteDirectives:
     """The directives of one site: those in front of its statements, and those of its units."""
 

@@ -12,7 +12,7 @@ nothing else that the tiled exchange would omit.  Wrappers of wrappers are treat
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.effects.procedure_effects import Effects
 from asphalt.analysis.exchange.buffers import buffer_of
@@ -29,12 +29,13 @@ from asphalt.analysis.verdicts.verdict import Mark
 from asphalt.ir.conditionals import is_conditional
 from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, Ref, names_in
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.source import OF_THE_PREPROCESSOR, TriviaKind
 from asphalt.ir.stmt import Assign, Call, Guarded, Jump, JumpKind, Plain, UnitHead
 from asphalt.ir.tree import Branch, Leaf, Node, leaves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpaqueWrapper:
     """Why the exchange of a wrapper cannot be judged at a call of it."""
 
@@ -42,7 +43,7 @@ class OpaqueWrapper:
     leaf: Leaf | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Arguments:
     """The arguments of an exchange in the caller's terms; ``constants``: the MPI constants among
     them, by their names in the procedure that calls MPI."""

@@ -39,6 +39,7 @@ from asphalt.ir.expr import (
     root_name,
     walk,
 )
+from asphalt.ir.records import record
 from asphalt.ir.tree import leaves
 
 _SAME = ("allocatable", "target", "volatile", "asynchronous")
@@ -47,7 +48,7 @@ _ACTUAL_ALONE = ("allocatable", "target")
 _NUMBERS = ("integer", "real", "double_precision", "complex", "double_complex", "logical")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InlinedArguments:
     """``names``: the replacement of each dummy; ``before``: new variables with their values, by
     dummy; ``absent``: optional dummies without an actual argument; ``given``: those with one."""

@@ -3,7 +3,7 @@ element i + shift of it for element i."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 
 from asphalt.analysis.effects.specification_expressions import evaluated_on_entry
@@ -26,12 +26,13 @@ from asphalt.analysis.names.scopes import Symbol
 from asphalt.analysis.names.visibility import hidden_component
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Arg, Component, Lit, Op, Ref, Section
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Dim
 
 _ONE = Lit("integer", "1")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArrayArgument:
     """A dummy array and its actual argument."""
 

@@ -42,6 +42,7 @@ from asphalt.analysis.names.visibility import (
 )
 from asphalt.ir.expr import Arg, Lit, OpaqueExpr, Ref, walk
 from asphalt.ir.mapped import literal_kind
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Allocation, Call, Include, Use, UseItem
 from asphalt.ir.tree import Leaf, Node, leaves
 
@@ -50,7 +51,7 @@ _IN_COMMON = frozenset({"implicit", "dimension", "save"})
 _PLAIN = frozenset({"asynchronous", "target", "allocatable", "implicit", "dimension", "contiguous"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Needed:
     """The declarations that the caller's specification part lacks.
 
@@ -438,10 +439,9 @@ class InlinedNames:
         self._uses[module, UseItem(new.lower(), original)] = None
 
     def _intrinsic(self, name: str) -> None:
-        other = self.caller.lookup(name)
+        other, symbol = self.caller.lookup(name), self.callee.lookup(name)
         if other is None or other.origin is not Origin.INTRINSIC:
             raise RefusedError(MEANING, f"{name} is something else in the caller")
-        symbol = self.callee.lookup(name)
         if symbol is not None and symbol.owner != other.owner:
             raise RefusedError(MEANING, f"{name} is something else in the caller")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.control_flow.graph import jump_targets
@@ -28,6 +27,7 @@ from asphalt.ir.conditionals import depth_before
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.insertion import takes_declarations
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import (
     Call,
@@ -44,7 +44,7 @@ from asphalt.ir.stmt import (
 from asphalt.ir.tree import Block, Do, Leaf, Node, Unit, leaves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Inlining:
     """A call and what replaces it.
 

@@ -16,7 +16,6 @@ edges.  The parts are equal to the procedure if
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from asphalt.analysis.data_flow.temporaries import is_local
@@ -31,6 +30,7 @@ from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.verdicts.splitting_codes import ORDER, STATEMENT
 from asphalt.analysis.verdicts.verdict import Code
 from asphalt.ir.expr import Ref
+from asphalt.ir.records import record
 from asphalt.ir.stmt import ArmHead, Assign, Guarded, Jump, JumpKind, Plain
 from asphalt.ir.tree import Branch, Leaf, Node, leaves
 
@@ -102,7 +102,7 @@ def _sets_a_scalar(leaf: Leaf, facts: UnitFacts) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """A statement of a procedure, and which versions have it; of a nest that is divided, its
     ``interior`` and its ``edges``."""

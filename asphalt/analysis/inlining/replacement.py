@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.inlining.codes import ARGUMENT, RefusedError
 from asphalt.analysis.symbolic.polynomials import Poly, folded
 from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, num
+from asphalt.ir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Renamed:
     """Another name of the same entity."""
 
@@ -20,7 +21,7 @@ class Renamed:
         return replace(ref, name=self.spelled.lower(), spelled=self.spelled)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Standing:
     """A scalar expression: a constant, or an element or component that remains the same object."""
 
@@ -33,7 +34,7 @@ class Standing:
         return self.expr
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Present:
     """An inquiry whose answer is known: ``present(x)`` of an optional argument; ``given``: what the
     dummies have become, folded."""
@@ -48,7 +49,7 @@ class Present:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Shifted:
     """An array whose subscripts are moved: subscript i of the dummy is i + ``shifts``, and ``tail``
     follows; ``bare`` stands for the array without subscripts."""
@@ -67,7 +68,7 @@ class Shifted:
         return replace(self.bare, args=(*moved, *self.tail))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Flattened:
     """An array of rank one that stands for one of more dimensions: the subscripts of an element
     count from ``start``; ``lower``: the lower bounds of the dummy, ``extents``: of all dimensions

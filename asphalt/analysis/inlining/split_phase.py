@@ -19,7 +19,6 @@ Whether its caller passes the same variables to both, and no copies, is asked in
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.data_flow.temporaries import is_local
@@ -34,6 +33,7 @@ from asphalt.analysis.mpi.standard.row import ACCESSES_WINDOW
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.names.symbol import Symbol
 from asphalt.ir.expr import root_name
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Jump, JumpKind, Opaque, Raw, UnitHead
 from asphalt.ir.tree import Node, leaves
 
@@ -43,7 +43,7 @@ _NOT_CARRIED = frozenset({"allocatable", "pointer", "target", "save", "volatile"
 _STAGES = frozenset({Stage.START, Stage.COMPLETE, Stage.NOTHING})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Phases:
     """The two phases of a procedure: the second one begins with the statement at ``position`` of
     its body.  ``carried``: the local variables that are arguments of both.  ``pending``: the

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.expr import Arg, Keyword, OpaqueExpr, Ref, Section, children, names_in
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Node, leaves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArrayUses:
     """``names``: all names in the body; ``whole``: arrays without subscripts, but not where only
     their address counts; ``passed``: those that other procedures than MPI's get; ``open_ends``:

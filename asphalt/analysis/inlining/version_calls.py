@@ -5,8 +5,6 @@ Each of the two evaluates the actual arguments again, and both get the same vari
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.effects.aliased_arguments import passed_under_two_names
 from asphalt.analysis.inlining.codes import ARGUMENT, MEANING, TEXT, TWICE, RefusedError
@@ -29,6 +27,7 @@ from asphalt.ir.expr import (
     walk,
 )
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Call, UnitHead, Use
 from asphalt.ir.tree import Leaf, leaves
@@ -40,7 +39,7 @@ _DESCRIBED = frozenset(
 """Attributes of dummy arguments of which a caller must see the declaration (F2018 15.4.2.2)."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NewNames:
     """What lets a caller name another procedure that stands beside the one that it calls.
 

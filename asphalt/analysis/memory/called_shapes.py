@@ -11,7 +11,6 @@ with an array that is not allocated, and nothing else in the procedure can chang
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, UnitKey
@@ -58,6 +57,7 @@ from asphalt.ir.expr import (
     names_in,
     walk,
 )
+from asphalt.ir.records import record
 from asphalt.ir.stmt import IO, Allocation, ArmHead, Assign, Call, Dim, Guarded, Opaque, Raw, What
 
 _DEPTH = 8  # procedures that call each other
@@ -71,7 +71,7 @@ class Change(Enum):
     UNKNOWN = "may give it another shape"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Allocated:
     """A statement allocates the array.  ``bounds``: lower and upper ones in turn; a lower bound
     that is not given is None.  ``may_fail``: not where it is allocated already.  ``own``: the same

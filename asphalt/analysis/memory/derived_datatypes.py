@@ -9,7 +9,6 @@ program defines: a handle that is used was made, and the arguments keep their va
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from asphalt.analysis.call_graph.datatype_variables import (
     datatype_of,
@@ -26,6 +25,7 @@ from asphalt.analysis.names.scopes import Origin, Scope, Scopes, Symbol
 from asphalt.analysis.names.symbol import Identity
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Component, Expr, Ref, names_in
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call, Guarded
 from asphalt.ir.tree import Leaf
 
@@ -33,7 +33,7 @@ _ONE = Poly.constant(1)
 _DEEPEST = 4  # datatypes made of each other
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TypeMap:
     """``blocks`` blocks of ``length`` elements of a predefined datatype.
 
@@ -56,7 +56,7 @@ class TypeMap:
         return self.blocks * self.length
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Constructor:
     """The arguments of a call that constructs a datatype; None: there is one block."""
 

@@ -7,7 +7,6 @@ An array counts if an assignment to the whole of it comes first.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 
 from asphalt.analysis.memory.accesses import (
     Access,
@@ -18,11 +17,12 @@ from asphalt.analysis.memory.accesses import (
 )
 from asphalt.analysis.memory.statement_accesses import examine
 from asphalt.ir.expr import Ref, Section
+from asphalt.ir.records import record
 from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Jump, JumpKind
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Flow:
     """What a statement list does to one variable.
 
@@ -147,7 +147,7 @@ def surely_defined(
     return _SureDefinitions(asked, names).of_list(body).defined - (sizes & resized)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Flows:
     """What a statement list does to several variables, as ``_Flow`` has it for one."""
 
@@ -155,7 +155,7 @@ class _Flows:
     defined: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _SureDefinitions:
     """The flows of ``asked`` scalars, for all of which each statement is examined once."""
 
@@ -218,7 +218,7 @@ def _is_whole(access: Access) -> bool:
     return access.subscripts is None or all(s == colon for s in access.subscripts)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ListLevel:
     """A statement list among the nested ones from a unit's body to a statement.
 

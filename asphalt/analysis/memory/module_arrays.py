@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.call_graph.edited_texts import home_in_first
@@ -47,6 +47,7 @@ from asphalt.ir.expr import (
     walk,
 )
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Allocation, Assign, Call, Dim, Opaque, Raw, What
 from asphalt.ir.tree import Leaf, leaves
 
@@ -54,7 +55,7 @@ _NUMBERS = ("integer", "real", "double_precision", "complex")
 _WORD = re.compile(r"[a-z]\w*")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ModuleAllocation:
     """An ALLOCATE of a module array: its unit, its statement, and the bounds.
 
@@ -440,8 +441,7 @@ def means_the_same(expr: Expr, home: NameLookup | None, scope: Scope) -> bool:
 def _evaluated(dims: tuple[Dim, ...], home: NameLookup | None) -> tuple[Dim, ...] | None:
     """Dimensions with numbers for constant bounds; None: some are unknown."""
     assert isinstance(home, Scope)
-    bounds = [b for dim in dims for b in (dim.lower, dim.upper) if b is not None]
-    if any(constant(bound, home) is None for bound in bounds):
+    if any(b is not None and constant(b, home) is None for d in dims for b in (d.lower, d.upper)):
         return None
 
     def literal(bound: Expr | None) -> Expr | None:

@@ -7,7 +7,7 @@ that is not affine), so that "no violation" is a proof, but "a violation" only a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.affine_guards import (
@@ -26,20 +26,21 @@ from asphalt.analysis.symbolic.isl import UndecidedError
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.ir.expr import Expr, Lit, Ref, Section
+from asphalt.ir.records import record
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Leaf
 
 _ONE = Lit("integer", "1")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Violation:
     """A counterexample: the values of the loop variables by name, or none if isl finds none."""
 
     point: Mapping[str, int] | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Region:
     """The nests that are analysed together.
 
@@ -391,7 +392,7 @@ def _answer(problem: AffineProblem) -> Violation | None:
     return None if point is None else Violation(point)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Bounds:
     """The bounds of a loop, as polynomials that hold before the region; direction +1 or -1."""
 

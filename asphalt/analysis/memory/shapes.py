@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from asphalt.analysis.memory.accesses import ALIASED
@@ -45,6 +44,7 @@ from asphalt.ir.expr import (
     Ref,
     Section,
 )
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Allocation, Call, Dim
 from asphalt.ir.tree import Leaf
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 _ONE = Lit("integer", "1")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Shape:
     """Lower bounds and extents, one a dimension; an assumed-size last extent is None.
 

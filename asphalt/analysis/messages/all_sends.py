@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache, partial
 
 from asphalt.analysis.call_graph.datatype_variables import datatype_of
@@ -22,11 +21,12 @@ from asphalt.analysis.mpi.library_effects import LibraryAccess, Store, library_r
 from asphalt.analysis.mpi.procedures import MpiProcedure, procedure, table
 from asphalt.ir.expr import Expr, Op, Ref
 from asphalt.ir.program import MpiMention, Program
+from asphalt.ir.records import record
 from asphalt.ir.source import Span
 from asphalt.ir.tree import Leaf
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ranks:
     """``only``: the one rank that may execute it; None: any except ``never``."""
 
@@ -70,7 +70,7 @@ _COMPARED = frozenset({"integer", "real", "complex", "logical", "character"})
 """The families of datatypes that are never alike."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sent:
     """A message that a call sends or receives, as far as it is known in any execution.
 

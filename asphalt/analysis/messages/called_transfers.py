@@ -11,7 +11,7 @@ those, whichever they are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.call_graph.call_sites import UnitKey, unit_key
 from asphalt.analysis.call_graph.invoked import invoked
@@ -31,13 +31,14 @@ from asphalt.analysis.names.references import actions, bind, expressions_of
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Component, Expr, Lit, Op, Ref, walk
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Assign
 from asphalt.ir.tree import Leaf, Node, leaves
 
 _ALONE = frozenset({Stage.START, Stage.COMPLETE, Stage.NOTHING})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """A variable of a unit, by its storage, or a component of it."""
 
@@ -69,7 +70,7 @@ class Part:
         return "::" in self.storage
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StartedOperation:
     """A call that starts an operation: its file and line, the MPI procedure, and in terms of a
     unit, which may only call the procedure with the call, the request and the buffers."""
@@ -81,7 +82,7 @@ class StartedOperation:
     buffers: tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RequestEffects:
     """What statements do with requests, and there is no more that they do in MPI: the operations
     that they may start, and the requests that they may complete.  ``operations``: the MPI
@@ -321,7 +322,7 @@ class ProcedureRequests:
         return total
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PassedRequests:
     """The arguments of one call: ``bound``, actual arguments of the caller by dummy."""
 

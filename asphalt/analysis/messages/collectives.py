@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.data_flow.unit import UnitFacts
@@ -25,6 +24,7 @@ from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.analysis.uniformity.uniformity import Level, Uniformity
 from asphalt.config.assumptions import UNIFORM
 from asphalt.ir.program import Located, MpiMention
+from asphalt.ir.records import record
 from asphalt.ir.tree import Leaf, leaves
 
 
@@ -39,7 +39,7 @@ def nonblocking_form(blocking: MpiProcedure) -> MpiProcedure | None:
     return form if given == tuple(p.name for p in blocking.parameters) else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Together:
     """Whether all ranks reach each call of an operation in a program, and equally often.
 

@@ -9,7 +9,6 @@ are the same on all ranks.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.call_graph.datatype_variables import datatype_of
@@ -25,12 +24,13 @@ from asphalt.analysis.names.constants import constant, is_size
 from asphalt.analysis.names.references import passed_on
 from asphalt.analysis.names.scopes import Scope, Scopes
 from asphalt.ir.expr import Expr, Ref
+from asphalt.ir.records import record
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import Call, Opaque, Raw
 from asphalt.ir.tree import leaves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Sent:
     """A send of the program, as its unit spells it."""
 

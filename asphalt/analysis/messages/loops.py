@@ -18,6 +18,7 @@ from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import folded_expr
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, names_in
+from asphalt.ir.records import record
 from asphalt.ir.stmt import ArmHead, Assign, Call, Guarded, Jump, JumpKind, Plain
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
 
@@ -25,7 +26,7 @@ Known = dict[str, Expr]
 _VARIES = "depends on a variable that the loop changes"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoopMessage:
     """A message of an iteration.
 
@@ -46,7 +47,7 @@ class LoopMessage:
     conditions: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NotOnlyMessages:
     """Why a loop does not only exchange messages, and the statement that shows it."""
 

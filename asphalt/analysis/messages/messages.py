@@ -9,7 +9,7 @@ defines its buffer until the call that completes it, which identifies the buffer
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import cache, cached_property
 
@@ -38,6 +38,7 @@ from asphalt.analysis.requests.local import OwnRequests
 from asphalt.analysis.requests.matching import Match, Matched, is_blocking_transfer, matching
 from asphalt.analysis.requests.operations import operations
 from asphalt.ir.expr import Expr, Ref, names_in
+from asphalt.ir.records import record
 from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Jump, Plain, What
 from asphalt.ir.tree import Do, Leaf, Node, leaves
 
@@ -59,7 +60,7 @@ class Stage(Enum):
     NOTHING = "asks"  # a local question
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Envelope:
     """The envelope of a message: the other rank, the tag, the communicator."""
 

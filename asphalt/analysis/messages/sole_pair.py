@@ -8,7 +8,6 @@ alike, for instance cut into the same segments.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
 
@@ -26,6 +25,7 @@ from asphalt.analysis.names.scopes import Scopes
 from asphalt.analysis.names.visibility import words_at
 from asphalt.ir.expr import Expr, names_in
 from asphalt.ir.program import Located, Program
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call, Decl, Include, Opaque, Plain, Raw, Use
 from asphalt.ir.tree import Leaf, Unit, leaves
 
@@ -34,7 +34,7 @@ _ACCESSIBILITY = frozenset({"public", "private"})
 _TRAFFIC = frozenset({Store.INCOMING, Store.OUTGOING})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Mention:
     """A call, in the unit of a name; ``leaf`` None: another use of its name.
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.messages.called_transfers import ProcedureRequests, UnitRequests, lines_of
 from asphalt.analysis.messages.messages import Stage, stage_of
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.mpi.standard.row import ABORTS
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.tree import Leaf
 
 _DEEP = 4  # procedures that are called in one another
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unclear:
     """A line of a file that is the reason, and why, as a clause about the line."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from asphalt.analysis.mpi.datatypes import PredefinedType as PredefinedType
 from asphalt.analysis.mpi.datatypes import mpi_constant as mpi_constant
@@ -21,11 +21,12 @@ from asphalt.analysis.names.scopes import Absence, Scope
 from asphalt.analysis.names.symbol import Origin, Symbol
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section
 from asphalt.ir.program import Program
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call, Use
 from asphalt.ir.tree import Leaf, leaves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MpiCall:
     """A call of an MPI procedure.
 

@@ -7,14 +7,13 @@ flags that change the default kinds (``-fdefault-real-8``) change them too, so e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asphalt.analysis.mpi.runtime_module import IN_PLACE
 from asphalt.analysis.names.symbol import NameLookup, Origin
 from asphalt.ir.expr import Component, Expr, Op, Ref
+from asphalt.ir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PredefinedType:
     """A named datatype of the standard.
 

@@ -11,7 +11,6 @@ the paper relaxes it in the same way).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
@@ -33,6 +32,7 @@ from asphalt.analysis.mpi.standard.row import (
 )
 from asphalt.analysis.mpi.standard.row import Quantity as Quantity
 from asphalt.analysis.mpi.standard.row import Until as Until
+from asphalt.ir.records import record
 from asphalt.support.word_sets import words
 
 
@@ -50,7 +50,7 @@ class Store(Enum):
     ENVIRONMENT = "the state of the library"  # none
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LibraryAccess:
     """An access to an element of a store.
 
@@ -64,7 +64,7 @@ class LibraryAccess:
     writes: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BufferEffect:
     """The library's accesses to the elements of a buffer argument, and their end."""
 
@@ -74,7 +74,7 @@ class BufferEffect:
     until: Until
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Completion:
     """The operations that a call completes (MPI-4.0 sections 3.7.3-3.7.5).
 
@@ -87,7 +87,7 @@ class Completion:
     certain: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LibraryRow:
     """The effects of one procedure within the library.
 

@@ -8,7 +8,6 @@ DEF, what the call may modify; USE, what it may read.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from importlib.resources import files
@@ -26,6 +25,7 @@ from asphalt.analysis.mpi.standard.row import (
 )
 from asphalt.analysis.mpi.standard.row import Timing as Timing
 from asphalt.analysis.mpi.standard.rows import rows
+from asphalt.ir.records import record
 
 
 class Direction(Enum):
@@ -36,7 +36,7 @@ class Direction(Enum):
     INOUT = "inout"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Parameter:
     """A dummy argument in Fortran.
 
@@ -69,7 +69,7 @@ class Parameter:
         return "XFER_NUM_ELEM" in self.kind
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MpiProcedure:
     """An MPI procedure; ``name`` is folded.
 

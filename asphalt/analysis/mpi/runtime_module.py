@@ -7,10 +7,10 @@ procedures.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from asphalt.analysis.mpi.procedures import table
 from asphalt.config.runtime import runtime_modules
+from asphalt.ir.records import record
 
 RUNTIME_MODULES = frozenset(runtime_modules())
 """The names of the modules.  Their sources say which names each offers (``config.runtime``)."""
@@ -20,7 +20,7 @@ IN_PLACE = "asphalt_in_place"
 """The variable that stands for MPI_IN_PLACE."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RuntimeCall:
     """``operation``: the MPI procedure (folded); ``dummies``: the names of its arguments in the
     order of the run-time procedure, '' for one that MPI does not have, QUEUE for a variable that

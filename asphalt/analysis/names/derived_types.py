@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.names.scopes import Scope, Symbol
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Decl, Dim, Entity, Include, TypeSpec, UnitHead
 from asphalt.ir.tree import Block, Leaf, Node, leaves
 
 _DEPTH = 8  # modules that give a type on to each other
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ComponentDeclaration:
     """Where a component is declared; ``home``: the scope that its type and bounds are read in.
 

@@ -7,7 +7,7 @@ pointer.  All others belong to the storage that pointers may reach (``memory.sto
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.names.derived_types import (
     ComponentDeclaration,
@@ -16,10 +16,11 @@ from asphalt.analysis.names.derived_types import (
 )
 from asphalt.analysis.names.scopes import Scope, Symbol
 from asphalt.ir.expr import Arg, Component, OpaqueExpr, Ref, children
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Dim
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DataObject:
     """A variable or a component of one.
 

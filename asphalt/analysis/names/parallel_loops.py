@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 
 from asphalt.analysis.names.openmp_sentinels import is_threading, sentinel_of, threaded_nodes
 from asphalt.ir.expr import Ref
+from asphalt.ir.records import record
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves, loops_of, once
 
@@ -64,7 +65,7 @@ _SCHEDULES = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ParallelLoop:
     """A parallel loop.
 
@@ -91,7 +92,7 @@ class ParallelLoop:
         return self.private | {var.name for var in loops if isinstance(var, Ref)}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Directive:
     """A directive, in lower case and without sentinels, in one piece.
 
@@ -103,7 +104,7 @@ class Directive:
     above: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Threads:
     """What several threads execute in a unit.
 

@@ -22,6 +22,7 @@ from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.uniformity.uniformity import Uniform
 from asphalt.config.assumptions import UNIFORM
 from asphalt.ir.expr import Expr, Ref
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, Node, leaves
 
@@ -30,7 +31,7 @@ OUT, IN = "asphalt_out_", "asphalt_in_"
 _SAME = ("dest", "source", "sendtag", "recvtag", "comm")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Member:
     """One of several exchanges: its position in their list, and what it sends and receives."""
 
@@ -46,7 +47,7 @@ class Member:
         return self.sent.count
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Group:
     """Exchanges of one list that can be done together.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.memory.accesses import ALIASED
@@ -16,6 +14,7 @@ from asphalt.analysis.names.symbol import Symbol
 from asphalt.analysis.names.type_equality import symbol_key
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Expr, Ref, Section, names_in
+from asphalt.ir.records import record
 from asphalt.ir.stmt import TypeSpec
 from asphalt.ir.tree import Leaf
 
@@ -31,7 +30,7 @@ _FORBIDDEN = frozenset({"pointer", "volatile", "codimension", "asynchronous"})
 _ONE = Poly.constant(1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PackedPart:
     """The elements that one side of a message transfers.
 

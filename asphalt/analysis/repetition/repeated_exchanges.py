@@ -9,7 +9,6 @@ seen.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from asphalt.analysis.control_flow.paths import closure
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
@@ -24,12 +23,13 @@ from asphalt.analysis.repetition.whole_exchanges import (
     exchanges_messages,
     why_not_idempotent,
 )
+from asphalt.ir.records import record
 from asphalt.ir.tree import Leaf, Node, leaves
 
 _UNSEEN = frozenset({EffectKind.MPI, EffectKind.JUMP, EffectKind.ASSUMED})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Repeated:
     """A statement that is the same exchange as an earlier one.
 

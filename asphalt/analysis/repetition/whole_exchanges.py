@@ -18,7 +18,6 @@ once on all ranks, it sends the same values, and writes what is there already.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.control_flow.graph import Point
@@ -40,13 +39,14 @@ from asphalt.analysis.uniformity.uniformity import Level
 from asphalt.config.assumptions import UNIFORM
 from asphalt.ir.expr import Arg, Expr, Ref
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.stmt import ArmHead, Call, DoHead, Guarded, Jump, Plain, What
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
 
 _TRAFFIC = frozenset({Store.INCOMING, Store.OUTGOING})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WholeExchange:
     """A statement that is a whole exchange.
 

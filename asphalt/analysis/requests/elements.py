@@ -6,7 +6,6 @@ The answers are yes (True), no (False) and unknown (None).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.control_flow.graph import ControlFlow
@@ -24,13 +23,14 @@ from asphalt.analysis.requests.operations import Does, Operation
 from asphalt.analysis.symbolic.polynomials import Poly, folded
 from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.ir.expr import Arg, Expr, Lit, Op, Ref, Section, names_in, walk
+from asphalt.ir.records import record
 from asphalt.ir.tree import Do, Leaf
 
 Answer = tuple[bool | None, int]
 _ONE = Poly.constant(1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RequestRange:
     """Requests from ``low`` to ``high``; ``point``: a path that passes it completes all of them."""
 

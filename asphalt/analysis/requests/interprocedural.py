@@ -8,7 +8,6 @@ Only what every call of the procedure does counts, and only local variables of t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from asphalt.analysis.call_graph.call_sites import CallSite, CallSites
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT
@@ -23,6 +22,7 @@ from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.requests.lost import leaving, stopping
 from asphalt.analysis.requests.operations import Does, Operation, operations
 from asphalt.ir.expr import Expr, Ref, names_in
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, leaves
 
@@ -30,7 +30,7 @@ _DEEPEST = 5
 """The number of procedures through which a request is followed."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IgnoredRequest:
     """A call whose request the caller ignores.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
@@ -22,11 +21,12 @@ from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.mpi.procedures import procedures_with
 from asphalt.analysis.mpi.standard.row import ABORTS, FINALIZES
 from asphalt.analysis.requests.operations import Operation
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call, Jump, JumpKind
 from asphalt.ir.tree import Do
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Loss:
     """A path on which a request is lost; ``loop``: if this loop has more than one iteration."""
 

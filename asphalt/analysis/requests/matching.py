@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 
 from asphalt.analysis.control_flow.graph import ENTRY, ControlFlow, PointRole
 from asphalt.analysis.control_flow.paths import Path, closure, path_witness
@@ -34,11 +33,12 @@ from asphalt.analysis.requests.operations import Does, Operation, operations
 from asphalt.analysis.requests.partial import PartialRequests
 from asphalt.analysis.requests.present_values import alone_complete_now, is_not_zero_now
 from asphalt.ir.expr import root_name
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Branch, Do, Leaf
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Matched:
     """A start and all calls that may complete it; ``directive``: the user says so."""
 
@@ -53,7 +53,7 @@ class Matched:
         return is_blocking_transfer(self.call.procedure)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unmatched:
     """A start that a path leaves without completion, or a wait that no start reaches.
 
@@ -69,7 +69,7 @@ class Unmatched:
     does: Does = Does.START
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unknown:
     """No answer; ``path`` is one that would need a completion."""
 

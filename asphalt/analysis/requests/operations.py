@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
@@ -17,6 +16,7 @@ from asphalt.analysis.mpi.procedures import Direction, MpiProcedure, Timing
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Lit, Op, Ref, Section, num
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Do, Leaf
 
@@ -31,7 +31,7 @@ class Does(Enum):
     RELEASE = "releases"  # the operation ends by itself, nobody waits for it
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operation:
     """A call with its requests.
 

@@ -11,10 +11,10 @@ loop that uses blocks are numbered after those of the loop that fills them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 from asphalt.analysis.schedule.exchange import Compute, Event, Post, RankProgram, Send, Wait
+from asphalt.ir.records import record
 
 
 class Pattern(Enum):
@@ -25,7 +25,7 @@ class Pattern(Enum):
     SCATTER = "from the root to all"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BlockSizes:
     """The sizes of one execution.
 
@@ -192,7 +192,7 @@ def _order(places: range, first: int, direction: int, turned: bool) -> Iterable[
     return [places[(first - places.start + direction * n) % number] for n in range(number)]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Spread:
     """A broadcast in pieces: ``plane``, ``piece``: elements; ``line``: each rank sends to the next
     one, instead of down a binomial tree; ``fills``, ``uses``: whether there are such loops."""

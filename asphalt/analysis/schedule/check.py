@@ -33,6 +33,7 @@ from asphalt.analysis.schedule.exchange import (
     schedule,
     source,
 )
+from asphalt.ir.records import record
 
 
 class Fault(Enum):
@@ -54,7 +55,7 @@ class Fault(Enum):
     DISAGREEMENT = "some ranks call the collective and others do not"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProtocolError:
     """A fault of a schedule with the place where it shows."""
 
@@ -79,7 +80,7 @@ class Moves(Protocol):
         that rank's send buffer."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Alltoall:
     """The elements that MPI_ALLTOALL moves: ``count`` elements from each rank to each rank.
 

@@ -8,7 +8,6 @@ has not been received, and no rank sends on what it does not have.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
@@ -21,9 +20,10 @@ from asphalt.analysis.schedule.blocks import (
 )
 from asphalt.analysis.schedule.check import Fault, ProtocolError, check
 from asphalt.analysis.schedule.exchange import Compute, Post, RankProgram, Send, Wait
+from asphalt.ir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Blocks:
     """What an operation with a block for each rank moves, and when it may."""
 
@@ -65,7 +65,7 @@ class _Blocks:
                 yield from range(first, first + row[rank])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Spread:
     """What a broadcast moves, and when it may."""
 

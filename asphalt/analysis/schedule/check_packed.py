@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, product
 
@@ -18,9 +17,10 @@ from asphalt.analysis.schedule.exchange import (
     Wait,
 )
 from asphalt.analysis.schedule.uneven import ScheduledBlocks, cuts, origins_in
+from asphalt.ir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PackedRank(ScheduledBlocks):
     """``units``: elements that an iteration adds to the block for each; ``trips``: iterations."""
 
@@ -28,7 +28,7 @@ class PackedRank(ScheduledBlocks):
     trips: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PackedSizes:
     """An execution of a site: ``tile`` is K, 0 where the run decides not to tile; ``depth`` D."""
 
@@ -65,7 +65,7 @@ def packed_schedule(rank: int, sizes: PackedSizes) -> RankProgram:
     return (*posts, *sent, Wait(len(sent), tuple(range(ring + len(posts)))))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PackedExchange:
     """The elements that MPI_ALLTOALLV moves (MPI-4.0 section 6.8), with blocks that all iterations
     fill."""

@@ -9,15 +9,15 @@ each other; its rules for exchanges between all ranks hold for a chain as well.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
 from asphalt.analysis.schedule.check import Fault, ProtocolError, check
 from asphalt.analysis.schedule.exchange import Compute, Event, Post, RankProgram, Send, Wait
+from asphalt.ir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TiledMessages:
     """The sizes of a nest whose message is sent in parts, one for each tile.
 
@@ -50,7 +50,7 @@ class TiledMessages:
         return own.start * self.elements, len(own) * self.elements
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Chain(TiledMessages):
     """A chain of ranks: each receives from the one before it and sends to the next."""
 

@@ -8,13 +8,13 @@ as the segments are received (Danalis et al., ICS 2009, section 5, "CCTP").
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
 from asphalt.analysis.schedule.check import ProtocolError, check
 from asphalt.analysis.schedule.check_pipeline import TiledMessages, need_fault, small_sizes
 from asphalt.analysis.schedule.exchange import Compute, Event, Post, RankProgram, Send, Wait
+from asphalt.ir.records import record
 
 
 class Posted(Enum):
@@ -34,7 +34,7 @@ class Posted(Enum):
         return cls.BETWEEN if receives < waits else cls.BEHIND
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Shift(TiledMessages):
     """Each rank sends to the next one and receives from the one before it, with a nest for either.
 

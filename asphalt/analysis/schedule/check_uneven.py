@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, product
 
 from asphalt.analysis.schedule.check import ProtocolError, check
 from asphalt.analysis.schedule.exchange import TileShape
 from asphalt.analysis.schedule.uneven import RankSizes, UnevenSizes, origins_in, uneven_schedule
+from asphalt.ir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Alltoallv:
     """The elements that MPI_ALLTOALLV moves (MPI-4.0 section 6.8), and how the producer fills the
     blocks."""

@@ -8,9 +8,11 @@ in elements, from the start of the send or receive buffer; ranks, tiles and iter
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from math import prod
+
+from asphalt.ir.records import record
 
 Dims = tuple[tuple[int, int], ...]  # extent and stride of each dimension, the fastest one first
 
@@ -23,7 +25,7 @@ def section(offset: int, dims: Dims) -> tuple[int, ...]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compute:
     """The iterations of one tile are executed."""
 
@@ -31,7 +33,7 @@ class Compute:
     iterations: range
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Message:
     """A side of a message: its request goes to ``slot``.
 
@@ -53,17 +55,17 @@ class Message:
         return section(self.offset, self.dims)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Post(Message):
     """A receive from ``peer`` is posted."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Send(Message):
     """A send to ``peer`` is started."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Wait:
     """All requests in ``slots`` are completed; an empty slot is not waited for."""
 
@@ -71,7 +73,7 @@ class Wait:
     slots: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Collective:
     """The original call, on the branch that is not tiled."""
 
@@ -88,7 +90,7 @@ class TileShape(Enum):
     SLAB = "slab"  # one contiguous stretch of one rank's block; the blocks in rotated order
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reach:
     """The position of the producer's iterations relative to the planes that are sent.
 
@@ -102,7 +104,7 @@ class Reach:
     behind: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sizes:
     """The sizes of one execution of a site.
 
@@ -234,7 +236,7 @@ def _strided(rank: int, sizes: Sizes) -> RankProgram:
     return tuple(part(event) for event in _every_block(rank, sizes))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Tile:
     """The iterations of one tile, and the planes of each block that it sends."""
 

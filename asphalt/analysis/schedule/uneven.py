@@ -14,7 +14,6 @@ collective.  The sender sends a piece as soon as the iterations that write it ar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from asphalt.analysis.schedule.exchange import (
     Collective,
@@ -26,9 +25,10 @@ from asphalt.analysis.schedule.exchange import (
     TileShape,
     Wait,
 )
+from asphalt.ir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScheduledBlocks:
     """The blocks of one rank.
 
@@ -41,7 +41,7 @@ class ScheduledBlocks:
     landing: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RankSizes(ScheduledBlocks):
     """``unit``: elements that one iteration adds to a block (or slab); ``trips``: iterations."""
 
@@ -49,7 +49,7 @@ class RankSizes(ScheduledBlocks):
     trips: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UnevenSizes:
     """An execution of a site.  ``pieces``: the elements of a message of each rank, 0 on one that
     cannot tile; ``depth``: D, the tiles whose sends are in flight."""

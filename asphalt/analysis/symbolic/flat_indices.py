@@ -11,10 +11,10 @@ of other indices another one (Maslov 1992; Grosser et al. 2015).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import Expr
+from asphalt.ir.records import record
 
 _ONE = Poly.constant(1)
 
@@ -22,7 +22,7 @@ Ends = tuple[Poly | None, Poly | None]
 """The least and the greatest value of a loop variable; None: unknown."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FlatDimensions:
     """The strides of the dimensions, in elements, the fastest one first: 1, and multiples of each
     other."""

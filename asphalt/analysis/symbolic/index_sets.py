@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import lru_cache
 
@@ -18,9 +18,10 @@ from asphalt.analysis.symbolic.isl import (
     text_of,
 )
 from asphalt.analysis.symbolic.polynomials import Monomial, Poly
+from asphalt.ir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Elements:
     """A set of index tuples of an array of ``rank`` dimensions (``e0``, ``e1`` ... in ``text``).
 

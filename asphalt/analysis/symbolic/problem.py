@@ -20,6 +20,7 @@ from asphalt.analysis.symbolic.isl import (
 from asphalt.analysis.symbolic.polynomials import Monomial, Poly
 from asphalt.analysis.symbolic.products import Constraint, Products, primitive, split
 from asphalt.ir.expr import Expr
+from asphalt.ir.records import record
 
 _ONE = Poly.constant(1)
 
@@ -174,7 +175,7 @@ class AffineProblem:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Member:
     """Variables that are an element of a region, with arguments for its parameters."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.permutable_loops import effect_of, region_of, why_ordered
 from asphalt.analysis.memory.accesses import Access, Mode
@@ -13,11 +11,12 @@ from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.tiling.rank_blocks import RankBlocks, iteration_rank
 from asphalt.analysis.verdicts.block_codes import BESIDE, LOOP, ORDER, Obstacle
 from asphalt.ir.expr import Lit, Ref, names_in, walk
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Assign, DoHead
 from asphalt.ir.tree import Do, Leaf, Node, leaves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Worker:
     """A loop whose iterations each process the block of one rank: that of its variable plus
     ``offset``.  ``rotated``: its iterations get another order on each rank."""

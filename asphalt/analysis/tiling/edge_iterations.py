@@ -9,7 +9,7 @@ last iterations of each loop.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.memory.affine_guards import extremes
@@ -18,6 +18,7 @@ from asphalt.analysis.symbolic.affine import Affine
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
 from asphalt.analysis.symbolic.polynomials import Poly
+from asphalt.ir.records import record
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do
 
@@ -29,7 +30,7 @@ _Ends = tuple[tuple[int, str, int], ...]
 """Ends of loops: the number of the loop, ``first`` or ``last``, and how many iterations."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EdgeCounts:
     """The numbers of first and of last iterations of a loop that are not in the interior."""
 
@@ -40,7 +41,7 @@ class EdgeCounts:
         return bool(self.first or self.last)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoopRange:
     """The bounds of a loop with the step 1, and what is known of them: polynomials that are not
     less than others."""

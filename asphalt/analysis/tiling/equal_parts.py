@@ -7,8 +7,6 @@ dimensions of the buffer, and those of one index of the next dimension.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.data_flow.constant_dummies import ConstantDummies
 from asphalt.analysis.data_flow.unit import UnitFacts
@@ -21,12 +19,13 @@ from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.designators import symbol_named
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Lit, Op, Ref, Section
+from asphalt.ir.records import record
 from asphalt.ir.tree import Do, Leaf
 
 _ONE = Poly.constant(1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConstantTrips:
     """The iterations of a loop with step 1 and constant bounds."""
 
@@ -39,7 +38,7 @@ class ConstantTrips:
         return self.last - self.first + _ONE
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MessageParts:
     """The parts of a message: ``each`` has so many elements, and that of iteration ``i`` begins at
     subscript ``i + offset`` of dimension ``dimension`` (from 0) of ``buffer``, with ``begin`` for

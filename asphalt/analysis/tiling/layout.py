@@ -6,7 +6,7 @@ relation that the run checks before it tiles.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from asphalt.analysis.exchange.buffers import FlatShape
 from asphalt.analysis.exchange.packing_counter import PackingCounter
@@ -16,10 +16,11 @@ from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.strides import Strides
 from asphalt.analysis.tiling.tile_window import PlaneWindow
 from asphalt.ir.expr import Component, Expr, Ref
+from asphalt.ir.records import record
 from asphalt.ir.tree import Leaf
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Guard:
     """A relation that the run checks before it tiles: ``left relation right``."""
 
@@ -28,7 +29,7 @@ class Guard:
     right: Poly
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Divides:
     """The run checks that ``unit`` divides ``count`` and that ``count/unit`` is positive."""
 
@@ -36,14 +37,14 @@ class Divides:
     unit: Poly
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Contiguous:
     """The run checks that an array is contiguous; each rank knows this of its own array only."""
 
     array: Ref | Component
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Address:
     """The first element of a piece: that of the buffer, plus the position inside the block times
     ``tile_factor`` in one dimension, plus the rank times ``block_factor`` in one (maybe the same).
@@ -62,7 +63,7 @@ class Address:
     room: Poly | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Packed:
     """Blocks to which all iterations add equally many elements; their number depends on the rank.
 
@@ -75,7 +76,7 @@ class Packed:
     counter: PackingCounter | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Layout:
     """The geometry of one tiled exchange.
 
@@ -130,7 +131,7 @@ class Layout:
         return self.unit if self.strides is None else self.strides.step
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Misfit:
     """Why there is no layout, in words, with the statement that shows it."""
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.exchange.producer import Producer
 from asphalt.analysis.exchange.site import Exchange
 from asphalt.analysis.tiling.layout import Layout
 from asphalt.analysis.uniformity.uniformity import Uniform
 from asphalt.ir.expr import Ref
+from asphalt.ir.records import record
 
 GRAIN = 16
 TAG = 0
 """The tag of all messages of an exchange: those of a pair keep their order."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Plan:
     """How one exchange is prepushed.
 

@@ -9,7 +9,7 @@ sent or received one by one.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.data_flow.unit import UnitFacts
@@ -21,13 +21,14 @@ from asphalt.analysis.names.constants import element_bytes
 from asphalt.analysis.names.designators import symbol_named
 from asphalt.analysis.symbolic.polynomials import Poly, folded
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Ref, Section, names_in, walk
+from asphalt.ir.records import record
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Leaf, leaves
 
 _ONE = Poly.constant(1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Listed:
     """An array with one element for each rank, and its first index."""
 
@@ -40,7 +41,7 @@ class Listed:
         return Poly.atom(Ref(self.name, self.name, (index,)))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RankBlocks:
     """The blocks of an array with ``dimensions`` dimensions, from ``lower`` of the last one on:
     ``planes`` of it for each rank, or ``counts`` from ``displs`` on.

@@ -9,12 +9,12 @@ first dimension fastest, so that the type signatures of both sides match element
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from asphalt.analysis.symbolic.polynomials import Poly, product
+from asphalt.ir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Strides:
     """The dimensions of a block, the fastest one first.
 

@@ -7,12 +7,11 @@ change planes of iterations a constant distance before, which are final so much 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asphalt.analysis.symbolic.polynomials import Poly
+from asphalt.ir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PlaneWindow:
     """How the planes of a block follow the iterations.
 
@@ -30,7 +29,7 @@ class PlaneWindow:
         return self.before - Poly.constant(self.late)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Gaps:
     """The numbers of planes of a dimension before the first and behind the last iteration."""
 

@@ -11,7 +11,6 @@ from its start to its wait.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.constant_dummies import ConstantDummies
 from asphalt.analysis.data_flow.temporaries import is_dead_after, is_local
@@ -23,10 +22,11 @@ from asphalt.analysis.memory.invariant_frame import loop_variable
 from asphalt.analysis.memory.regions import Region, loop_bounds
 from asphalt.analysis.symbolic.problem import AffineProblem
 from asphalt.analysis.tiling.equal_parts import ConstantTrips
+from asphalt.ir.records import record
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TiledGroup:
     """A statement or construct of a list; ``call``: the one of the message in it, which comes first
     (a wait) or last (a start); ``loops``: those over the iterations, in order."""
@@ -37,7 +37,7 @@ class TiledGroup:
     call: Leaf | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Phase:
     """What is executed once a tile: a loop over the iterations, a message, or (``loop`` None)
     expressions that each tile evaluates."""

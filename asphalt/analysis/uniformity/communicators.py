@@ -7,7 +7,7 @@ once, or once in each execution of the unit concerned.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from asphalt.analysis.call_graph.call_sites import CallingContext, CallSites, UnitKey
 from asphalt.analysis.call_graph.definitions import MAX_PATH, Source, VariableDefinition, component
@@ -21,9 +21,10 @@ from asphalt.analysis.uniformity.initial_handles import begins_with_number, is_f
 from asphalt.analysis.uniformity.last_definition import is_settled, repeats
 from asphalt.analysis.uniformity.split_colours import Shared, Split, shared_by, split_at
 from asphalt.ir.expr import Component, Expr, Op, Ref
+from asphalt.ir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Group:
     """The ranks of a communicator; equal groups are the same ranks, as each of them sees it.
 
@@ -52,7 +53,7 @@ def is_within(inner: Group | None, outer: Group) -> bool:
     return outer == WORLD or (inner is not None and outer in inner.enclosing())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _New:
     """A communicator that a statement creates, or that comes from an untracked source.
 

@@ -46,6 +46,7 @@ from asphalt.analysis.names.derived_types import component_declarations
 from asphalt.analysis.names.scopes import Origin, Symbol
 from asphalt.analysis.uniformity.last_definition import Once
 from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Lit, Op, Ref, Section
+from asphalt.ir.records import record
 from asphalt.ir.stmt import ArmHead, Assign, Call, Guarded
 from asphalt.ir.tree import Branch, Leaf, Node
 
@@ -56,7 +57,7 @@ _Colour = int | str
 _Given = tuple[CallingContext, VariableDefinition]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Place:
     """A scalar variable, or the scalar component ``path`` of one."""
 
@@ -79,7 +80,7 @@ class Split:
     others: tuple[ConditionedStatement, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Shared:
     """What is the same on all ranks of a communicator: ``conditions``, by unit and position, and
     the values of ``variables``, by the identities of their symbols and the names of components,

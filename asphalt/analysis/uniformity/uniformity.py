@@ -7,7 +7,7 @@ that asphalt decides at run time is computed from such values, or agreed by all 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.directives.assumed_facts import Assumed
@@ -25,6 +25,7 @@ from asphalt.analysis.uniformity.value_graph import (
 )
 from asphalt.analysis.uniformity.value_graph import Level as Level
 from asphalt.ir.expr import Expr
+from asphalt.ir.records import record
 from asphalt.ir.tree import Leaf
 
 
@@ -35,7 +36,7 @@ class _Proof:
 _PROOF = _Proof()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Uniform:
     """An expression that has, proved, the same value on all ranks of the communicator.
 
@@ -52,7 +53,7 @@ class Uniform:
             raise TypeError("only the uniformity analysis proves that a value is uniform")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NotUniform:
     """An expression that is not proved uniform.
 
@@ -65,7 +66,7 @@ class NotUniform:
     evidence: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Judgement:
     """Whether all ranks reach a statement, and equally often.
 

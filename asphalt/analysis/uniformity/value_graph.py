@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from asphalt.analysis.call_graph.call_sites import CallingContext
+from asphalt.ir.records import record
 
 _MANY_NODES = 20000
 _MANY_UNITS = 40
@@ -26,7 +27,7 @@ class Level(IntEnum):
     VARYING = 2
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Variable:
     """A variable of a unit at the statement with the position ``place`` (-1: at any time).
 
@@ -39,7 +40,7 @@ class Variable:
     path: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reachability:
     """Whether control reaches a statement from the start of the program."""
 
@@ -47,7 +48,7 @@ class Reachability:
     position: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Control:
     """Whether control reaches a statement within one execution of its unit."""
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asphalt.analysis.verdicts.verdict import Code, Mark, Refused
+from asphalt.ir.records import record
 from asphalt.ir.tree import Leaf
 
 BLOCKS = Code(
@@ -77,7 +76,7 @@ DECOMPOSITION = (BLOCKS, LOOP, BESIDE, ORDER)
 EXPANSION = (DECIDED, PLACE, COPIES)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Obstacle:
     """Why a loop does not work block by block, or its receives cannot move; ``leaf``: where;
     ``lifted_by``: the assumption that would lift it."""

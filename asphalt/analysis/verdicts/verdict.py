@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from asphalt.ir.records import record
 from asphalt.ir.source import Span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Code:
     """A stable code with its documentation; it stands beside the check that raises it.
 
@@ -43,7 +43,7 @@ def _same_code(name: str, title: str, meaning: str, advice: str, condition: int)
 Role = Literal["exchange", "producer", "definition", "use", "offending", "path"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mark:
     """A place in the source that a verdict rests on.
 
@@ -56,7 +56,7 @@ class Mark:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cause:
     """A reason that lies elsewhere in the program and may refuse many sites alike, as a clause.
 
@@ -67,7 +67,7 @@ class Cause:
     module: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Refused:
     """The site is not transformed.
 
@@ -92,7 +92,7 @@ class Refused:
         return () if self.lifted_by is None else tuple(self.lifted_by.split(","))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Holds:
     """A condition holds; ``evidence`` says in one sentence why."""
 

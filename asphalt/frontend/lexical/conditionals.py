@@ -24,6 +24,7 @@ from asphalt.frontend.lexical.preprocess import is_preprocessed, preprocess
 from asphalt.frontend.lexical.source_text import SourceText
 from asphalt.frontend.lexical.trivia import trivia_kind
 from asphalt.ir.configuration import MARK, MacroTest
+from asphalt.ir.records import record
 from asphalt.ir.source import Form, TriviaKind
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -41,7 +42,7 @@ _INCLUDES = re.compile(r"#\s*include\b")
 _BRANCH = "asphalt_branch"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Conditional:
     """A conditional whose ``#if`` is compiled, from its first line to that of its ``#endif``.
 
@@ -60,7 +61,7 @@ class Conditional:
     hints: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MacroLine:
     """A line that may define macros or remove definitions: ``#define``, ``#undef``, ``#include``.
 
@@ -76,7 +77,7 @@ class MacroLine:
     header: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Expansion:
     """A line that macros change: the words of it that are not in the resulting text."""
 
@@ -84,7 +85,7 @@ class Expansion:
     words: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Conditionals:
     """All conditionals of a file in one configuration.
 

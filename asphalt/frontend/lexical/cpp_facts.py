@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from asphalt.frontend.lexical.named_tokens import NamedTokens
+from asphalt.ir.records import record
 from asphalt.ir.source import TriviaKind
 
 _INCLUDE = re.compile(r"\s*#\s*include\b")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CppFacts:
     """Facts by line number (from 1) of one file in one configuration.
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from asphalt.frontend.lexical.trivia import trivia_kind
+from asphalt.ir.records import record
 from asphalt.ir.source import Form, TriviaKind
 
 OPENING = ("if", "ifdef", "ifndef")
@@ -26,7 +26,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _GUARD = re.compile(r"ifndef\s+(\w+)|if\s*!\s*defined\s*\(?\s*(\w+)\s*\)?")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Directive:
     """A directive with the lines that it goes on in; lines are counted from 1."""
 

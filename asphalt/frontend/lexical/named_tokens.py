@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from asphalt.frontend.lexical.trivia import opens_c_comment, trivia_kind
+from asphalt.ir.records import record
 from asphalt.ir.source import Form
 
 _DEFINITION = re.compile(r"#(define|undef) ([A-Za-z_$][\w$]*)(\(?)(.*)", re.A)
@@ -23,7 +24,7 @@ _ESCAPED = re.compile(r"""\\['"]""")
 _HOLLERITH = re.compile(r"(?<![\w.])\d+h", re.I | re.A)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Definition:
     """A definition of a macro, or its end: ``body`` None.
 
@@ -37,7 +38,7 @@ class Definition:
     behind: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NamedTokens:
     """The macros of a file in one configuration.
 
@@ -92,7 +93,7 @@ class NamedTokens:
         return bool(self.unsteady) and not self.unsteady.isdisjoint(_WORD.findall(line))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Use:
     """A macro in a line: its columns, counted from 0, its name, and what it stands for."""
 

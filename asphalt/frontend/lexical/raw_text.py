@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
+from asphalt.ir.records import record
 from asphalt.ir.sentinel_lines import joined_lines
 from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import Opaque, Raw
 from asphalt.ir.tree import Leaf, Unit, leaves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NameOccurrence:
     """A folded name, and the line of its statement."""
 

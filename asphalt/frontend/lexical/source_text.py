@@ -7,10 +7,10 @@ written back is what was read.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.config.errors import InputError
+from asphalt.ir.records import record
 from asphalt.ir.source import Form
 
 FREE_WIDTH = 132
@@ -21,7 +21,7 @@ _UTF8_BOM = "\xef\xbb\xbf"
 _FIXED_SUFFIXES = frozenset({".f", ".for", ".ftn", ".f77", ".fpp"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SourceText:
     """A source file: ``text`` is everything after ``bom``.
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import lru_cache
 from types import FrameType, MappingProxyType
 from typing import Any
@@ -24,6 +23,7 @@ from asphalt.frontend.second_opinion.fparser_statements import EXECUTABLE
 from asphalt.frontend.second_opinion.fparser_tree import Tree
 from asphalt.frontend.second_opinion.same_meaning import same_statement
 from asphalt.frontend.statements.logical_line import logical_line
+from asphalt.ir.records import record
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import (
     IO,
@@ -53,7 +53,7 @@ _STEPS = 250_000
 """Calls and returns that fparser may take for one statement beyond that depth: some 0.1 s."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Disagreement:
     """A statement in which the two parsers find different meanings."""
 
@@ -69,7 +69,7 @@ class Disagreement:
         return self.leaf.span.first
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Opinions:
     """How many statements have the same meaning for both parsers, for how many fparser has no
     opinion, and where they differ."""

@@ -24,6 +24,7 @@ from asphalt.frontend.source_tree.scan import FOREIGN, SUFFIXES, words_in
 from asphalt.frontend.statements.interpret import interpret_unit
 from asphalt.frontend.structure.nesting import build
 from asphalt.ir.expr import Expr, Ref, walk
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Decl, Entity, Include, Opaque, Plain, Raw, UnitHead, Use
 from asphalt.ir.tree import Leaf, Unit, leaves
 
@@ -41,7 +42,7 @@ _MPI_MODULES = frozenset({"mpi", "mpi_f08"})
 _WHOLE = frozenset({"program", "module", "submodule", "block_data"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Words:
     """Names that some modules may declare: ``words``, and what starts with ``beginnings``."""
 

@@ -17,9 +17,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from asphalt.ir.configuration import BORDER
+from asphalt.ir.records import record
 
 _BORDER = re.compile(rf"{re.escape(BORDER)} (\d+) (begin|end)\r?\n?".encode())
 _MARK = BORDER.encode()
@@ -30,7 +30,7 @@ class NotDividedError(ValueError):
     """Changed text of which no file can have its own part; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """A file that is included: ``line`` is the text of the line that does so, in the file
     ``including``.
@@ -48,7 +48,7 @@ class Part:
     eol: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Composition:
     """A file with others in place of the lines that include them.
 

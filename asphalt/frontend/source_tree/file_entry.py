@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.cache import key_of
+from asphalt.ir.records import record
 from asphalt.ir.source import Form
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FileEntry:
     """A Fortran file of the tree.  ``has_mpi``: it may hold an MPI call; ``cpp``: it has
     preprocessor lines; ``key`` changes with everything that determines what the file means."""

@@ -19,11 +19,12 @@ from asphalt.frontend.lexical.source_text import (
 )
 from asphalt.frontend.lexical.split import split
 from asphalt.frontend.structure.nesting import build
+from asphalt.ir.records import record
 from asphalt.ir.source import Form, Trivia
 from asphalt.ir.tree import File, Leaf, Unit
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Request:
     """A file as it was read, and the configuration to read it in."""
 
@@ -78,7 +79,7 @@ class Outlined(Protocol):
         """None: it is an outermost one."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Edit:
     """What an edit of a file has changed: the outermost units from ``first`` up to ``last``
     (excluded), which stood in the lines from ``line`` up to ``end`` (excluded).  Their ``text`` is

@@ -14,6 +14,7 @@ from asphalt.config.settings import Settings
 from asphalt.frontend.lexical.preprocess import is_preprocessed, preprocess
 from asphalt.frontend.lexical.source_text import form_by_content, source_text
 from asphalt.frontend.source_tree.includes import find_include, is_mpi_header
+from asphalt.ir.records import record
 
 _WORD = b"include"
 _CPP = re.compile(rb"^[ \t]*#[ \t]*include(?:_next)?\b[ \t]*([^\n]*)", re.M)
@@ -30,7 +31,7 @@ def _real(path: str) -> str:
     return os.path.realpath(path)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IncludeLine:
     """A line that includes a file.
 

@@ -16,6 +16,7 @@ from asphalt.frontend.source_tree.cache import pack
 from asphalt.frontend.source_tree.scan import expands_to_mpi, words_in
 from asphalt.frontend.statements.interpret import interpret_unit
 from asphalt.frontend.structure.parse import parse_file
+from asphalt.ir.records import record
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Include
 from asphalt.ir.tree import Leaf, Node
@@ -157,7 +158,7 @@ def split_included_names(content: bytes) -> Iterator[str]:
     return (os.fsdecode(match[2]) for match in _SPLIT_INCLUDE.finditer(content))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IncludeRequest:
     """An INCLUDE line of a file, and where to search."""
 

@@ -32,6 +32,7 @@ from asphalt.frontend.source_tree.includes import IncludeFiles
 from asphalt.frontend.source_tree.scan import FOREIGN, SUFFIXES
 from asphalt.frontend.structure.nesting import build
 from asphalt.ir.configuration import BORDER
+from asphalt.ir.records import record
 from asphalt.ir.source import Form
 from asphalt.ir.tree import Unit, leaves
 
@@ -50,7 +51,7 @@ _DEFINES = re.compile(rb"^[ \t]*#[ \t]*(?:define|undef)[ \t]+(\w+)", re.M)
 _PREDEFINED = frozenset({b"unix", b"linux", b"i386"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Refusal:
     """An included file that is not analysed in place of the line that includes it, and why.
 

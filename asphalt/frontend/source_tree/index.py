@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from asphalt.frontend.lexical.cpp_facts import CppFacts
 from asphalt.frontend.lexical.source_text import SourceText
+from asphalt.ir.records import record
 from asphalt.ir.source import Form
 
 _KINDS = {
@@ -30,7 +30,7 @@ _KINDS = {
 _CALL = re.compile(r"(?:^|[\s;)])call[ \t]+([a-z_]\w*)", re.I | re.M)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UseEntry:
     """A use statement: ``only`` None means everything; ``renames`` are (local, name)."""
 
@@ -39,7 +39,7 @@ class UseEntry:
     renames: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UnitEntry:
     """A program unit, procedure or interface block; all names are folded.
 
@@ -58,7 +58,7 @@ class UnitEntry:
     declared_only: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FileIndex:
     """The names that one file defines and calls (``called`` may hold more names than are
     called)."""

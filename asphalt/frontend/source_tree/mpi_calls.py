@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from asphalt.frontend.lexical.raw_text import NameOccurrence
 from asphalt.frontend.source_tree.includes import find_include, is_mpi_header
@@ -11,9 +10,10 @@ from asphalt.frontend.source_tree.outline import Outline, UnitOutline
 from asphalt.frontend.source_tree.problems import InputProblem
 from asphalt.frontend.source_tree.reading import Reader
 from asphalt.ir.program import MpiMention
+from asphalt.ir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IncludedCall:
     """An MPI call in a file that ``including`` includes in ``line``; ``why`` it is not analysed
     there, as far as that is known."""

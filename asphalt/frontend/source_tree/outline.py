@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.config.errors import InputError
 from asphalt.frontend.lexical.cpp_facts import CppFacts
@@ -33,11 +33,12 @@ from asphalt.frontend.source_tree.file_text import Edit, FileText
 from asphalt.frontend.source_tree.file_text import Request as Request
 from asphalt.frontend.source_tree.index import live_text
 from asphalt.frontend.source_tree.problems import InputProblem, problem_of
+from asphalt.ir.records import record
 from asphalt.ir.source import Form
 from asphalt.ir.tree import File, Leaf, Unit, leaves, units_in
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UnitOutline:
     """A unit, in the order of ``units_in``.
 
@@ -56,7 +57,7 @@ class UnitOutline:
     uses: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outline:
     """The outline of a file.
 

@@ -7,7 +7,7 @@ packs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from asphalt.frontend.lexical.raw_text import (
     at_the_end,
@@ -22,12 +22,13 @@ from asphalt.frontend.source_tree.index import index_file
 from asphalt.frontend.source_tree.outline import Outline, outline_again
 from asphalt.frontend.statements.interpret import interpret_unit
 from asphalt.ir.moved_lines import moved_unit
+from asphalt.ir.records import record
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Opaque, Plain
 from asphalt.ir.tree import File, Leaf, Unit, leaves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UnitParts:
     """The units of a file in the order of ``units_in``, each by itself.
 
@@ -41,7 +42,7 @@ class UnitParts:
     loose: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MovedUnit:
     """A unit that stands ``lines`` lines further down than it did."""
 
@@ -68,7 +69,7 @@ def kept_unit(kept: KeptUnit) -> Unit:
     return moved_unit(found, moved)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReadFile:
     """A file that has been read: its content, and what that means."""
 
@@ -176,7 +177,7 @@ def _parts(
     return UnitParts(tuple(found.kept), tuple(found.words), _lines(loose))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Found:
     """The parts of the units of a file, in their order."""
 

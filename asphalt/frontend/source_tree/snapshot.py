@@ -11,7 +11,6 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from asphalt.frontend.source_tree.includes import (
 from asphalt.frontend.source_tree.reading import Reader
 from asphalt.frontend.source_tree.scan import FOREIGN, SUFFIXES, directories_below
 from asphalt.frontend.source_tree.source_digest import package_digest
+from asphalt.ir.records import record
 
 MARGIN = 2.0
 """Seconds: the coarsest clocks of file systems tick as often as that."""
@@ -44,7 +44,7 @@ what is not there."""
 _CHANGED = 5  # index of the time of status change
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Snapshot:
     """The files at and below some paths: ``text`` changes with each of them.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.frontend.source_tree.cache import key_of
@@ -15,9 +14,10 @@ from asphalt.frontend.source_tree.includes import (
     split_included_names,
 )
 from asphalt.frontend.source_tree.reading import Reader
+from asphalt.ir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TreeDigest:
     """``text`` changes with every file of the tree, its configuration, the files that its INCLUDE
     lines name, found or not, and those of other languages; ``included`` with those that are

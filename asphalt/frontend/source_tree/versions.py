@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from asphalt.frontend.source_tree.cache import key_of
 from asphalt.frontend.source_tree.file_entry import FileEntry
 from asphalt.frontend.source_tree.reading import Reader
 from asphalt.frontend.source_tree.tree_digest import TreeDigest
+from asphalt.ir.records import record
 
 _FEW = 50  # edited files; where there are more, little is as it was
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FileVersion:
     """A file of a version: the key of its ``FileEntry``, and that of the contents among which its
     own is kept."""
@@ -24,7 +24,7 @@ class FileVersion:
     contents: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TreeVersion:
     """A version of a tree: its files by path, and the digests of all that stands beside them."""
 

@@ -14,23 +14,24 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, TimeoutError
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from pebble import ProcessExpired, ProcessPool
+
+from asphalt.ir.records import record
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Failed:
     """No result; ``reason`` completes "it could not be read: ..."."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Guarded(Generic[T, R]):
     """The function, so that even SystemExit in it is a result."""
 

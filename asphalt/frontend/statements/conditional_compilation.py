@@ -19,13 +19,14 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from asphalt.frontend.lexical.source_text import FIXED_WIDTH, FREE_WIDTH, SourceText
 from asphalt.frontend.lexical.split import split
 from asphalt.ir.edit import map_leaves
 from asphalt.ir.expr import Expr, Op, OpaqueExpr
+from asphalt.ir.records import record
 from asphalt.ir.source import Form, Span, Trivia, TriviaKind
 from asphalt.ir.stmt import (
     IO,
@@ -74,7 +75,7 @@ def with_conditional_statements(unit: Unit, interpreted: Interpreted) -> Unit:
     return replace(unit, body=body, contains=last)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Lists:
     """The statement lists of a unit."""
 

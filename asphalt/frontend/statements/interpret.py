@@ -8,7 +8,7 @@ moved here if the unit's declarations contradict it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from asphalt.frontend.lexical.tokens import names_cut, names_in_text, with_line
 from asphalt.frontend.statements.attributes import declared_dims
@@ -16,6 +16,7 @@ from asphalt.frontend.statements.conditional_compilation import with_conditional
 from asphalt.frontend.statements.cut_tokens import assigns, whole_tokens
 from asphalt.frontend.statements.statements import statement
 from asphalt.ir.expr import Arg, Keyword, Ref
+from asphalt.ir.records import record
 from asphalt.ir.stmt import (
     IO,
     Decl,
@@ -31,7 +32,7 @@ from asphalt.ir.stmt import (
 from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit, with_meaning
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IoNames:
     """The namelist groups that a unit declares and the types of its variables."""
 

@@ -29,7 +29,7 @@ defined, and it is not allocated.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.memory.ranks import is_scalar
@@ -40,6 +40,7 @@ from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import Expr, Keyword, Ref, names_in, walk
+from asphalt.ir.records import record
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.stmt import Allocation, Assign, Call, Guarded, Jump, JumpKind, Opaque, Raw, What
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves
@@ -54,7 +55,7 @@ _PLAIN = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Hoist(Step):
     """The array ``name`` leaves the statements ``first`` and ``last`` of the loop at ``position``
     of a list.  ``array``: with its shape in terms of what the loop does not change; ``condition``:

@@ -27,7 +27,7 @@ gains nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
@@ -43,6 +43,7 @@ from asphalt.config.limits import USUAL_CLONES
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import Expr, Ref, Section, names_in, walk
 from asphalt.ir.mapped import NotMappedError, mapped_what
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Assign, Call, Decl, Dim, DoHead, Include
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.buffers.clones import array_bytes
@@ -62,7 +63,7 @@ MOST_BYTES = 2**20
 _MEBIBYTE = 2**20
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ExpandBuffers(Step):
     """The loop at ``position`` of a list gets buffers ``names`` for each of its iterations."""
 

@@ -24,7 +24,7 @@ That may be after the procedure returns, so that the work of its callers overlap
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.receive_schedule import direct_statements
@@ -32,6 +32,7 @@ from asphalt.analysis.messages.messages import Messages, Way, envelopes_of
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import names_in
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Do, Leaf, Unit, loops_of
 from asphalt.transforms.buffers.clones import too_long
@@ -42,7 +43,7 @@ from asphalt.transforms.rewriting.make import num, var
 from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Depart(Step):
     """A blocking send that can leave from a copy; ``awaited``: whether its buffer is filled again,
     or another part of the exchange follows, so that its early end can gain."""

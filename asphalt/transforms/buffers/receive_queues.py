@@ -28,7 +28,7 @@ is limited; a message without a copy is received where it is taken, as before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
@@ -43,6 +43,7 @@ from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.verdicts.block_codes import COPIES, Obstacle, refused_at
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.passes import Pass
+from asphalt.ir.records import record
 from asphalt.ir.stmt import (
     ArmHead,
     Assign,
@@ -71,7 +72,7 @@ QUEUE = "asphalt_queue_"
 _TYPE = "asphalt_queue"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Expand(Step):
     """The receives of the loop at ``position`` of a list are posted before it; ``splits``: each as
     a start and a wait, in their order."""

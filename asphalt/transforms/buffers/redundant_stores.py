@@ -24,7 +24,7 @@ section 5, "preliminary transformations").  Conditions:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.data_flow.side_effect_free import is_condition, only_defines_its_variable
@@ -52,6 +52,7 @@ from asphalt.analysis.verdicts.store_codes import EVALUATED, READ, UNFILLED
 from asphalt.analysis.verdicts.verdict import Code, Mark, Refused
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import Arg, Ref, names_in
+from asphalt.ir.records import record
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import ArmHead, Assign, Guarded
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves
@@ -64,7 +65,7 @@ _CANCEL = "mpi_cancel"
 _FORBIDDEN = frozenset({"pointer", "volatile", "codimension"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stored(Step):
     """The stores of the statement that ``path`` leads to; ``receive``: the line and the procedure
     of the last call that defines the same elements, of ``buffer``."""
@@ -102,7 +103,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     return replace(facts.unit, body=rewrite_list(facts.unit.body, step.path, change))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _List:
     """A list of statements: the path to it, what is executed behind it whenever its end is
     reached, and the conditions under which it is."""

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
@@ -40,6 +40,7 @@ from asphalt.config.passes import Pass
 from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.insertion import last_declaration, takes_declarations
 from asphalt.ir.mapped import NotMappedError, mapped_what
+from asphalt.ir.records import record
 from asphalt.ir.source import OF_THE_PREPROCESSOR, TriviaKind
 from asphalt.ir.stmt import Decl, Entity, Include
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves
@@ -55,7 +56,7 @@ _PREFIX = "asphalt_"
 _CONDITIONAL = (*OF_THE_PREPROCESSOR, TriviaKind.DEAD, TriviaKind.CONDITIONAL)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rename(Step):
     """The variable ``old`` becomes ``new`` in the statements ``first`` to ``last`` of the list that
     ``path`` leads to."""
@@ -108,7 +109,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     return insert_behind(unit, last_declaration(unit), (make.leaf(declaration, text),))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Live:
     """A live range: the statements from ``first`` to ``last`` of a list."""
 
@@ -118,7 +119,7 @@ class _Live:
     last: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Ranges:
     """The live ranges of one variable."""
 

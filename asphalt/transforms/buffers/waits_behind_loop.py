@@ -38,7 +38,7 @@ operations are in progress at a time.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
@@ -48,6 +48,7 @@ from asphalt.analysis.dependence.loop_distribution import Tail, tails
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section
 from asphalt.ir.insertion import last_declaration
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call, Decl, Dim, DoHead, Entity, Guarded, Plain
 from asphalt.ir.tree import Do, Leaf, Node, Unit, rewrite
 from asphalt.transforms.buffers.receive_queues import step_of
@@ -62,7 +63,7 @@ from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 _REQUESTS = "asphalt_requests_"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Drain(Trial):
     """The statements ``tail`` leave the loop at ``position`` of a list."""
 

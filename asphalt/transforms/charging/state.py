@@ -13,6 +13,7 @@ from asphalt.analysis.cost.types import Surroundings, is_user_function
 from asphalt.analysis.mpi.call import mpi_function
 from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.expr import Component, Expr, Ref, walk
+from asphalt.ir.records import record
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import Call, ConcurrentHeader, JumpKind, What
 from asphalt.ir.tree import Node, leaves
@@ -26,7 +27,7 @@ ENDS = (JumpKind.STOP, JumpKind.ERROR_STOP)
 """Jumps after which nothing is charged any more."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Costs:
     """Seconds of an operation of each class, and until its result can be used; ``window``: seconds
     of the operations that a processor overlaps, 0 for any number of them; ``cache``: what the
@@ -38,7 +39,7 @@ class Costs:
     cache: CoreCache = UNKNOWN
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NotCharged:
     """Computation that is not charged: its position, and why."""
 
@@ -47,7 +48,7 @@ class NotCharged:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Placed:
     """Statements with their cost: ``due`` is to be charged before the statement number ``at``
     of ``nodes``.  ``closed``: control runs through all of them, none of which communicates."""

@@ -49,7 +49,7 @@ end waits for another message; so all messages are received, however late.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.conditions.pairing import PROTOCOL
 from asphalt.analysis.data_flow.accepted_assumptions import is_accepted_at
@@ -70,6 +70,7 @@ from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.assumptions import BITS
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Ref
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Assign, Call, Decl, DoHead, Entity, TypeSpec
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.decomposition.divided_call import OPERATIONS, Divided, DividedCall
@@ -88,7 +89,7 @@ _FINISH = "asphalt_finish_blocks"
 _OWN = "asphalt_"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DecompositionStep:
     """The call at ``position`` of the list that ``path`` leads to becomes messages.  ``split``: how
     it would start as one operation.  ``divided``: the loops over its blocks."""
@@ -112,7 +113,7 @@ class DecompositionStep:
         return self.position if self.divided.producer is None else self.divided.producer[0]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Decompose(Step):
     """Some calls become messages; none of them stands between start and end of another."""
 

@@ -9,7 +9,6 @@ buffers, and the runtime finds out which blocks touch a plane.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.commutation import Independence
@@ -23,6 +22,7 @@ from asphalt.analysis.tiling.block_loops import Worker, touching, worker_in
 from asphalt.analysis.tiling.rank_blocks import RankBlocks, planes_of, rank_blocks
 from asphalt.analysis.verdicts.block_codes import BESIDE, BLOCKS, LOOP, ORDER, Obstacle
 from asphalt.ir.expr import Expr, Op, Ref, names_in
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.transforms.motion.windows import takes_time
@@ -32,7 +32,7 @@ _SEND, _RECEIVE = "sendbuf", "recvbuf"
 _BITS = "storage_size"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Cut:
     """A buffer with a block for each rank: the arguments that tell them.  ``planes``: what is
     filled and used are its planes."""
@@ -75,7 +75,7 @@ _RECEIVES_LATER = (OPERATIONS["mpi_alltoall"],)
 """Of which operations the receives may start where the call stood, later than the sends."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Divided:
     """The loops over the blocks of an operation, each with its position among the siblings of the
     call.

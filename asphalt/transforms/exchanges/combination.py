@@ -40,7 +40,7 @@ Conditions:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.names.constants import is_open
@@ -50,6 +50,7 @@ from asphalt.analysis.repetition.packed_parts import PackedPart
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import Expr, Ref, Section
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Allocation, Assign, Call, Decl, Dim, Entity, What
 from asphalt.ir.tree import Leaf, Node, Unit
 from asphalt.transforms.rewriting.additions import added
@@ -63,7 +64,7 @@ from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 _ONE = Poly.constant(1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Combine(Step):
     """Exchanges to combine; ``path``: to their list."""
 

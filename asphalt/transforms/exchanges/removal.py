@@ -40,7 +40,7 @@ for others.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
@@ -48,6 +48,7 @@ from asphalt.analysis.repetition.repeated_exchanges import Repeated, repeated_in
 from asphalt.analysis.verdicts.exchange_codes import REPEATED
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.passes import Pass
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Node, Unit, leaves
 from asphalt.transforms.rewriting.checked_sizes import can_check, with_checked_sizes
@@ -57,7 +58,7 @@ from asphalt.transforms.rewriting.make import maker_at
 from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LeftOut(Step):
     """An exchange to leave out; ``path``: to its list, and its position there.  ``text``: its
     statement, or the name of the procedure.  ``sizes``: named constants that must be positive."""

@@ -9,7 +9,6 @@ needs; one that brings more than variables and constants is made by itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from asphalt.analysis.call_graph.call_sites import CallSites
@@ -20,13 +19,14 @@ from asphalt.analysis.names.visibility import words_at
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.passes import Pass
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, leaves
 from asphalt.transforms.inlining.inline import Inline, apply, at_call, judged
 from asphalt.transforms.rewriting.step import Phase, Several, Step, Transformation
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Inlines(Several):
     """Calls that are replaced one after the other, in source order."""
 

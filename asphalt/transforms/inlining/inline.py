@@ -18,7 +18,7 @@ Only procedures that communicate are candidates (conditions: ``asphalt/analysis/
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
 from typing import ClassVar
 
@@ -39,6 +39,7 @@ from asphalt.ir.expr import Arg, Expr, Ref, Section, names_in
 from asphalt.ir.insertion import last_declaration, last_use
 from asphalt.ir.mapped import NotMappedError, mapped, mapped_expr, mapped_what
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.source import OF_THE_PREPROCESSOR, Trivia, TriviaKind
 from asphalt.ir.stmt import (
     Allocation,
@@ -64,7 +65,7 @@ from asphalt.transforms.rewriting.step import Found, Step
 _KEPT = ("asynchronous", "target", "allocatable")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Inline(Step):
     """A call to be replaced; ``nodes``: the statements of the procedure in terms of the caller."""
 
@@ -216,7 +217,7 @@ def _comments(plan: Inlining, make: Maker) -> tuple[Trivia, ...]:
     return (*kept, make.comment(body_comment(plan.callee.unit.name, plan.callee.file)))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Rewritten:
     """Statements of the procedure with the caller's names.  An assignment to all of an automatic
     array that is ``allocated`` becomes one to its elements, which never allocates it anew (F2018

@@ -23,6 +23,7 @@ from asphalt.analysis.names.intrinsics import may_be_intrinsic
 from asphalt.analysis.names.references import named_by
 from asphalt.config.runtime import offering
 from asphalt.ir.mapped import NotMappedError, mapped_what
+from asphalt.ir.records import record
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import ArmHead, Plain
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
@@ -32,7 +33,7 @@ from asphalt.transforms.rewriting.new_names import REQUEST
 _OWN_LINES = (TriviaKind.BLANK, TriviaKind.COMMENT)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Came:
     """Where a statement came from: the line in the unit before all steps, which is that of the call
     if its procedure was inlined: how, and the line in the procedure."""

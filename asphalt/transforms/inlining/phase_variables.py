@@ -6,15 +6,16 @@ Calls that are not in progress at the same time have the same ones.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.ir.expr import Expr, Ref
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Allocation
 from asphalt.ir.tree import Leaf, Node
 from asphalt.transforms.rewriting.edit import flat_map, lists_in
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Memory:
     """A statement that allocates variables, or frees them, in the list at ``path``."""
 
@@ -80,7 +81,7 @@ def shared(
         yield names
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Fitting:
     """Whether a variable can stand for another one: both have no memory of their own, or it is the
     same, and lives as long, outside of the list at ``path``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.inlining.plan import Inlining
@@ -12,6 +12,7 @@ from asphalt.analysis.inlining.version_calls import NewNames
 from asphalt.analysis.names.visibility import words_of
 from asphalt.config.runtime import offering
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.stmt import Use
 from asphalt.ir.tree import File, Leaf, Node, Unit, leaves, rewrite
@@ -22,7 +23,7 @@ from asphalt.transforms.rewriting.edit import map_leaves
 from asphalt.transforms.rewriting.tidying import without_uncalled
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Version:
     """The two versions of a procedure: ``made``, those that it does not have beside it yet, and how
     the caller can name them."""

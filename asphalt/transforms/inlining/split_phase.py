@@ -54,6 +54,7 @@ from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.verdicts.splitting_codes import LONG
 from asphalt.ir.expr import Arg, Keyword, Lit, Ref
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call, Decl, Entity, TypeSpec
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
 from asphalt.transforms.inlining import version_units
@@ -80,7 +81,7 @@ START, _FINISH = "_asphalt_start", "_asphalt_finish"
 """How the names of the two versions of a procedure end."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SplitPhase:
     """A unit in which calls stand instead of inlined exchanges.
 
@@ -117,7 +118,7 @@ def in_phases(
 _Lists = dict[tuple[int, ...], tuple[Node, ...]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Placed:
     """An inlined call whose statements stand together: those in front of the work in its window,
     and those behind it; () where no work stands between them.  ``nodes``: of the list at

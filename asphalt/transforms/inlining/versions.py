@@ -48,6 +48,7 @@ from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import Ref
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call, UnitHead
 from asphalt.ir.tree import File, Leaf, Node, Unit, leaves, loops_of, rewrite
 from asphalt.transforms.inlining import version_units
@@ -70,7 +71,7 @@ _MARK = "_asphalt_"
 _INNER, _EDGES = f"{_MARK}inner", f"{_MARK}edges"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Versions(Trial):
     """A call, at ``position`` of the list that ``path`` leads to, to be replaced by two: of the
     procedures ``called`` in this order.  ``made``: those that ``callee`` does not have beside it

@@ -26,7 +26,7 @@ some paths only).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
@@ -34,6 +34,7 @@ from asphalt.analysis.memory.accesses import Access
 from asphalt.analysis.messages.messages import Messages, Stage, Way, envelopes_of, stage_of
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import AltReturn, Expr, Keyword, Op, Section
+from asphalt.ir.records import record
 from asphalt.ir.stmt import ArmHead, Call, Guarded
 from asphalt.ir.tree import Arm, Branch, Leaf, Node, Unit, leaves
 from asphalt.transforms.rewriting.comments import outwards
@@ -41,7 +42,7 @@ from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
 from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation, together
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SplitBranch(Step):
     """The branch at ``position`` of a list is split; ``bodies``: the statements of its arms, those
     that start transfers first; ``cuts``: how many of each arm are in the first half."""

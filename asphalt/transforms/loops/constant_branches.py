@@ -21,11 +21,12 @@ not count, because somebody may edit them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.data_flow.constant_conditions import ConstantConditions
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.config.passes import Pass
+from asphalt.ir.records import record
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import IO, ArmHead, Guarded, Plain
 from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit, leaves
@@ -37,7 +38,7 @@ from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 _KEPT = (TriviaKind.BLANK, TriviaKind.COMMENT)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Decided(Step):
     """The branch that ``path`` leads to, and the statements that replace it."""
 

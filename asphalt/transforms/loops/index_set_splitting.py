@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.data_flow.accepted_assumptions import is_accepted_at
 from asphalt.analysis.data_flow.same_statements import NestQuestion
@@ -42,6 +42,7 @@ from asphalt.analysis.verdicts.splitting_codes import DIGITS, LONG, ORDER, SHAPE
 from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.config.assumptions import BITS, Assumption
 from asphalt.ir.expr import Lit, Ref, walk
+from asphalt.ir.records import record
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.loops.parts_of_nest import edges, interior, why_not_repeated
@@ -58,7 +59,7 @@ MOST_STATEMENTS = 40
 """Of a nest that is written several times, the heads and ends of loops included."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DividedNest(Trial):
     """The nest at ``position`` of the list that ``path`` leads to; ``ends``: the iterations that
     are not in the interior, for each of its perfectly nested loops down to the last one that is
@@ -107,7 +108,7 @@ def in_parts(facts: UnitFacts, step: Step, comment: str, interior_first: bool) -
     return replace(facts.unit, body=rewrite_list(facts.unit.body, (*step.path, 0), change))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Nest:
     """The nest at ``position`` of the list that ``path`` leads to; ``whole``: with its condition,
     if it has one."""

@@ -28,7 +28,7 @@ would compute too late.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.data_flow.accepted_assumptions import is_accepted_at
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
@@ -41,6 +41,7 @@ from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.assumptions import BITS
 from asphalt.config.passes import Pass
+from asphalt.ir.records import record
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.loops.index_set_splitting import Run
 from asphalt.transforms.loops.parts_of_nest import marked, unlabelled, why_not_repeated
@@ -56,7 +57,7 @@ _FREE = "asphalt: the statements of the nest that meet nothing under way"
 _UNSENT = "asphalt: the statements of the nest that no message needs"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SplitNest(Trial):
     """The nest at ``position`` of the list that ``path`` leads to becomes two; ``group``: the
     numbers of the statements (``StatementOrder``) that no message concerns, whose nest is the first
@@ -113,7 +114,7 @@ def apply(facts: UnitFacts, step: Step) -> Unit:
     return replace(facts.unit, body=rewrite_list(facts.unit.body, (*step.path, 0), change))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Nest:
     """The nest at ``position`` of the list that ``path`` leads to; ``whole``: with its condition,
     if it has one."""

@@ -23,13 +23,14 @@ the very end, since proofs find a condition again by its text.  What the user wr
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.symbolic.polynomials import folded
 from asphalt.ir.expr import Arg, Expr, Op
+from asphalt.ir.records import record
 from asphalt.ir.source import Trivia, TriviaKind
 from asphalt.ir.stmt import ArmHead, Guarded
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves, rewrite
@@ -76,7 +77,7 @@ def with_joined_branches(facts: UnitFacts, given: Unit) -> Unit:
     return facts.unit if body is facts.unit.body else replace(facts.unit, body=body)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Joining:
     """Joins branches of a unit; ``known``: the conditions for which it does not."""
 

@@ -27,7 +27,7 @@ gains nothing; code motion can then move the receives above what computes the se
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
@@ -39,6 +39,7 @@ from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.mpi.procedures import Direction
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import Component, Ref, children, names_in
+from asphalt.ir.records import record
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import Assign
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves
@@ -50,7 +51,7 @@ _MARK = "asphalt: the receives of the loop start first"
 _PLAIN = (TriviaKind.BLANK, TriviaKind.COMMENT)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReceivesFirst(Trial):
     """The loop at ``position`` of a list becomes two loops; ``receiving``, ``sending``: the numbers
     of the statements of an iteration in each of them."""
@@ -117,7 +118,7 @@ def _loops(loop: Do, step: ReceivesFirst, facts: UnitFacts) -> tuple[Do, Do]:
     return receiving, replace(loop, body=tuple(loop.body[n] for n in step.sending))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Parts:
     """The statements of an iteration; ``receiving``, ``sending``: the numbers of those that
     receives and sends need, with these; ``starts``: the calls of both."""

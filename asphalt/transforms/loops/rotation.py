@@ -30,7 +30,7 @@ next iteration posts receives before its work: the work is independent of these.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.control_flow.loop_continuation import continuation_condition, if_condition
 from asphalt.analysis.data_flow.temporaries import is_local
@@ -45,6 +45,7 @@ from asphalt.analysis.symbolic.polynomials import poly
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import Expr, Lit, Op, Ref, names_in, walk
 from asphalt.ir.mapped import NotMappedError, mapped_what
+from asphalt.ir.records import record
 from asphalt.ir.source import Trivia
 from asphalt.ir.stmt import Call, DoHead, Guarded
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves, rewrite
@@ -62,7 +63,7 @@ from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 _FIRST = "asphalt: what begins the first iteration; later ones have it at the end of the one before"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rotate(Step):
     """The statements at ``places`` move to the end of the loop at ``position`` of a list; they
     begin its body, except for statements that they may pass."""

@@ -33,7 +33,7 @@ suffices that the whole nest could pass what its later parts pass.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.data_flow.accepted_assumptions import is_accepted_at
 from asphalt.analysis.data_flow.temporaries import is_dead_after, is_local
@@ -48,6 +48,7 @@ from asphalt.analysis.symbolic.polynomials import Poly, poly
 from asphalt.config.assumptions import BITS
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import Expr
+from asphalt.ir.records import record
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Node, Unit, leaves
 from asphalt.transforms.loops.index_set_splitting import MOST_STATEMENTS, has_plain_bounds, is_edge
@@ -65,7 +66,7 @@ from asphalt.transforms.rewriting.make import add, mul, num, quotient, size
 from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation, Trial
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Share(Trial):
     """Parts of the nest at ``position`` of a list move behind the statements at ``targets``, which
     precede waits.  ``around``: the text from the nest to the last one of these waits, on which it

@@ -30,7 +30,7 @@ Transfers of different iterations can then move apart (Danalis et al., ICS 2009,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.call_graph.call_sites import UnitKey, unit_key
 from asphalt.analysis.call_graph.invoked import invoked
@@ -50,6 +50,7 @@ from asphalt.config.passes import Pass
 from asphalt.ir.expr import Expr, Lit, Op, Ref, num
 from asphalt.ir.mapped import NotMappedError, mapped_what
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Guarded, Jump, JumpKind, Plain, What
 from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit, leaves
@@ -62,7 +63,7 @@ MOST = 8
 """Iterations that are written one after the other."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unroll(Step):
     """The loop that ``path`` leads to; ``copies``: the statements of each iteration, ``last``: the
     value of the variable after the loop."""

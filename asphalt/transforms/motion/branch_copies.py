@@ -34,12 +34,13 @@ The conditions are then evaluated before the wait, so they may not access what i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.config.passes import Pass
+from asphalt.ir.records import record
 from asphalt.ir.stmt import ArmHead, Call
 from asphalt.ir.tree import Arm, Branch, Leaf, Node, Unit
 from asphalt.transforms.motion.windows import is_work
@@ -50,7 +51,7 @@ from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 _ELSE = {"if": "else", "select": "case_default"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CopyOnPaths(Trial):
     """The call at ``origin`` of a list moves into the arms of the branch at ``target``; ``places``:
     of each arm, the statement in front of which its copy stands."""
@@ -103,7 +104,7 @@ def _directions(leaf: Leaf, messages: Messages) -> Iterator[int]:
         yield -1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Paths:
     """One list of statements."""
 

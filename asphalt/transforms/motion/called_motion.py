@@ -21,7 +21,6 @@ Computation beyond a statement that they cannot pass moves into the window itsel
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.called_order import CalledOrder
@@ -33,6 +32,7 @@ from asphalt.analysis.messages.called_transfers import (
 from asphalt.analysis.messages.messages import Messages
 from asphalt.config.assumptions import TIMERS
 from asphalt.config.passes import Pass
+from asphalt.ir.records import record
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.transforms.motion import code_motion
 from asphalt.transforms.motion.schedules import Move, Schedule
@@ -41,7 +41,7 @@ from asphalt.transforms.rewriting.edit import lists_in
 from asphalt.transforms.rewriting.step import Phase, Transformation
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CalledWindow:
     """The statements between the one at ``first`` of a list, which starts an operation, and the one
     at ``last``, which may complete it; at least one of them calls a procedure that does so, or it

@@ -27,7 +27,7 @@ Statements remain in their statement list, so that each is executed as often as 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.data_flow.passed_readings import reads_a_clock
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
@@ -38,6 +38,7 @@ from asphalt.analysis.mpi.library_effects import receives
 from asphalt.config.assumptions import TIMERS
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import names_in
+from asphalt.ir.records import record
 from asphalt.ir.tree import Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.motion.comments_in_place import with_comments_in_place
 from asphalt.transforms.motion.hoisting import Run
@@ -139,7 +140,7 @@ def _with_comments(node: Node, assumed: tuple[str, ...], facts: UnitFacts) -> No
     return in_front(node, tuple(entry for entry in comments if entry.text.strip() not in told))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Window:
     """A window of a list."""
 

@@ -20,7 +20,7 @@ By itself this gains nothing; code motion can then move the start above the nest
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
@@ -32,6 +32,7 @@ from asphalt.analysis.mpi.procedures import Direction
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import Arg, Expr, Ref, names_in
 from asphalt.ir.mapped import mapped
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, Node, Unit, rewrite
 from asphalt.transforms.rewriting.edit import lists_in, map_leaves
@@ -39,7 +40,7 @@ from asphalt.transforms.rewriting.make import size
 from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation, Trial
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CountFromBounds(Trial):
     """The arguments of the call ``leaf`` have expressions for counters."""
 

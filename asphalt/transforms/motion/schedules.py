@@ -8,16 +8,16 @@ others, and neither do its proofs.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from asphalt.analysis.data_flow.unit import UnitFacts
+from asphalt.ir.records import record
 from asphalt.transforms.rewriting.step import Several, Step, meet
 
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Move(Step):
     """Statement ``origin`` of a list moves to ``target``; ``path`` leads to the list.
 
@@ -36,7 +36,7 @@ class Move(Step):
         return tuple(rest)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Schedule(Step):
     """The statements of a list in another order: ``moves``, one after the other.
 
@@ -64,7 +64,7 @@ class Schedule(Step):
         return self.moves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Schedules(Several):
     """The schedules of several lists."""
 

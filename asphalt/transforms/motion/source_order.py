@@ -22,12 +22,13 @@ is done once, when all steps are, since the search for steps depends on the orde
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.ir.expr import Expr, Lit, Ref
+from asphalt.ir.records import record
 from asphalt.ir.stmt import What
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
 from asphalt.transforms.motion.comments_in_place import with_comments_in_place
@@ -75,7 +76,7 @@ def _places(given: Unit) -> Mapping[What, int]:
     return {what: place for what, place in found.items() if what not in twice}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Order:
     """The starts of a unit; ``places``: those of the user's calls."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from asphalt.analysis.cost.array_work import ArrayWork
 from asphalt.analysis.data_flow.short_calls import only_counts
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.messages.messages import Messages, Stage, stage_of
 from asphalt.analysis.mpi.call import MpiCall
+from asphalt.ir.records import record
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves
 from asphalt.transforms.rewriting.edit import lists_in
@@ -22,7 +22,7 @@ BESIDE_TAKEN = f"{NEXT}, beside messages that are taken behind it"
 """The same in front of what takes messages (``later_receives``)."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OverlapWindow:
     """The statements between the start at ``first`` and the completion at ``last`` of a list;
     ``call``: the one that starts the transfer, in the statement ``start``."""

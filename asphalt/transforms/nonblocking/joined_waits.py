@@ -27,12 +27,13 @@ This is done once, when all steps are.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.mpi.call import mpi_call, mpi_constant
 from asphalt.ir.expr import Arg, Lit, Ref, Section
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call, What
 from asphalt.ir.tree import Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.nonblocking.single_waits import is_unseen
@@ -43,7 +44,7 @@ _WAIT, _ALL = "MPI_Wait", "MPI_Waitall"
 _NO_STATUS, _NO_STATUSES = "mpi_status_ignore", "mpi_statuses_ignore"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Wait:
     """A wait for one element of an array of requests; ``error``: its error code, if it has one."""
 

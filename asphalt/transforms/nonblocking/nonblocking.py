@@ -25,7 +25,7 @@ that stand in one place become one (``request_arrays``)::
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from asphalt.analysis.data_flow.error_codes import SUCCESS, ErrorCodes
@@ -38,6 +38,7 @@ from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.assumptions import FATAL
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import Ref
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Assign, Call, Decl, Entity, TypeSpec, What
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
 from asphalt.transforms.nonblocking.rules import (
@@ -57,7 +58,7 @@ from asphalt.transforms.rewriting.replacement import statements_for
 from asphalt.transforms.rewriting.step import Found, Phase, Step, Transformation
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Split(Step):
     """A blocking transfer that can be made non-blocking; receives come before sends.
 

@@ -25,7 +25,7 @@ are, since single waits are what other transformations move.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 
 from asphalt.analysis.data_flow.unit import UnitFacts
@@ -35,6 +35,7 @@ from asphalt.analysis.mpi.runtime_module import MOST_BUFFERS, RUNTIME_CALLS
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.names.visibility import words_at
 from asphalt.ir.expr import Arg, Component, Expr, OpaqueExpr, Ref, root_name, walk
+from asphalt.ir.records import record
 from asphalt.ir.source import Trivia
 from asphalt.ir.stmt import Call, Decl, Dim, Entity, Guarded, TypeSpec
 from asphalt.ir.tree import Leaf, Node, Unit, leaves, rewrite
@@ -54,7 +55,7 @@ _Places = Mapping[str, tuple[str, int]]
 """The array of each request, and its element."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Wait:
     """A wait for one request."""
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asphalt.analysis.messages.collectives import nonblocking_form
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.mpi.procedures import MpiProcedure, Timing, table
 from asphalt.analysis.mpi.runtime_module import IN_PLACE, RUNTIME_CALLS
 from asphalt.analysis.names.scopes import Scope
 from asphalt.ir.expr import Component, Expr
+from asphalt.ir.records import record
 from asphalt.transforms.rewriting.make import var
 
 _HANDLES = ("DATATYPE", "COMMUNICATOR", "OPERATION")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Side:
     """An operation: the procedure of the runtime that starts it, its arguments up to the
     communicator, and the status if it is read.

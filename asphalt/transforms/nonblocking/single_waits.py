@@ -22,7 +22,7 @@ code motion can then move the second wait below the loop (Danalis et al., ICS 20
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.data_flow.error_codes import ErrorCodes
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
@@ -34,6 +34,7 @@ from asphalt.analysis.mpi.procedures import MpiProcedure
 from asphalt.analysis.requests.operations import Operation, operations
 from asphalt.config.passes import Pass
 from asphalt.ir.expr import Arg, Expr, Ref
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, Unit
 from asphalt.transforms.nonblocking.rules import is_read
@@ -48,7 +49,7 @@ _ONE = "MPI_Wait"
 _NO_STATUS = "MPI_STATUS_IGNORE"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SplitWait(Trial):
     """The statement ``leaf`` becomes ``calls``."""
 

@@ -15,7 +15,7 @@ new text as it sees any other source.  Steps that do not meet can be taken ``tog
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import wraps
 from typing import ClassVar, Protocol, Self, cast
@@ -23,10 +23,11 @@ from typing import ClassVar, Protocol, Self, cast
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.passes import Pass
+from asphalt.ir.records import record
 from asphalt.ir.tree import Unit
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Step:
     """A possible application; each transformation has a subclass with what ``apply`` needs.
 
@@ -49,7 +50,7 @@ class Step:
         return (self,)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Trial(Step):
     """A step that is tried once, and kept only if an overlap window gets more work by it.
 
@@ -69,7 +70,7 @@ class Trial(Step):
         return self.text
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Several(Step):
     """Steps of one transformation that do not meet: ``steps``, in the order of their application.
 
@@ -182,7 +183,7 @@ class Phase(Enum):
     TILES = ("tiles", "Cuts nests and messages into tiles.  Each step is kept if it gains.")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Transformation:
     """A transformation, as its module registers it.
 

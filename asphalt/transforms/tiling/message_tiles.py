@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.symbolic.polynomials import Poly
@@ -11,6 +11,7 @@ from asphalt.analysis.tiling.equal_parts import ConstantTrips, MessageParts
 from asphalt.analysis.tiling.tiled_groups import TiledGroup
 from asphalt.config.limits import HEADER
 from asphalt.ir.expr import Component, Expr, Lit, Op, OpaqueExpr, Ref
+from asphalt.ir.records import record
 from asphalt.ir.source import Trivia
 from asphalt.ir.stmt import ArmHead, Call, DoHead, Guarded, What
 from asphalt.ir.tree import Branch, Do, Leaf, Node, leaves, rewrite
@@ -35,7 +36,7 @@ from asphalt.transforms.rewriting.new_names import next_number
 _ONE = Poly.constant(1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MessageSpan:
     """A whole message: from the statement that starts it, at a position of a list, to the one that
     waits for it; a blocking call is both.

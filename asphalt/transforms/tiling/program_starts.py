@@ -16,7 +16,6 @@ operation (MPI-4.0 section 3.7), as for a blocking call.  Conditions:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from asphalt.analysis.data_flow.temporaries import is_local
@@ -27,6 +26,7 @@ from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.names.references import named_by
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.expr import AltReturn, Arg, Expr, Keyword, Ref, Section, names_in
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Assign, Guarded, Opaque, Raw
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.transforms.motion.windows import OverlapWindow, windows_of
@@ -39,7 +39,7 @@ from asphalt.transforms.tiling.whole_messages import holds_directly
 _ONE = "mpi_wait"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Named:
     """A request: the variable, and the subscript of an element of one dimension."""
 

@@ -49,6 +49,7 @@ from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.names.visibility import words_at
 from asphalt.analysis.symbolic.polynomials import poly
 from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Lit, Op, Ref, Section
+from asphalt.ir.records import record
 from asphalt.ir.stmt import (
     ArmHead,
     Assign,
@@ -96,7 +97,7 @@ def with_objects(facts: UnitFacts) -> Unit:
     return added(unit, facts.located.form, facts.eol, {_TYPE, *names}, (declared,))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Choice:
     """How long the tiles of a nest are: the variable ``tile`` for that, and the arguments of the
     function that chooses it.  ``loop``: over tiles from ``first`` to ``last``."""

@@ -8,12 +8,12 @@ either may be missing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.equal_parts import ConstantTrips
 from asphalt.analysis.tiling.tiled_groups import TiledGroup
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Guarded
 from asphalt.ir.tree import Leaf, Node, leaves
 from asphalt.transforms.rewriting.comments import comments_inside, in_front
@@ -21,7 +21,7 @@ from asphalt.transforms.rewriting.edit import flat_map
 from asphalt.transforms.tiling.message_tiles import Emission, MessageSpan, comment_behind
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SegmentEnd:
     """An end of a message: the statement list that ``path`` leads to, and what is executed there
     in tiles.

@@ -7,7 +7,7 @@ receive uses the segments one by one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.conditions.pairing import PROTOCOL
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
@@ -24,6 +24,7 @@ from asphalt.analysis.tiling.work_estimate import operations_of
 from asphalt.analysis.verdicts.pipelining_codes import BETWEEN, MESSAGES, NEEDED, PARTS
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.ir.expr import Ref
+from asphalt.ir.records import record
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Block, Branch, Do, Node, leaves
 from asphalt.transforms.rewriting.edit import lists_in
@@ -41,7 +42,7 @@ from asphalt.transforms.tiling.whole_messages import (
 Path = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Segmented(Step):
     """A message that is cut into segments at both ends.
 
@@ -61,7 +62,7 @@ class Segmented(Step):
     between: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Place:
     """A message in its list; ``order``: where each statement of the unit stands in the text."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.call_graph.datatype_variables import datatype_of
 from asphalt.analysis.conditions.pairing import PROTOCOL
@@ -30,6 +30,7 @@ from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Code, Refused
 from asphalt.config.assumptions import BITS
 from asphalt.ir.expr import Ref, names_in
+from asphalt.ir.records import record
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Branch, Do, Node, leaves
 from asphalt.transforms.rewriting.step import Found, Step
@@ -49,7 +50,7 @@ _TOGETHER = frozenset(
 """Effects by which another rank may get what it waits for."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pipeline(Step):
     """A wavefront: the statements of the list that ``path`` leads to which are executed in tiles.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from asphalt.analysis.names.scopes import Scope
@@ -19,6 +19,7 @@ from asphalt.config.errors import InputError, UsageError
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.change import Change
 from asphalt.frontend.source_tree.tree import Tree, load_tree
+from asphalt.ir.records import record
 from asphalt.ir.source import Form
 from asphalt.output.mirror import absolute, base_of
 from asphalt.output.modules import compile_order
@@ -48,7 +49,7 @@ _FREE_COLUMNS, _FIXED_COLUMNS = 130, 72
 _MARGIN = 6
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compiler:
     """The MPI of the compiler, flags for each compilation, and its time limit in seconds."""
 
@@ -57,7 +58,7 @@ class Compiler:
     timeout: float = 600.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Callable:
     """A procedure to call from outside."""
 

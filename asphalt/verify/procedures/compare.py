@@ -12,11 +12,12 @@ import shutil
 import sys
 from collections.abc import Callable as Function
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from asphalt.analysis.names.scopes import Origin
 from asphalt.config.errors import UsageError
+from asphalt.ir.records import record
 from asphalt.project import Project
 from asphalt.running.mpi import Mpi, rank_count
 from asphalt.running.process import run
@@ -45,7 +46,7 @@ _FIRST = re.compile(r"\s*([\w:.%]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 _STARTING = 60.0  # seconds that a job may take besides its calls
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ComparisonRequest:
     """A request to compare: a procedure of the file ``path``, calls before it, fixed values, draws.
 
@@ -63,7 +64,7 @@ class ComparisonRequest:
     keep: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compared:
     """The comparisons, remarks on them, and what could not be run.
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from asphalt.config.errors import UsageError
+from asphalt.ir.records import record
 from asphalt.verify.procedures.interface import Dummy, Interface
 from asphalt.verify.procedures.library import Array, LoadedProcedure
 from asphalt.verify.procedures.roles import MpiRole
@@ -30,7 +30,7 @@ class DiscardedDrawError(Exception):
     """A draw with which the procedure cannot be called."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fixed:
     """A value that the user fixes with ``NAME=VALUE``.
 
@@ -133,7 +133,7 @@ def _operation(op: ast.operator, left: int, right: int, text: str) -> int:
     raise UsageError(f"--set: '{text}' is not an integer expression")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Where:
     """The rank that draws, the number of ranks, and the communicator's Fortran handle."""
 
@@ -142,7 +142,7 @@ class Where:
     communicator: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Drawn:
     """The arguments of one call; ``buffers`` hold each array with its guards."""
 

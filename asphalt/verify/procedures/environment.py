@@ -10,16 +10,16 @@ import importlib.util
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.config.errors import UsageError
+from asphalt.ir.records import record
 from asphalt.running.mpi import Mpi
 from asphalt.running.parts import pip_line
 from asphalt.running.process import run
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Interface:
     wanted: str
     found: re.Pattern[str]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.config.errors import InputError
 from asphalt.ir.expr import Section, names_in
 from asphalt.ir.program import Located
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Dim, TypeSpec, UnitHead
 from asphalt.unparse.expr_text import expr_text
 
@@ -29,7 +28,7 @@ _REFUSED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dummy:
     """A dummy argument, or a function result (with the name of the function).
 
@@ -63,7 +62,7 @@ class Dummy:
         return f"{self.name}({','.join(self.bounds)})" if self.bounds else self.name
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Interface:
     """A procedure that can be called from outside: its module, dummy arguments, and result.
 

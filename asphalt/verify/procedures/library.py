@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from asphalt.config.errors import UsageError
+from asphalt.ir.records import record
 from asphalt.verify.procedures.interface import Dummy, Interface
 from asphalt.verify.procedures.wrapper import entry_names, slots
 
@@ -21,7 +21,7 @@ _REALS: dict[int, Type] = {4: np.dtype("f4"), 8: np.dtype("f8"), 10: np.dtype(np
 _COMPLEX: dict[int, Type] = {4: np.dtype("c8"), 8: np.dtype("c16"), 10: np.dtype(np.clongdouble)}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Bound:
     """Lower and upper bound of a dimension; ``upper`` None: that of the actual argument."""
 

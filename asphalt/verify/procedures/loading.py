@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from asphalt.config.errors import AsphaltError, UsageError
 from asphalt.config.limits import DEPTH, TILE
 from asphalt.config.settings import Settings
 from asphalt.diagnostics.model import SiteReport
+from asphalt.ir.records import record
 from asphalt.project import Project
 from asphalt.running.mpi import MPICH, MPIS, OPENMPI, Mpi
 from asphalt.verify.procedures.arguments import CallArguments
@@ -61,7 +62,7 @@ class Procedure:
         return f"<{self.version} {self.interface}({dummies})>"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pair:
     """A procedure of the original and of the transformed program; unpacks to the two.
 
@@ -137,7 +138,7 @@ def load(
     return replace(main, also=MappingProxyType(dict(zip(also, others, strict=True))))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Built:
     """The libraries of both versions, and their procedures with the transformed sites.
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.names.scopes import Origin, Scopes
 from asphalt.frontend.source_tree.tree import Tree
+from asphalt.ir.records import record
 from asphalt.running.process import run
 from asphalt.verify.procedures.roles import handle_storages
 
 _NOT_PLAIN = frozenset({"allocatable", "pointer", "procedure", "external", "generic", "protected"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SharedSymbol:
     """A COMMON block or module variable: its name, its symbol, its size in bytes."""
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
+from asphalt.ir.records import record
 from asphalt.verify.procedures.draws import Fixed
 from asphalt.verify.procedures.interface import Interface
 from asphalt.verify.procedures.roles import MpiRole
@@ -17,7 +18,7 @@ CHECKED = "checked"  # the original with the compiler's checks, which reveals ba
 ORIGINAL = "original"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class First:
     """A call before all others: the number of a procedure, and its arguments."""
 
@@ -25,7 +26,7 @@ class First:
     args: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Task:
     """Draws ``start`` to ``stop`` for the first procedure of the libraries.
 
@@ -58,7 +59,7 @@ class Task:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Event:
     """A line of a rank's log.
 

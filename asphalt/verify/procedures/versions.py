@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.analysis.names.scopes import Scopes
@@ -15,6 +14,7 @@ from asphalt.diagnostics.change import Change
 from asphalt.diagnostics.model import SiteReport
 from asphalt.driver.sites import Site
 from asphalt.frontend.source_tree.tree import Tree
+from asphalt.ir.records import record
 from asphalt.output.mirror import absolute, base_of
 from asphalt.project import Project
 from asphalt.transforms.inlining import inline
@@ -30,7 +30,7 @@ from asphalt.verify.procedures.interface import interface_of
 _EXECUTED = frozenset({"subroutine", "function", "program"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Versions:
     """Some procedures of a project, to build in their original and transformed versions."""
 

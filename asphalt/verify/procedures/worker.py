@@ -20,6 +20,7 @@ import mpi4py
 import numpy as np
 
 from asphalt.config.errors import UsageError
+from asphalt.ir.records import record
 from asphalt.verify.procedures.arguments import CallArguments
 from asphalt.verify.procedures.build import FLUSH
 from asphalt.verify.procedures.draws import DiscardedDrawError, Drawn, Draws, Where, evaluate
@@ -37,7 +38,7 @@ class _Version:
     open: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _After:
     """The state after a call: arguments, output, COMMON blocks and module variables."""
 

@@ -14,10 +14,11 @@ wrappers of a module procedure are in its module, where all its names are access
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.ir.expr import Expr, Section, names_in
+from asphalt.ir.records import record
 from asphalt.ir.stmt import Decl, Dim, Entity, Include, TypeSpec
 from asphalt.unparse.expr_text import expr_text
 from asphalt.unparse.statement_text import statement_text
@@ -29,7 +30,7 @@ _ATTRIBUTES = ("asynchronous", "contiguous", "optional", "target", "value", "vol
 _NEEDS_INTERFACE = frozenset(_ATTRIBUTES)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slots:
     """The places of an argument in ``asphalt_extents`` and ``asphalt_bounds``.
 

@@ -6,9 +6,10 @@ the conservative answer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import NewType
+
+from asphalt.ir.records import record
 
 
 class Timing(Enum):
@@ -84,7 +85,7 @@ FINALIZES = Fact("all operations are complete before (11.2.2)")
 ABORTS = Fact("the program ends: no operation that was started has to be completed (11.4.2)")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DataMovement:
     """An operation that moves buffers between processes: the names of its dummy arguments.
 
@@ -105,7 +106,7 @@ class DataMovement:
     receive_displacements: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Row:
     """The facts of one procedure in the standard.
 
