@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import line_of
 from asphalt.analysis.inlining.plan import Inlining
 from asphalt.config.passes import Pass
 from asphalt.config.runtime import offering
 from asphalt.frontend.source_tree.tree import Tree
+from asphalt.ir.records import record
 from asphalt.ir.tree import Leaf, Unit, leaves
 from asphalt.optimiser.acceptance import key_of
 from asphalt.optimiser.origins import SourceLine
@@ -25,7 +26,7 @@ from asphalt.transforms.rewriting.tidying import without_uncalled, without_unuse
 from asphalt.unparse.unparse import unparse
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NewCalls:
     """A unit in which calls stand instead of inlined statements.
 

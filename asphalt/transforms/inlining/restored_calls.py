@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 
 from asphalt.analysis.call_graph.invoked import invoked
@@ -33,6 +33,7 @@ from asphalt.analysis.inlining.procedure import communicates
 from asphalt.analysis.names.references import bind
 from asphalt.ir.expr import AltReturn, Section, argument_value, root_name
 from asphalt.ir.mapped import NotMappedError, mapped_what
+from asphalt.ir.records import record
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import ArmHead, Assign, Call, Guarded, UnitHead
 from asphalt.ir.tree import Branch, Leaf, Node, Unit, leaves
@@ -45,7 +46,7 @@ from asphalt.transforms.rewriting.make import maker_at, var
 _OWN_LINES = (TriviaKind.BLANK, TriviaKind.COMMENT)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Restored:
     """A unit in which procedures are called again.
 
@@ -60,7 +61,7 @@ class Restored:
     calls: frozenset[tuple[int, str, str]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Whole:
     """The nodes from ``begin`` to before ``end`` of the list at ``path``, which a call stands for:
     ``given``, as it stood in the unit before all steps."""
