@@ -6,7 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from asphalt.analysis.names.references import actions, expressions_of
-from asphalt.ir.expr import Arg, Keyword, Lit, OpaqueExpr, Ref, names_in, walk
+from asphalt.ir.expr import (
+    Arg,
+    ArrayConstructor,
+    ImpliedDo,
+    Keyword,
+    Lit,
+    OpaqueExpr,
+    Ref,
+    names_in,
+    walk,
+)
 from asphalt.ir.stmt import Decl, What
 from asphalt.ir.tree import Node, Unit, leaves
 
@@ -127,7 +137,7 @@ def declares_plainly(what: What) -> bool:
     if not constants and any(one.initial is not None for one in what.entities):
         return False
     return not any(
-        isinstance(part, OpaqueExpr)
+        isinstance(part, OpaqueExpr | ArrayConstructor | ImpliedDo)
         or (isinstance(part, Ref) and part.args is not None)
         or (isinstance(part, Lit) and part.kind == "real")
         for expr in found

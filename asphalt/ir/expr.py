@@ -7,7 +7,9 @@ declarations, so only the analysis decides.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import field
 
 from asphalt.ir.records import record
 
@@ -76,9 +78,6 @@ class Op:
     ``op`` is ``()`` for a parenthesis (kept: it fixes the order of operations); ``+ - * / ** //``;
     ``== /= < <= > >=`` (also for ``.eq.`` and so on); ``.and. .or. .not. .eqv. .neqv.``; or a
     defined operator such as ``.cross.``, folded to lower case.  One operand: a unary operator.
-    ``[]`` with any number of operands is an array constructor of ours (those of the source are kept
-    as text); ``do`` is an implied loop in one: its value, its variable, and the first and last
-    value of that.
     ``spelled`` keeps the operator as the source wrote it.
     """
 
@@ -95,7 +94,69 @@ class OpaqueExpr:
     names: frozenset[str]
 
 
-Expr = Lit | Ref | Component | Op | OpaqueExpr
+@record
+class TypeSpec:
+    """A declared type; ``base``: integer real double_precision complex double_complex logical
+    character type class; ``kind`` is the kind expression, ``name`` that of a derived type.
+    The old ``real*8`` is ``kind=Lit('integer', '8')`` with ``star`` set (for complex*16 the star
+    counts bytes of the whole number).  ``spelled``: that name as it is written; None: as other new
+    names are."""
+
+    base: str
+    kind: Expr | None = None
+    name: str | None = None
+    length: Arg | None = None
+    star: bool = False
+    spelled: str | None = field(default=None, compare=False)
+
+
+@record
+class ImpliedDo:
+    """``(values, variable = first, last, step)`` in an array constructor (F2018 7.8).
+
+    The variable is one of this loop alone, with the type of what has its name outside (19.4): a
+    name in ``values`` may be the variable, whatever it is elsewhere.  So ``children`` has no parts
+    of it: who asks for references gets ``names``, all that it reads from outside, each as a whole.
+    """
+
+    values: tuple[Expr, ...]
+    variable: Ref
+    first: Expr
+    last: Expr
+    step: Expr | None = None
+
+    @property
+    def bounds(self) -> tuple[Expr, ...]:
+        """The first and last value of the variable, and the step."""
+        return (self.first, self.last, *(() if self.step is None else (self.step,)))
+
+    @property
+    def text(self) -> str:
+        """What messages call it."""
+        return f"the implied DO of {self.variable.spelled}"
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of what it may read or call."""
+        inside = {name for value in self.values for name in names_in(value)}
+        return frozenset().union(inside - {self.variable.name}, *map(names_in, self.bounds))
+
+
+@record
+class ArrayConstructor:
+    """``[values]`` or ``(/ values /)``, with the intrinsic type in front of ``::`` if there is one.
+
+    ``bracket`` is ``[`` or ``(/``.  One of a derived or character type is an ``OpaqueExpr``.
+    """
+
+    values: tuple[Expr, ...]
+    type: TypeSpec | None = None
+    bracket: str = field(default="[", compare=False)
+
+
+Unstructured = OpaqueExpr | ImpliedDo
+"""What ``walk`` does not look into: all of its ``names`` may be read, and called."""
+Expr = Lit | Ref | Component | Op | OpaqueExpr | ArrayConstructor | ImpliedDo
 Arg = Expr | Section | Keyword | AltReturn
 
 
@@ -117,6 +178,9 @@ def children(expr: Arg) -> tuple[Arg, ...]:
             return tuple(part for part in (lower, upper, stride) if part is not None)
         case Keyword(value=value):
             return (value,)
+        case ArrayConstructor(values=values, type=spec):
+            kind = None if spec is None else spec.kind
+            return values if kind is None else (kind, *values)
         case _:
             return ()
 
@@ -146,6 +210,24 @@ def names_in(expr: Arg) -> frozenset[str]:
             found.add(part.name)
         elif isinstance(part, OpaqueExpr):
             found |= part.names
+        elif isinstance(part, ImpliedDo):
+            found |= {part.variable.name, *part.names}
+    return frozenset(found)
+
+
+_LISTED = re.compile(r"([A-Za-z_$][\w$]*)\s*\(", re.ASCII)
+
+
+def listed_names(expr: OpaqueExpr | ImpliedDo) -> frozenset[str]:
+    """The folded names that stand in front of a list in it: of arrays and functions."""
+    if isinstance(expr, OpaqueExpr):
+        return expr.names & {name.lower() for name in _LISTED.findall(expr.text)}
+    found: set[str] = set()
+    for part in (part for value in (*expr.values, *expr.bounds) for part in walk(value)):
+        if isinstance(part, Ref) and part.args is not None:
+            found.add(part.name)
+        elif isinstance(part, OpaqueExpr | ImpliedDo):
+            found |= listed_names(part)
     return frozenset(found)
 
 

@@ -6,7 +6,21 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, OpaqueExpr, Ref, Section
+from asphalt.ir.expr import (
+    Arg,
+    ArrayConstructor,
+    Component,
+    Expr,
+    ImpliedDo,
+    Keyword,
+    Lit,
+    Op,
+    OpaqueExpr,
+    Ref,
+    Section,
+    TypeSpec,
+    names_in,
+)
 from asphalt.ir.stmt import (
     IO,
     Allocation,
@@ -54,15 +68,58 @@ def mapped(expr: Arg, change: Change) -> Arg:
                 if change(Ref(name, name)) is not None:
                     raise NotMappedError(f"{name} in {text}")
             return expr
+        case ArrayConstructor(values=values, type=spec):
+            inside = tuple(mapped_expr(value, change) for value in values)
+            return replace(expr, values=inside, type=_type(spec, change))
+        case ImpliedDo():
+            return _implied_do(expr, change)
         case Lit():
             return _literal(expr, change)
     return expr
 
 
+def _type(spec: TypeSpec | None, change: Change) -> TypeSpec | None:
+    """An intrinsic type, whose kind may be a named constant."""
+    return None if spec is None else replace(spec, kind=_maybe(spec.kind, change))
+
+
+def _implied_do(loop: ImpliedDo, change: Change) -> ImpliedDo:
+    """A loop in a constructor.  What becomes of a variable with the name of the loop's own one
+    concerns that only in so far as the two have one type: another name is one of both."""
+    variable = change(loop.variable)
+    if variable is None:
+        variable = loop.variable
+    if not isinstance(variable, Ref) or variable.args is not None:
+        raise NotMappedError(f"{loop.variable.spelled}, the variable of an implied DO")
+    renamed = variable
+
+    def inside(ref: Ref) -> Expr | None:
+        if ref.name == loop.variable.name:
+            return replace(renamed, args=ref.args)
+        found = change(ref)
+        own = renamed.name == ref.name if found is None else renamed.name in _brought(found, ref)
+        if own:
+            raise NotMappedError(f"{ref.spelled} in an implied DO of {renamed.spelled}")
+        return found
+
+    return ImpliedDo(
+        tuple(mapped_expr(value, inside) for value in loop.values),
+        renamed,
+        mapped_expr(loop.first, change),
+        mapped_expr(loop.last, change),
+        _maybe(loop.step, change),
+    )
+
+
+def _brought(found: Expr, ref: Ref) -> frozenset[str]:
+    """The names that stand for a reference and were not among its subscripts."""
+    return names_in(found).difference(*map(names_in, ref.args or ()))
+
+
 def mapped_expr(expr: Expr, change: Change) -> Expr:
     """``mapped`` for an expression that is not an argument form."""
     found = mapped(expr, change)
-    assert isinstance(found, Ref | Component | Op | Lit | OpaqueExpr)
+    assert isinstance(found, Expr)
     return found
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import field
 from enum import Enum
 
-from asphalt.ir.expr import Arg, Expr, Keyword
+from asphalt.ir.expr import Arg, Expr, Keyword, TypeSpec
 from asphalt.ir.records import record
 
 
@@ -145,22 +145,6 @@ class Allocation:
     kind: str
     objects: tuple[Expr, ...]
     options: tuple[Keyword, ...] = ()
-
-
-@record
-class TypeSpec:
-    """A declared type; ``base``: integer real double_precision complex double_complex logical
-    character type class; ``kind`` is the kind expression, ``name`` that of a derived type.
-    The old ``real*8`` is ``kind=Lit('integer', '8')`` with ``star`` set (for complex*16 the star
-    counts bytes of the whole number).  ``spelled``: that name as it is written; None: as other new
-    names are."""
-
-    base: str
-    kind: Expr | None = None
-    name: str | None = None
-    length: Arg | None = None
-    star: bool = False
-    spelled: str | None = field(default=None, compare=False)
 
 
 @record

@@ -12,14 +12,17 @@ import re
 from asphalt.ir.expr import (
     AltReturn,
     Arg,
+    ArrayConstructor,
     Component,
     Expr,
+    ImpliedDo,
     Keyword,
     Lit,
     Op,
     OpaqueExpr,
     Ref,
     Section,
+    TypeSpec,
     root_name,
 )
 
@@ -100,11 +103,12 @@ class ExprPrinter:
                 return f"*{label}"
             case Op(op="()", operands=(inner,)):
                 return f"({self.text(inner, tight)})"
-            case Op(op="[]", operands=operands):
-                return f"[{', '.join(self.text(operand, tight) for operand in operands)}]"
-            case Op(op="do", operands=(value, variable, first, last)):
-                bounds = f"{self.text(first, tight)}, {self.text(last, tight)}"
-                return f"({self.text(value, tight)}, {self.text(variable)} = {bounds})"
+            case ArrayConstructor():
+                return self._constructor(expr, tight)
+            case ImpliedDo(values=values, variable=variable, bounds=bounds):
+                listed = ", ".join(self.text(value, tight) for value in values)
+                limits = ", ".join(self.text(bound, tight) for bound in bounds)
+                return f"({listed}, {self.text(variable)} = {limits})"
             case Op(operands=(_,)):
                 return self._unary(expr, tight)
             case Op(operands=(_, _)):
@@ -129,6 +133,36 @@ class ExprPrinter:
         if section.stride is not None:
             bounds.append(section.stride)
         return ":".join("" if part is None else self.text(part, tight) for part in bounds)
+
+    def _constructor(self, constructor: ArrayConstructor, tight: bool) -> str:
+        text = ", ".join(self.text(value, tight) for value in constructor.values)
+        if constructor.type is not None:
+            text = f"{self.type_text(constructor.type)} :: {text}".rstrip()
+        return f"[{text}]" if constructor.bracket == "[" else f"(/ {text} /)"
+
+    def type_text(self, spec: TypeSpec) -> str:
+        """The text of a type, as declarations have it."""
+        base = self.keyword(spec.base.replace("_", " "))
+        if spec.name is not None:
+            return f"{base}({spec.spelled or self.name(spec.name)})"
+        if spec.star:
+            size = spec.length if spec.base == "character" else spec.kind
+            if isinstance(size, Lit):
+                return f"{base}*{self.text(size)}"
+            return base if size is None else f"{base}*({self.text(size)})"
+        parameters = []
+        if spec.length is not None:
+            parameters.append(f"{self.keyword('len')}={self.length(spec.length)}")
+        if spec.kind is not None:
+            plain = isinstance(spec.kind, Lit | Ref) and not parameters
+            named = plain and not (isinstance(spec.kind, Ref) and spec.kind.args)
+            prefix = "" if named else f"{self.keyword('kind')}="
+            parameters.append(prefix + self.text(spec.kind))
+        return f"{base}({', '.join(parameters)})" if parameters else base
+
+    def length(self, length: Arg) -> str:
+        """The text of the length of a character variable."""
+        return ":" if isinstance(length, Section) else self.text(length)
 
     def _operator(self, op: Op) -> str:
         return op.spelled or self.keyword(op.op)
@@ -155,7 +189,7 @@ class ExprPrinter:
 
 def _binds(expr: Expr) -> int:
     match expr:
-        case Op(op="()" | "[]"):
+        case Op(op="()"):
             return _PRIMARY
         case Op(op=op, operands=(_,)):
             return _UNARY.get(op, _DEFINED_UNARY)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Ref, Section, root_name
+from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Ref, root_name
 from asphalt.ir.stmt import (
     Allocation,
     ArmHead,
@@ -20,7 +20,6 @@ from asphalt.ir.stmt import (
     Plain,
     Raw,
     StatementFunction,
-    TypeSpec,
     UnitHead,
     Use,
     UseItem,
@@ -188,7 +187,7 @@ class _StatementPrinter(ExprPrinter):
     def _declaration(self, decl: Decl) -> str:
         entities = ", ".join(self._entity(entity) for entity in decl.entities)
         if decl.kind == "type" and decl.type is not None:
-            attributes = [self._type(decl.type), *map(self.keyword, decl.attrs)]
+            attributes = [self.type_text(decl.type), *map(self.keyword, decl.attrs)]
             if decl.dims is not None:
                 attributes.append(f"{self.keyword('dimension')}{self._dims(decl.dims)}")
             return f"{', '.join(attributes)} :: {entities}"
@@ -205,34 +204,12 @@ class _StatementPrinter(ExprPrinter):
         block = block.upper() if self.upper_names else block
         return f"/{block}/ {', '.join(self._entity(entity) for entity in entities)}"
 
-    def _type(self, spec: TypeSpec) -> str:
-        base = self.keyword(spec.base.replace("_", " "))
-        if spec.name is not None:
-            return f"{base}({spec.spelled or self.name(spec.name)})"
-        if spec.star:
-            size = spec.length if spec.base == "character" else spec.kind
-            if isinstance(size, Lit):
-                return f"{base}*{self.text(size)}"
-            return base if size is None else f"{base}*({self.text(size)})"
-        parameters = []
-        if spec.length is not None:
-            parameters.append(f"{self.keyword('len')}={self._length(spec.length)}")
-        if spec.kind is not None:
-            plain = isinstance(spec.kind, Lit | Ref) and not parameters
-            named = plain and not (isinstance(spec.kind, Ref) and spec.kind.args)
-            prefix = "" if named else f"{self.keyword('kind')}="
-            parameters.append(prefix + self.text(spec.kind))
-        return f"{base}({', '.join(parameters)})" if parameters else base
-
-    def _length(self, length: Arg) -> str:
-        return ":" if isinstance(length, Section) else self.text(length)
-
     def _entity(self, entity: Entity) -> str:
         text = self.name(entity.spelled)
         if entity.dims is not None:
             text += self._dims(entity.dims)
         if entity.length is not None:
-            length = self._length(entity.length)
+            length = self.length(entity.length)
             text += f"*{length}" if isinstance(entity.length, Lit) else f"*({length})"
         if entity.initial is not None:
             arrow = "=>" if entity.points_to_initial else "="

@@ -27,11 +27,11 @@ from asphalt.analysis.mpi.procedures import MpiProcedure, Timing, procedure
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.ir.expr import Arg, Expr, Keyword, Ref
+from asphalt.ir.expr import Arg, Expr, Keyword, Ref, TypeSpec
 from asphalt.ir.insertion import last_declaration, last_use
 from asphalt.ir.program import Located
 from asphalt.ir.source import Form
-from asphalt.ir.stmt import Call, Decl, Entity, TypeSpec, Use, UseItem
+from asphalt.ir.stmt import Call, Decl, Entity, Use, UseItem
 from asphalt.ir.tree import File, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.rewriting.declare import insert_behind
 from asphalt.transforms.rewriting.edit import replace_unit, rewrite_list

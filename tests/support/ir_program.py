@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from asphalt.ir.expr import Arg, Lit, Ref
+from asphalt.ir.expr import Arg, Lit, Ref, TypeSpec
 from asphalt.ir.program import Located, MpiMention
 from asphalt.ir.source import Form
-from asphalt.ir.stmt import Call, Decl, Entity, Plain, TypeSpec, UnitHead, Use, UseItem, What
+from asphalt.ir.stmt import Call, Decl, Entity, Plain, UnitHead, Use, UseItem, What
 from asphalt.ir.tree import Leaf, Node, Unit
 
 

@@ -15,7 +15,20 @@ from asphalt.frontend.lexical.tokens import tokenize
 from asphalt.frontend.statements.expressions import parse_expression
 from asphalt.frontend.statements.statements import statement
 from asphalt.frontend.structure.parse import parse_file
-from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, OpaqueExpr, Ref, Section
+from asphalt.ir.expr import (
+    Arg,
+    ArrayConstructor,
+    Component,
+    Expr,
+    ImpliedDo,
+    Keyword,
+    Lit,
+    Op,
+    OpaqueExpr,
+    Ref,
+    Section,
+    TypeSpec,
+)
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import (
     IO,
@@ -30,7 +43,6 @@ from asphalt.ir.stmt import (
     Include,
     Plain,
     Raw,
-    TypeSpec,
     Use,
     UseItem,
     What,
@@ -85,6 +97,10 @@ A, B, C = name("a"), name("b"), name("c")
         (Component(Ref("x", "x", (A,)), "y", "Y", (B,)), "x(a)%Y(b)"),
         (Ref("f", "f", ()), "f()"),
         (Ref("f", "f", (Keyword("k", "K", A),)), "f(K=a)"),
+        (Op("*", (ArrayConstructor((A, number(2))), A)), "[a, 2]*a"),
+        (ArrayConstructor((B,), TypeSpec("real", A), "(/"), "(/ real(a) :: b /)"),
+        (ArrayConstructor((), TypeSpec("integer")), "[integer ::]"),
+        (ArrayConstructor((ImpliedDo((A, B), C, number(1), A, B),)), "[(a, b, c = 1, a, b)]"),
         (Op("*", (OpaqueExpr("[1, 2]", frozenset()), A)), "[1, 2]*a"),
         (Op("*", (OpaqueExpr("x + y", frozenset("xy")), A)), "(x + y)*a"),
     ],

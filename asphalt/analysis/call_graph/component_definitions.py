@@ -23,8 +23,8 @@ from asphalt.ir.expr import (
     Component,
     Expr,
     Lit,
-    OpaqueExpr,
     Ref,
+    Unstructured,
     argument_value,
     names_in,
     walk,
@@ -146,7 +146,7 @@ def _may_define(call: Call, root: str, path: tuple[str, ...], scope: Scope, dept
 def _calls_with(arg: Arg, root: str, scope: Scope) -> bool:
     """Whether an argument references a function with a part of a variable."""
     return any(
-        isinstance(part, OpaqueExpr)
+        isinstance(part, Unstructured)
         or (isinstance(part, Component) and may_be_function(part, scope))
         or (isinstance(part, Ref) and part.args is not None and is_user_function(part, scope))
         for part in walk(arg)

@@ -13,8 +13,8 @@ from asphalt.analysis.call_graph.operators import (
 )
 from asphalt.analysis.names.derived_types import component_type
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.ir.expr import Arg, Component, Op, Ref
-from asphalt.ir.stmt import Assign, TypeSpec
+from asphalt.ir.expr import Arg, Component, Op, Ref, TypeSpec
+from asphalt.ir.stmt import Assign
 
 _LOGICAL = (".and.", ".or.", ".not.", ".eqv.", ".neqv.")
 

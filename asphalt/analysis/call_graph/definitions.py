@@ -5,7 +5,6 @@ An array counts as one variable.  The definition of an element depends on its su
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from enum import Enum
 
@@ -29,12 +28,15 @@ from asphalt.ir.expr import (
     Arg,
     Component,
     Expr,
+    ImpliedDo,
     Keyword,
     OpaqueExpr,
     Ref,
     Section,
+    Unstructured,
     argument_value,
     children,
+    listed_names,
     walk,
 )
 from asphalt.ir.program import Located
@@ -194,7 +196,7 @@ def _everything(
     expr: Expr, statement: ConditionedStatement, detail: str
 ) -> Iterator[VariableDefinition]:
     for part in walk(expr):
-        if isinstance(part, OpaqueExpr):
+        if isinstance(part, Unstructured):
             for name in sorted(part.names):
                 yield VariableDefinition(name, statement, Source.UNKNOWN, detail=detail)
 
@@ -247,17 +249,13 @@ def _calls_in(
             elif isinstance(part, Component) and _may_be_bound(part, scope):
                 bound = Component(part.base, part.name, part.spelled)
                 yield from _procedure(Call(bound, part.args or ()), statement, scope)
-            elif isinstance(part, OpaqueExpr) and _may_call(part, scope):
+            elif isinstance(part, Unstructured) and _may_call(part, scope):
                 yield from _everything(part, statement, "an expression that is not understood")
 
 
-def _may_call(expr: OpaqueExpr, scope: Scope) -> bool:
-    """Whether an expression that is kept as text may reference a function."""
-    listed = {name.lower() for name in _LISTED.findall(expr.text)}
-    return any(is_user_function(Ref(name, name), scope) for name in listed & expr.names)
-
-
-_LISTED = re.compile(r"([A-Za-z_$][\w$]*)\s*\(")
+def _may_call(expr: OpaqueExpr | ImpliedDo, scope: Scope) -> bool:
+    """Whether what is not looked into may reference a function."""
+    return any(is_user_function(Ref(name, name), scope) for name in listed_names(expr))
 
 
 def _may_be_bound(expr: Component, scope: Scope) -> bool:

@@ -13,7 +13,7 @@ from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
 from asphalt.analysis.names.expression_ranks import rank_of
 from asphalt.analysis.names.known_library_names import LIBRARY_MODULES
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.ir.expr import Arg, Lit, Op, Ref
+from asphalt.ir.expr import Arg, ArrayConstructor, ImpliedDo, Lit, Op, Ref
 from asphalt.ir.stmt import Assign, Decl, UnitHead, Use
 from asphalt.ir.tree import Block, Leaf, Node
 
@@ -99,6 +99,14 @@ def type_class(expr: Arg, scope: Scope) -> str | None:
             if op in _RELATIONAL:
                 return "logical"
             return classes.pop()
+        case ArrayConstructor(values=values, type=spec):
+            if spec is not None:
+                return "numeric" if spec.base in _NUMERIC else spec.base
+            classes = {type_class(value, scope) for value in values}
+            return classes.pop() if len(classes) == 1 else None
+        case ImpliedDo(values=values):
+            classes = {type_class(value, scope) for value in values}
+            return classes.pop() if len(classes) == 1 else None
     return None
 
 

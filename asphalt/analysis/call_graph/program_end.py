@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from asphalt.analysis.call_graph.defined_operations import may_be_function
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.ir.expr import Component, Op, OpaqueExpr, Ref, walk
+from asphalt.ir.expr import Component, ImpliedDo, Op, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import IO, ArmHead, Call, Jump, JumpKind, Plain, What
 
 _LAST_CALLS = frozenset({"mpi_abort", "mpi_barrier", "mpi_finalize"})
@@ -44,7 +44,7 @@ def may_call(expr: object, scope: Scope) -> bool:
     """Whether an expression may reference a function of the user."""
     for part in walk(expr):  # type: ignore[arg-type]
         match part:
-            case OpaqueExpr() | Component():
+            case OpaqueExpr() | ImpliedDo() | Component():
                 return True
             case Op() if may_be_function(part, scope):
                 return True

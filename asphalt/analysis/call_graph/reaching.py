@@ -12,7 +12,7 @@ from asphalt.analysis.call_graph.definitions import VariableDefinition
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement, UnitFlow
 from asphalt.analysis.control_flow.graph import ENTRY, EXIT, ControlFlow, control_flow
 from asphalt.analysis.names.openmp_sentinels import may_jump
-from asphalt.ir.expr import Component, OpaqueExpr, Ref, walk
+from asphalt.ir.expr import Component, Ref, Unstructured, walk
 from asphalt.ir.stmt import DoHead, Guarded
 from asphalt.ir.tree import Unit
 
@@ -114,7 +114,7 @@ def is_hidden(statement: ConditionedStatement) -> bool:
 def _may_call(guarded: Guarded) -> bool:
     """Whether the condition of a one-line IF may reference a function."""
     return any(
-        isinstance(part, OpaqueExpr)
+        isinstance(part, Unstructured)
         or (isinstance(part, Ref | Component) and part.args is not None)
         for part in walk(guarded.condition)
     )

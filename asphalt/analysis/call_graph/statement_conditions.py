@@ -105,12 +105,25 @@ class UnitFlow:
         """All conditions that control whether, and how often, one call reaches a statement."""
         known = self._conditions.get(statement.position)
         if known is None:
-            found = list(statement.conditions)
-            for jump in self._jumps:
-                if jump.first <= statement.position <= jump.last:
-                    found += jump.conditions
+            found = (*statement.conditions, *self._of_jumps(statement.position))
             known = self._conditions[statement.position] = tuple(dict.fromkeys(found))
         return known
+
+    def of_iterations(self, head: ConditionedStatement) -> tuple[Condition, ...]:
+        """The conditions that control how often a loop is repeated, beside those that control its
+        head: its own ones, and those of jumps.  ``head``: of a loop."""
+        first = head.position + 1
+        if first >= len(self.statements):
+            return ()
+        # the condition of a one-line IF controls its action alone
+        around = (c for c in self.statements[first].conditions if c.position < first)
+        found = dict.fromkeys((*around, *self._of_jumps(first)))
+        return tuple(one for one in found if one not in head.conditions)
+
+    def _of_jumps(self, position: int) -> Iterator[Condition]:
+        for jump in self._jumps:
+            if jump.first <= position <= jump.last:
+                yield from jump.conditions
 
     def may_come_back_to(self, statement: ConditionedStatement) -> bool:
         """Whether a jump backwards, or one to an unknown place, may repeat a statement.

@@ -17,7 +17,17 @@ from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.layout import Divides, Guard, Layout
 from asphalt.analysis.verdicts.verdict import Answer, Code, Holds, Refused
-from asphalt.ir.expr import Arg, Component, Op, OpaqueExpr, Ref, children, walk
+from asphalt.ir.expr import (
+    Arg,
+    Component,
+    ImpliedDo,
+    Op,
+    OpaqueExpr,
+    Ref,
+    Unstructured,
+    children,
+    walk,
+)
 
 CHANGES = Code(
     "ASP301",
@@ -145,7 +155,7 @@ def _evaluated(part: Arg, exchange: Exchange) -> Refused | None:
             return _not_simple(f"{part.spelled} is a function", exchange) if called else None
         case Component() if names.may_be_function(part):
             return _not_simple(f"{part.spelled} may be a function", exchange)
-        case OpaqueExpr(names=inside):
+        case OpaqueExpr(names=inside) | ImpliedDo(names=inside):
             called = any(name_kind(name, True, scope) in _CALLED for name in inside)
             message = f"{part.text} cannot be evaluated earlier"
             return _not_simple(message, exchange) if called else None
@@ -160,7 +170,7 @@ def _not_simple(message: str, exchange: Exchange) -> Refused:
 
 def _part(part: Arg, producer: Producer, written: frozenset[str]) -> Refused | None:
     exchange = producer.exchange
-    if isinstance(part, OpaqueExpr):
+    if isinstance(part, Unstructured):
         return Refused(NOT_SIMPLE, f"{part.text} cannot be evaluated earlier", exchange.span)
     if isinstance(part, Component):
         return _component(part, producer)

@@ -20,7 +20,7 @@ from asphalt.analysis.names.designators import designator_name, spelled_designat
 from asphalt.analysis.names.symbol import Symbol
 from asphalt.analysis.symbolic.polynomials import Poly, folded_expr
 from asphalt.analysis.verdicts.verdict import Code, Refused
-from asphalt.ir.expr import Component, Lit, Op, OpaqueExpr, Ref, walk
+from asphalt.ir.expr import Component, Lit, Op, Ref, Unstructured, walk
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, leaves
 
@@ -164,7 +164,7 @@ def _may_call(passed: Ref | Component, facts: UnitFacts) -> bool:
     time."""
     parts = (part for arg in passed.args or () for part in walk(arg))
     return any(
-        isinstance(part, OpaqueExpr)
+        isinstance(part, Unstructured)
         or (isinstance(part, Component) and part.args is not None)
         or (isinstance(part, Ref) and part.args is not None and is_user_function(part, facts.scope))
         for part in parts

@@ -24,7 +24,7 @@ from asphalt.analysis.names.constants import value_now
 from asphalt.analysis.names.intrinsics import is_inquiry
 from asphalt.analysis.names.references import actions
 from asphalt.analysis.names.scopes import Scope
-from asphalt.ir.expr import Arg, Component, OpaqueExpr, Ref, children
+from asphalt.ir.expr import Arg, ArrayConstructor, Component, ImpliedDo, OpaqueExpr, Ref, children
 from asphalt.ir.stmt import ArmHead, Assign, Guarded, What
 from asphalt.ir.tree import Leaf
 
@@ -80,7 +80,7 @@ def _is_deferred(target: Arg, around: Surroundings) -> bool:
     return any(dim.kind == "deferred" for dim in dims_of(target, around) or ())
 
 
-def _arrays(expr: Arg, around: Surroundings) -> Iterator[Ref | Component | OpaqueExpr]:
+def _arrays(expr: Arg, around: Surroundings) -> Iterator[Ref | Component | ArrayConstructor]:
     """The arrays and sections that an expression references."""
     match expr:
         case Ref(name=name) if is_inquiry(name) and is_intrinsic_function(expr, around):
@@ -91,19 +91,17 @@ def _arrays(expr: Arg, around: Surroundings) -> Iterator[Ref | Component | Opaqu
         case Ref() | Component():
             if dims_of(expr, around) is not None and is_valued_as_array(expr, around):
                 yield expr
-        case OpaqueExpr():
-            if is_valued_as_array(expr, around):
-                yield expr
+        case ArrayConstructor():
+            yield expr
     for part in children(expr):
         yield from _arrays(part, around)
 
 
-def _are_few(array: Ref | Component | OpaqueExpr, around: Surroundings) -> bool:
-    if isinstance(array, OpaqueExpr):
-        # an array constructor: its values are as many as there are commas, without implied loops
-        names = (Ref(name, name) for name in array.names)
-        loops = "=" in array.text or any(is_valued_as_array(name, around) for name in names)
-        return not loops and array.text.count(",") < FEW
+def _are_few(array: Ref | Component | ArrayConstructor, around: Surroundings) -> bool:
+    if isinstance(array, ArrayConstructor):
+        values = array.values
+        more = any(isinstance(v, ImpliedDo) or is_valued_as_array(v, around) for v in values)
+        return not more and len(values) <= FEW
     if isinstance(array, Component) and dims_of(array, around) is None:
         base = array.base  # ``field(:)%x``
         return isinstance(base, Ref | Component) and _are_few(base, around)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from asphalt.analysis.cost.classes import Counts
 from asphalt.analysis.cost.trip_counts import TripCount, extents
 from asphalt.analysis.cost.types import Surroundings, base_of
-from asphalt.ir.expr import Arg, Component, Expr, Lit, OpaqueExpr, Ref, names_in
+from asphalt.ir.expr import Arg, ArrayConstructor, Component, Expr, Lit, OpaqueExpr, Ref, names_in
 
 if TYPE_CHECKING:
     from asphalt.analysis.cost.expressions import OperationCounter
@@ -20,7 +20,7 @@ def assign_array(counter: OperationCounter, target: Expr, value: Expr) -> None:
     if sizes is None:
         counter.unknown.append("an array statement with unknown extents")
         return
-    opaque = isinstance(value, OpaqueExpr)
+    opaque = isinstance(value, OpaqueExpr | ArrayConstructor)
     counter.elements = (*counter.elements, sizes)
     level = counter.value(value)
     counter.converted(value, base_of(target, counter.around), level)

@@ -40,6 +40,7 @@ from asphalt.analysis.names.intrinsics import is_inquiry
 from asphalt.analysis.symbolic.polynomials import folded, folded_expr
 from asphalt.ir.expr import (
     Arg,
+    ArrayConstructor,
     Component,
     Expr,
     Keyword,
@@ -157,7 +158,7 @@ class OperationCounter:
     def value(self, expr: Arg) -> int:
         """Count an expression; returns the number of the innermost loop in which it changes."""
         match expr:
-            case Lit() | OpaqueExpr():
+            case Lit() | OpaqueExpr() | ArrayConstructor():
                 return 0
             case Keyword(value=inner):
                 return self.value(inner)

@@ -12,7 +12,19 @@ from asphalt.analysis.names.derived_types import component_declarations, has_bin
 from asphalt.analysis.names.designators import way_to
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.names.symbol import Origin, Symbol
-from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, OpaqueExpr, Ref, Section
+from asphalt.ir.expr import (
+    Arg,
+    ArrayConstructor,
+    Component,
+    Expr,
+    ImpliedDo,
+    Keyword,
+    Lit,
+    Op,
+    OpaqueExpr,
+    Ref,
+    Section,
+)
 from asphalt.ir.stmt import Dim
 from asphalt.support.word_sets import words
 
@@ -175,6 +187,11 @@ def base_of(expr: Arg, around: Surroundings) -> str:
             return "character"
         case Op(operands=operands):
             return wider(tuple(base_of(operand, around) for operand in operands))
+        case ArrayConstructor(values=values, type=spec):
+            own = wider(tuple(base_of(value, around) for value in values))
+            return own if spec is None else _BASES.get(spec.base, spec.base)
+        case ImpliedDo(values=values):
+            return wider(tuple(base_of(value, around) for value in values))
         case OpaqueExpr(text=text):
             return "character" if text[:1] in "'\"" else "real"
     return "unknown"
@@ -240,8 +257,10 @@ def is_valued_as_array(expr: Arg, around: Surroundings) -> bool:
             return inner or any(is_valued_as_array(arg, around) for arg in args)
         case Op(operands=operands):
             return any(is_valued_as_array(operand, around) for operand in operands)
+        case ArrayConstructor():
+            return True
         case OpaqueExpr(text=text):
-            return text.startswith(("[", "(/"))
+            return text.startswith(("[", "(/"))  # of derived or character type
     return False
 
 

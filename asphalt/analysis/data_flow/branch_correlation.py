@@ -17,7 +17,7 @@ from asphalt.analysis.data_flow.reaching_definitions import ReachingDefinitions
 from asphalt.analysis.memory.accesses import EffectKind, NameKind
 from asphalt.analysis.memory.forward_substitution import is_integer
 from asphalt.analysis.symbolic.polynomials import folded
-from asphalt.ir.expr import Arg, Expr, Op, OpaqueExpr, Ref, Section, walk
+from asphalt.ir.expr import Arg, Expr, Op, Ref, Section, Unstructured, walk
 from asphalt.ir.records import record
 from asphalt.ir.stmt import ArmHead, Guarded
 from asphalt.ir.tree import Leaf
@@ -181,7 +181,7 @@ class BranchFacts:
         """Whether a condition consists of variables and intrinsic functions only."""
         names = self.reaching.accesses.names
         for part in walk(condition):
-            if isinstance(part, OpaqueExpr):
+            if isinstance(part, Unstructured):
                 return False
             if isinstance(part, Op) and not names.is_intrinsic_operation(part):
                 return False

@@ -18,7 +18,17 @@ from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.names import designators
 from asphalt.analysis.names.references import actions
 from asphalt.analysis.names.scopes import Scope, Symbol
-from asphalt.ir.expr import Arg, Component, Keyword, Lit, Op, OpaqueExpr, Ref, root_name, walk
+from asphalt.ir.expr import (
+    Arg,
+    Component,
+    Keyword,
+    Lit,
+    Op,
+    Ref,
+    Unstructured,
+    root_name,
+    walk,
+)
 from asphalt.ir.stmt import IO, Assign, What
 from asphalt.ir.tree import leaves
 
@@ -59,7 +69,7 @@ def _is_named(part: Arg, scope: Scope) -> bool:
     if isinstance(part, Ref) and part.args is not None:
         known = reads_by_function(part, scope)
         return not known and name_kind(part.name, True, scope) in _CALLED
-    return isinstance(part, OpaqueExpr)
+    return isinstance(part, Unstructured)
 
 
 def why_called_without_name(symbol: Symbol, scope: Scope) -> str | None:

@@ -23,8 +23,8 @@ from asphalt.ir.expr import (
     Arg,
     Component,
     Expr,
-    OpaqueExpr,
     Ref,
+    Unstructured,
     names_in,
     root_name,
     walk,
@@ -284,7 +284,7 @@ def _into_functions(exprs: Iterable[Arg], leaf: Leaf, tainted: Tainted) -> Itera
     if any(tainted.any_in(part) for part in calls_without_name(exprs, scope)):
         raise ObservedReadingError(f"line {leaf.line} may call a procedure with it")
     for part in (part for expr in exprs for part in walk(expr)):
-        if isinstance(part, OpaqueExpr) and part.names & tainted.names:
+        if isinstance(part, Unstructured) and part.names & tainted.names:
             named = (procedure_named(Ref(n, n), scope) for n in part.names - tainted.names)
             if any(found is not None for found in named):
                 raise ObservedReadingError(f"an expression in line {leaf.line} is not understood")

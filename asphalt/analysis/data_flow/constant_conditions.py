@@ -8,7 +8,17 @@ from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.forward_substitution import COMPARISONS, Values, is_integer
 from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.names.scopes import Scope
-from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, Section, walk
+from asphalt.ir.expr import (
+    Arg,
+    Component,
+    Expr,
+    Lit,
+    Op,
+    Ref,
+    Section,
+    Unstructured,
+    walk,
+)
 from asphalt.ir.tree import Leaf
 from asphalt.support.three_valued import truth
 
@@ -64,7 +74,7 @@ class ConstantConditions:
 
     def _is_quiet(self, expr: Arg) -> bool:
         for part in walk(expr):
-            if isinstance(part, OpaqueExpr | Component):
+            if isinstance(part, Unstructured | Component):
                 return False
             if isinstance(part, Op) and part.op.startswith(".") and part.op not in _OWN:
                 return False

@@ -7,8 +7,7 @@ from asphalt.analysis.names.constants import type_bytes
 from asphalt.analysis.names.designators import declarations_on_the_way
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.names.symbol import NameLookup, Origin
-from asphalt.ir.expr import Arg, Component, Keyword, Lit, Op, Ref
-from asphalt.ir.stmt import TypeSpec
+from asphalt.ir.expr import Arg, Component, Keyword, Lit, Op, Ref, TypeSpec
 
 # How many arguments may stand before the one that is a kind (F2018 16.9).
 _BEFORE_KIND = {

@@ -8,7 +8,7 @@ from asphalt.analysis.call_graph.operators import definitions_visible
 from asphalt.analysis.control_flow.graph import Point, PointRole
 from asphalt.analysis.memory.accesses import NameKind, NameSemantics
 from asphalt.analysis.names.scopes import Scope
-from asphalt.ir.expr import Arg, Component, Expr, Op, OpaqueExpr, Ref, walk
+from asphalt.ir.expr import Arg, Component, Expr, Op, Ref, Unstructured, walk
 from asphalt.ir.records import record
 from asphalt.ir.stmt import ArmHead, Assign, DoHead, Guarded, Plain, What
 from asphalt.support.identity_cache import IdentityCache
@@ -84,7 +84,7 @@ def _plain_statement(what: What | Expr) -> PlainStatement | None:
         values = (*values, *(target.args or ()))
     for value in values:
         for part in walk(value):
-            if isinstance(part, OpaqueExpr | Component):
+            if isinstance(part, Unstructured | Component):
                 return None
             if isinstance(part, Op) and part.op[0] == "." and part.op not in _LOGICAL:
                 return None

@@ -16,7 +16,7 @@ from asphalt.analysis.names.openmp_sentinels import conditional_statements, is_t
 from asphalt.analysis.names.parallel_loops import ParallelLoop, Threads, threads_of
 from asphalt.analysis.names.references import expressions_of
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.ir.expr import Arg, OpaqueExpr, Ref, walk
+from asphalt.ir.expr import Arg, Ref, Unstructured, walk
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Leaf, Node, leaves, loops_of
@@ -99,6 +99,9 @@ class LoopThreads:
 
     def around(self, node: Node) -> str | None:
         """Why a statement stays with its neighbours: it is part of a parallel loop."""
+        shared = self.threads.workshare_of(node)
+        if shared:
+            return f"it is in the WORKSHARE construct of line {next(leaves(shared[0])).line}"
         one = self.threads.around(node)
         if one is None:
             return None
@@ -162,7 +165,7 @@ class LoopThreads:
         """Whether an expression may reference a function that is no intrinsic one."""
         parts = tuple(walk(expr))
         called = (part.name for part in parts if isinstance(part, Ref) and part.args is not None)
-        return any(isinstance(part, OpaqueExpr) for part in parts) or any(
+        return any(isinstance(part, Unstructured) for part in parts) or any(
             name_kind(name, True, self.facts.scope) in (NameKind.PROCEDURE, NameKind.UNKNOWN)
             for name in called
         )
@@ -174,13 +177,13 @@ class LoopThreads:
     def _read(self, node: Node) -> Iterator[Access | str]:
         for one in self.threads.inside(node):
             head = one.loop.head
-            for name in sorted(one.evaluated | one.listed):
+            for name in sorted(one.evaluated | one.accessed):
                 storages = self._storages(name)
                 if storages is None:
                     line = line_of(head)
                     yield f"line {line}: what {name} in its directive is, is not known"
                     continue
-                modes = (Mode.READ, Mode.MAYBE_WRITE) if name in one.listed else (Mode.READ,)
+                modes = (Mode.READ, Mode.MAYBE_WRITE) if name in one.accessed else (Mode.READ,)
                 for storage in storages:
                     yield from (Access(storage, m, None, head, sure=False) for m in modes)
 

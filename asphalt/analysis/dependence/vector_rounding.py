@@ -22,7 +22,19 @@ from asphalt.analysis.mpi.call import mpi_function
 from asphalt.analysis.names.constants import is_open
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.symbolic.polynomials import Poly, poly
-from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, Section, names_in, walk
+from asphalt.ir.expr import (
+    Arg,
+    Component,
+    Expr,
+    ImpliedDo,
+    Lit,
+    Op,
+    OpaqueExpr,
+    Ref,
+    Section,
+    names_in,
+    walk,
+)
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Guarded, What
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, leaves
@@ -322,6 +334,9 @@ def inexact_part(part: Arg, scope: Scope) -> str | None:
             return "a power"
         case OpaqueExpr(text=text):
             return text
+        case ImpliedDo(values=values, bounds=bounds):
+            inside = (inexact_part(one, scope) for e in (*values, *bounds) for one in walk(e))
+            return next((one for one in inside if one is not None), None)
         case Ref(name=name, spelled=spelled, args=args) if args is not None:
             symbol = scope.lookup(name)
             if symbol is not None and symbol.origin is Origin.INTRINSIC and name not in _EXACT:

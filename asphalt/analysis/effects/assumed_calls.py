@@ -17,6 +17,7 @@ from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import (
     AltReturn,
     Arg,
+    ArrayConstructor,
     Component,
     Keyword,
     OpaqueExpr,
@@ -97,7 +98,7 @@ def _may_be_array(part: Arg, scope: Scope) -> bool:
         case Ref(name=name, args=args):
             sections = any(isinstance(arg, Section) for arg in args or ())
             return sections or not _is_variable(name, True, scope)
-        case Component() | OpaqueExpr():
+        case Component() | OpaqueExpr() | ArrayConstructor():
             return True
         case _:
             return False

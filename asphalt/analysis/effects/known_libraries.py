@@ -31,9 +31,9 @@ from asphalt.analysis.names.scopes import Absence, Origin, Scope, Symbol
 from asphalt.analysis.symbolic.affine import Affine
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.polynomials import Poly, poly
-from asphalt.ir.expr import Expr, Lit, Ref
+from asphalt.ir.expr import Expr, Lit, Ref, TypeSpec
 from asphalt.ir.records import record
-from asphalt.ir.stmt import Call, Dim, TypeSpec
+from asphalt.ir.stmt import Call, Dim
 
 if TYPE_CHECKING:
     from asphalt.analysis.effects.callee import Callee

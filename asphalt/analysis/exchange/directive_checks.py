@@ -21,7 +21,7 @@ from asphalt.analysis.mpi.call import MpiCall, mpi_call_in
 from asphalt.analysis.mpi.procedures import Timing
 from asphalt.analysis.names.references import expressions_of
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.ir.expr import OpaqueExpr, Ref, names_in, walk
+from asphalt.ir.expr import Ref, Unstructured, names_in, walk
 from asphalt.ir.stmt import Call, Guarded, What
 from asphalt.ir.tree import File, Unit, leaves
 
@@ -95,7 +95,7 @@ def _called(unit: Unit) -> Iterator[str]:
             for part in walk(expr):
                 if isinstance(part, Ref) and part.args is not None:
                     yield part.name
-                elif isinstance(part, OpaqueExpr):
+                elif isinstance(part, Unstructured):
                     yield from part.names
 
 

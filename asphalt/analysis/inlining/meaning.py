@@ -20,7 +20,7 @@ from asphalt.analysis.mpi.datatypes import mpi_constant
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.names.type_equality import TypeKey, expression_key, symbol_key
-from asphalt.ir.expr import Arg, Expr, Op, OpaqueExpr, Ref, walk
+from asphalt.ir.expr import Arg, Expr, Op, Ref, Unstructured, walk
 from asphalt.ir.stmt import Assign, Call
 from asphalt.ir.tree import Node, leaves
 
@@ -39,7 +39,7 @@ def check_operations(body: tuple[Node, ...], callee: Scope, caller: Scope) -> No
         classes = {type_class(operand, callee) for operand in operands} - {None}
         own = operation.startswith(".") and operation not in _INTRINSIC
         derived = any(
-            isinstance(operand, OpaqueExpr)
+            isinstance(operand, Unstructured)
             or (type_class(operand, callee) is None and may_be_derived(operand, callee))
             for operand in operands
         )
@@ -58,7 +58,7 @@ def _operations(body: tuple[Node, ...]) -> Iterator[tuple[str, tuple[Arg, ...]]]
                     for part in walk(expr):
                         if isinstance(part, Op) and part.op != "()":
                             yield part.op, part.operands
-                        elif isinstance(part, OpaqueExpr):
+                        elif isinstance(part, Unstructured):
                             yield part.text, (part,)
 
 

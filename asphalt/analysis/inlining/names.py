@@ -40,7 +40,7 @@ from asphalt.analysis.names.visibility import (
     used_before,
     words_of,
 )
-from asphalt.ir.expr import Arg, Lit, OpaqueExpr, Ref, walk
+from asphalt.ir.expr import Arg, ImpliedDo, Lit, OpaqueExpr, Ref, walk
 from asphalt.ir.mapped import literal_kind
 from asphalt.ir.records import record
 from asphalt.ir.stmt import Allocation, Call, Include, Use, UseItem
@@ -129,9 +129,8 @@ class InlinedNames:
             Use(module, items is not None, tuple(items or ())) for module, items in modules.items()
         )
         constants, variables = tuple(self._constants), tuple(self._variables)
-        includes = tuple(self._includes)
         shown = {module: tuple(names) for module, names in self._shown.items()}
-        commons = dict(self._commons)
+        includes, commons = tuple(self._includes), dict(self._commons)
         return Needed(uses, self._mpi.header, includes, constants, variables, commons, shown)
 
     def new_name(self, name: str, spelled: str) -> str:
@@ -187,10 +186,11 @@ class InlinedNames:
                 case OpaqueExpr(names=names):
                     for name in sorted(names):
                         self._name(name)
-                case Lit():
-                    kind = literal_kind(part)
-                    if kind is not None:
-                        self._name(kind)
+                case ImpliedDo():  # its variable has the type of what has the name
+                    for inner in (part.variable, *part.values, *part.bounds):
+                        self.expression(inner)
+                case Lit() if (kind := literal_kind(part)) is not None:
+                    self._name(kind)
 
     def _name(self, name: str) -> None:
         if name in self._seen or name in self.dummies:

@@ -23,6 +23,7 @@ from asphalt.ir.expr import (
     AltReturn,
     Arg,
     Expr,
+    ImpliedDo,
     Keyword,
     OpaqueExpr,
     Ref,
@@ -121,7 +122,7 @@ def _names_elements(exprs: tuple[Arg, ...], name: str, scope: Scope) -> bool:
     """Whether expressions have an array only with the subscripts of elements."""
     for expr in exprs:
         match expr:
-            case OpaqueExpr(names=names) if name in names:
+            case OpaqueExpr(names=names) | ImpliedDo(names=names) if name in names:
                 return False
             case Ref(name=own, args=args) if own == name:
                 if args is None or not all(_is_subscript(arg, scope) for arg in args):

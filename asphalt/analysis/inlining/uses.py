@@ -5,7 +5,7 @@ from __future__ import annotations
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.names.scopes import Scope
-from asphalt.ir.expr import Arg, Keyword, OpaqueExpr, Ref, Section, children, names_in
+from asphalt.ir.expr import Arg, ImpliedDo, Keyword, OpaqueExpr, Ref, Section, children, names_in
 from asphalt.ir.records import record
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Node, leaves
@@ -87,7 +87,7 @@ class _Found:
                         self.open_ends.add((name, number))
                 if name in ("lbound", "ubound"):
                     self.bounds |= {n for arg in args for n in names_in(arg)}
-            case OpaqueExpr(names=names):
+            case OpaqueExpr(names=names) | ImpliedDo(names=names):
                 self.names |= names
                 self.whole |= names
         for part in children(expr):

@@ -20,8 +20,8 @@ from asphalt.ir.expr import (
     Arg,
     Component,
     Expr,
-    OpaqueExpr,
     Ref,
+    Unstructured,
     names_in,
     root_name,
     walk,
@@ -82,7 +82,7 @@ def _check_arguments(facts: UnitFacts, leaf: Leaf, call: Call, inside: UnitFacts
     written = facts.footprint(leaf).written()
     for actual in bound.values():
         for part in walk(actual):
-            if isinstance(part, OpaqueExpr) or not _is_value(part, scope):
+            if isinstance(part, Unstructured) or not _is_value(part, scope):
                 raise RefusedError(ARGUMENT, "an actual argument may call a function")
         for name in sorted(evaluated(actual, scope)):
             storage = facts.names.storage(name)

@@ -19,7 +19,16 @@ from asphalt.analysis.names.intrinsics import is_intrinsic
 from asphalt.analysis.names.references import actions, expressions_of
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
-from asphalt.ir.expr import Arg, Component, Expr, Keyword, OpaqueExpr, Ref, names_in, walk
+from asphalt.ir.expr import (
+    Arg,
+    Component,
+    Expr,
+    Keyword,
+    Ref,
+    Unstructured,
+    names_in,
+    walk,
+)
 from asphalt.ir.source import Span
 from asphalt.ir.stmt import (
     ArmHead,
@@ -177,7 +186,9 @@ def _shares(what: What, name: str, pointer: bool, scope: Scope) -> str | None:
         ):
             return "ASSOCIATE gives it another name"
     if any(
-        isinstance(p, OpaqueExpr) and name in p.names for e in expressions_of(what) for p in walk(e)
+        isinstance(p, Unstructured) and name in p.names
+        for e in expressions_of(what)
+        for p in walk(e)
     ):
         return "an expression that is not understood mentions it"
     for call in calls_of(what, scope):

@@ -49,6 +49,7 @@ from asphalt.ir.expr import (
     Arg,
     Component,
     Expr,
+    ImpliedDo,
     Keyword,
     Op,
     OpaqueExpr,
@@ -186,7 +187,7 @@ def _of_references(exprs: Iterable[Arg], name: str, scope: Scope, depth: int) ->
     root = name.split("%")[0]
     for part in (part for expr in exprs for part in walk(expr)):
         match part:
-            case OpaqueExpr(names=names) if root in names:
+            case OpaqueExpr(names=names) | ImpliedDo(names=names) if root in names:
                 return Change.UNKNOWN
             case Component() if may_be_function(part, scope) and root in names_in(part):
                 return Change.UNKNOWN

@@ -17,8 +17,9 @@ from asphalt.analysis.names.designators import (
     symbol_named,
     way_to,
 )
+from asphalt.analysis.names.expression_ranks import rank_of
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.ir.expr import Arg, Component, Expr, Lit, Op, OpaqueExpr, Ref, Section
+from asphalt.ir.expr import Arg, Component, Expr, ImpliedDo, Lit, Op, OpaqueExpr, Ref, Section
 from asphalt.ir.source import Span
 from asphalt.support.may_must import MayMustAnswer, no, unknown, yes
 
@@ -90,7 +91,7 @@ def reference_contiguity(expr: Expr, scope: Scope, depth: int = _CALLERS_DEEP) -
                 return unknown("is not known to be a variable")
             gaps = _section_contiguity(expr.args or (), scope)
             return contiguity(name, scope, depth) if gaps.yes else gaps
-        case OpaqueExpr():
+        case OpaqueExpr() | ImpliedDo():
             return unknown("is not understood")
     return yes("is an expression")
 
@@ -146,6 +147,8 @@ def _is_variable(root: Arg, scope: Scope) -> bool:
 
 def may_be_array(expr: Arg, scope: Scope) -> bool:
     """Whether an expression may be an array (as a subscript: F2018 9.5.3.3.2)."""
+    if rank_of(expr, scope) == 0:
+        return False
     match expr:
         case Lit():
             return False

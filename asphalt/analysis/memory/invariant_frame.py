@@ -23,10 +23,22 @@ from asphalt.analysis.names.designators import designator_name, symbol_named
 from asphalt.analysis.names.intrinsics import is_inquiry
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.ir.expr import Arg, Component, Expr, OpaqueExpr, Ref, Section, children, walk
+from asphalt.ir.expr import (
+    Arg,
+    ArrayConstructor,
+    Component,
+    Expr,
+    OpaqueExpr,
+    Ref,
+    Section,
+    children,
+    walk,
+)
 from asphalt.ir.records import record
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Leaf
+
+_ARRAYS = (OpaqueExpr, ArrayConstructor, Section)
 
 
 def loop_variable(loop: Do) -> str | None:
@@ -68,7 +80,7 @@ class Frame:
             if isinstance(atom, Ref) and atom.args is None and atom.name in variables:
                 continue
             for part in _evaluated(atom):
-                if isinstance(part, OpaqueExpr | Section) or gives_array(part, scope):
+                if isinstance(part, _ARRAYS) or gives_array(part, scope):
                     return None
                 if isinstance(part, Component) and not self._stays(part):
                     return None

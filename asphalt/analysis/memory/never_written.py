@@ -11,7 +11,16 @@ from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.scopes import Origin, Scope
-from asphalt.ir.expr import Arg, Component, OpaqueExpr, Ref, argument_value, walk
+from asphalt.ir.expr import (
+    Arg,
+    Component,
+    ImpliedDo,
+    OpaqueExpr,
+    Ref,
+    Unstructured,
+    argument_value,
+    walk,
+)
 from asphalt.ir.stmt import (
     IO,
     Allocation,
@@ -90,7 +99,7 @@ def _is(expr: Arg, name: str) -> bool:
             return found == name
         case Component(base=base):
             return _is(base, name)
-        case OpaqueExpr(names=names):
+        case OpaqueExpr(names=names) | ImpliedDo(names=names):
             return name in names
     return False
 
@@ -98,7 +107,7 @@ def _is(expr: Arg, name: str) -> bool:
 def _given(expr: Arg, name: str, scope: Scope) -> bool:
     """Whether the variable itself is an actual argument of a function that may change it."""
     for part in walk(expr):
-        if isinstance(part, OpaqueExpr) and name in part.names:
+        if isinstance(part, Unstructured) and name in part.names:
             return True
         if isinstance(part, Ref | Component) and part.args is not None:
             if not any(_is(argument_value(arg), name) for arg in part.args):

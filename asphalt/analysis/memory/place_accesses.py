@@ -6,7 +6,6 @@ give their effects), and what may be accessed through a pointer.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -27,6 +26,7 @@ from asphalt.ir.expr import (
     Arg,
     Component,
     Expr,
+    ImpliedDo,
     Keyword,
     Lit,
     Op,
@@ -34,6 +34,7 @@ from asphalt.ir.expr import (
     Ref,
     argument_value,
     children,
+    listed_names,
     root_name,
 )
 from asphalt.ir.records import record
@@ -192,7 +193,7 @@ class RecordingPoint:
                 self.read(*(args or ()))
                 if args is not None and root is None:
                     self.effect(EffectKind.OPAQUE, "component of an expression")
-            case OpaqueExpr():
+            case OpaqueExpr() | ImpliedDo():
                 self._read_opaque(expr)
             case Lit() | AltReturn():
                 pass
@@ -203,11 +204,12 @@ class RecordingPoint:
             case _:
                 self.read(*children(expr))
 
-    def _read_opaque(self, expr: OpaqueExpr) -> None:
-        """Record that every variable in the text is read and every function in it is called."""
+    def _read_opaque(self, expr: OpaqueExpr | ImpliedDo) -> None:
+        """Record that every variable in it is read and every function in it is called."""
         kind = self.record.names.kind
+        lists = listed_names(expr)
         for name in sorted(expr.names):
-            listed = re.search(rf"\b{re.escape(name)}\s*\(", expr.text, re.IGNORECASE) is not None
+            listed = name in lists
             if NameKind.VARIABLE in (kind(name, False), kind(name, listed)):
                 self._access(name, Mode.READ, None)
             if kind(name, listed) in (NameKind.PROCEDURE, NameKind.UNKNOWN):

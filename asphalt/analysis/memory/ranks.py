@@ -6,7 +6,7 @@ from asphalt.analysis.call_graph.operators import is_intrinsic_operation
 from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.storage import name_kind
 from asphalt.analysis.names.designators import declarations_on_the_way, way_to
-from asphalt.analysis.names.expression_ranks import ELEMENTAL
+from asphalt.analysis.names.expression_ranks import ELEMENTAL, rank_of
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.ir.expr import Arg, Component, Keyword, Lit, Op, Ref
@@ -28,6 +28,8 @@ def is_scalar(expr: Arg, scope: Scope) -> bool:
             symbol = scope.lookup(name)
             if symbol is None or (args is None and symbol.dims is not None):
                 return False
+            if symbol.origin is Origin.INTRINSIC and rank_of(expr, scope) == 0:
+                return True
             kind = name_kind(name, args is not None, scope)
             function = symbol.origin is Origin.INTRINSIC and name in _SCALAR
             if kind not in (NameKind.VARIABLE, NameKind.CONSTANT) and not function:

@@ -25,7 +25,7 @@ from asphalt.analysis.names.host_association import named_inside
 from asphalt.analysis.names.references import actions, expressions_of, passed_on
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope, Scopes
-from asphalt.ir.expr import OpaqueExpr, Ref, walk
+from asphalt.ir.expr import Ref, Unstructured, walk
 from asphalt.ir.program import Program
 from asphalt.ir.stmt import Call, Opaque, Raw, What
 from asphalt.ir.tree import leaves
@@ -181,7 +181,7 @@ def _makes(what: What, name: str, scope: Scope, makers: _Makers, making: frozens
         case Raw(code=code) if name in code.lower():
             return True
     for part in (part for expr in expressions_of(what) for part in walk(expr)):
-        if isinstance(part, OpaqueExpr) and name in part.names:
+        if isinstance(part, Unstructured) and name in part.names:
             return True
     return any(_may_make(call, name, scope, makers, making) for call in calls_of(what, scope))
 

@@ -23,6 +23,7 @@ from asphalt.ir.expr import (
     Arg,
     Component,
     Expr,
+    ImpliedDo,
     Lit,
     OpaqueExpr,
     Ref,
@@ -254,7 +255,7 @@ def named_storages(expr: Arg, scope: Scope) -> Iterator[str | None]:
             yield part_storage(expr, scope)
         case Ref(name=name):
             yield storage_of(name, scope)
-        case OpaqueExpr(names=names):
+        case OpaqueExpr(names=names) | ImpliedDo(names=names):
             yield from (storage_of(name, scope) for name in sorted(names))
     for part in _arguments(expr):
         yield from named_storages(part, scope)
@@ -295,7 +296,7 @@ def evaluated_storages(expr: Arg, scope: Scope) -> Iterator[str | None]:
                 if kind is NameKind.INQUIRY and isinstance(argument_value(arg), Ref | Component):
                     next(found, None)
                 yield from found
-        case OpaqueExpr(names=names):
+        case OpaqueExpr(names=names) | ImpliedDo(names=names):
             yield from (storage_of(name, scope) for name in sorted(names))
         case _:
             for part in _arguments(expr):

@@ -19,7 +19,7 @@ from asphalt.analysis.mpi.procedures import Direction, MpiProcedure, Timing, tab
 from asphalt.analysis.names.derived_types import may_begin_defined
 from asphalt.analysis.names.scopes import Origin, Scopes
 from asphalt.analysis.requests.operations import Does, operations
-from asphalt.ir.expr import Component, Expr, OpaqueExpr, Ref, walk
+from asphalt.ir.expr import Component, Expr, Ref, Unstructured, walk
 from asphalt.ir.stmt import Assign, Call, DoHead
 from asphalt.ir.tree import Leaf
 
@@ -94,7 +94,7 @@ class _Sources:
 
     def _comes_from_null(self, part: object, point: int) -> bool:
         """Whether the value of a part of an expression may come from MPI_PROC_NULL."""
-        if isinstance(part, OpaqueExpr | Component):
+        if isinstance(part, Unstructured | Component):
             return True
         if not isinstance(part, Ref):
             return False

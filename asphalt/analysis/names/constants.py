@@ -10,8 +10,7 @@ from collections.abc import Mapping
 
 from asphalt.analysis.names.intrinsic_modules import MPI_KINDS
 from asphalt.analysis.names.symbol import NameLookup, Origin, Symbol
-from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Op, Ref, walk
-from asphalt.ir.stmt import TypeSpec
+from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Op, Ref, TypeSpec, walk
 
 _DEPTH = 50  # named constants defined by named constants; deeper than any real program
 

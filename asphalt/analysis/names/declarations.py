@@ -17,7 +17,7 @@ from asphalt.analysis.names.references import named_by
 from asphalt.analysis.names.symbol import NameLookup, Origin, Symbol
 from asphalt.config.library_headers import LIBRARY_HEADERS
 from asphalt.config.limits import HEADER
-from asphalt.ir.expr import Arg, Expr, Lit, Op, Section
+from asphalt.ir.expr import Arg, Expr, Lit, Op, Section, TypeSpec
 from asphalt.ir.source import OF_THE_PREPROCESSOR, Span, Trivia, TriviaKind
 from asphalt.ir.stmt import (
     Decl,
@@ -28,7 +28,6 @@ from asphalt.ir.stmt import (
     Plain,
     Raw,
     StatementFunction,
-    TypeSpec,
     UnitHead,
     Use,
 )

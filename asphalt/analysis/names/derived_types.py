@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from asphalt.analysis.names.scopes import Scope, Symbol
+from asphalt.ir.expr import TypeSpec
 from asphalt.ir.records import record
-from asphalt.ir.stmt import Decl, Dim, Entity, Include, TypeSpec, UnitHead
+from asphalt.ir.stmt import Decl, Dim, Entity, Include, UnitHead
 from asphalt.ir.tree import Block, Leaf, Node, leaves
 
 _DEPTH = 8  # modules that give a type on to each other

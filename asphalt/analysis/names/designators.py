@@ -15,7 +15,7 @@ from asphalt.analysis.names.derived_types import (
     without_parents,
 )
 from asphalt.analysis.names.scopes import Scope, Symbol
-from asphalt.ir.expr import Arg, Component, OpaqueExpr, Ref, children
+from asphalt.ir.expr import Arg, Component, Ref, Unstructured, children
 from asphalt.ir.records import record
 from asphalt.ir.stmt import Dim
 
@@ -123,7 +123,7 @@ def _designators(expr: Arg, found: set[str]) -> None:
             for arg in args or ():
                 _designators(arg, found)
         case _:
-            if isinstance(expr, OpaqueExpr):
+            if isinstance(expr, Unstructured):
                 found |= expr.names
             for part in children(expr):
                 _designators(part, found)

@@ -9,7 +9,7 @@ from asphalt.analysis.names.designators import declarations_on_the_way, way_to
 from asphalt.analysis.names.resolve import procedure_named
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.analysis.names.type_equality import expression_key
-from asphalt.ir.expr import Arg, Component, Keyword, Lit, Op, Ref, Section
+from asphalt.ir.expr import Arg, ArrayConstructor, Component, Keyword, Lit, Op, Ref, Section
 
 ELEMENTAL = frozenset(
     {"abs", "aimag", "ceiling", "cmplx", "cos", "dble", "dim", "exp", "floor", "int", "log", "max",
@@ -35,7 +35,7 @@ def rank_of(expr: Arg, scope: Scope) -> int | None:
             return 0
         case Keyword(value=value):
             return rank_of(value, scope)
-        case Section():
+        case Section() | ArrayConstructor():
             return 1
         case Op(op="()", operands=(inner,)):
             return rank_of(inner, scope)

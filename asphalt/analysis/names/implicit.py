@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from asphalt.ir.expr import Lit
-from asphalt.ir.stmt import TypeSpec
+from asphalt.ir.expr import Lit, TypeSpec
 
 _RULE = re.compile(
     r"^\s*(?P<type>integer|real|double\s*precision|double\s*complex|complex|logical|character|type)"

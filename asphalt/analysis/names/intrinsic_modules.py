@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from asphalt.analysis.names.symbol import Origin, Symbol
-from asphalt.ir.expr import Lit
-from asphalt.ir.stmt import TypeSpec
+from asphalt.ir.expr import Lit, TypeSpec
 from asphalt.support.word_sets import words
 
 MPI_MODULES = frozenset({"mpi", "mpi_f08"})

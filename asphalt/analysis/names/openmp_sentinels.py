@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from asphalt.ir.records import record
 from asphalt.ir.sentinel_lines import joined_lines
 from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import Opaque, What
@@ -34,6 +35,7 @@ def conditional_statements(unit: Unit) -> Iterator[tuple[Leaf, str]]:
                 yield leaf, text
 
 
+_OMP = re.compile(r"\s*[!c*]\$omp", re.IGNORECASE)
 _HIDDEN = "it stands in a line that only some compilations execute"
 _NAME = re.compile(r"[a-z_$][\w$]*", re.IGNORECASE)
 # An assignment or a call without labels (not DO, which may be glued to its variable): what it is
@@ -112,3 +114,43 @@ def sentinel_of(trivia: Trivia) -> str | None:
     if lowered.startswith(("$asphalt", "dir$", "gcc$", "dec$", "ibm*", "pgi$")):
         return None
     return stripped
+
+
+@record
+class Directive:
+    """A directive, in lower case and without sentinels, in one piece.
+
+    ``leaf``: the statement behind it; ``above``: how many lines above that it begins.
+    """
+
+    text: str
+    leaf: Leaf
+    above: int
+
+
+def directives_before(leaf: Leaf) -> list[Directive]:
+    """The directives before a statement."""
+    found: list[str] = []
+    above: list[int] = []
+    goes_on = False
+    left = leaf.head.count("\n") + sum(trivia.text.count("\n") for trivia in leaf.lead)
+    for trivia in leaf.lead:
+        here, left = left, left - trivia.text.count("\n")
+        if not is_threading(trivia):
+            continue
+        text = trivia.text.strip().lower()
+        sentinel = _OMP.match(text)
+        if sentinel is None:
+            found.append(sentinel_of(trivia) or text)
+            above.append(here)
+            continue
+        rest = text[sentinel.end() :].partition("!")[0].rstrip()
+        is_rest = goes_on or (rest[:1] not in ("", " ", "\t", "0") and bool(found))
+        goes_on = rest.endswith("&")
+        rest = rest.rstrip("& \t")
+        if is_rest and found:
+            found[-1] += " " + (rest[1:] if rest[:1] not in (" ", "\t") else rest.lstrip(" \t&"))
+        else:
+            found.append(rest.strip())
+            above.append(here)
+    return [Directive(text, leaf, here) for text, here in zip(found, above, strict=True)]

@@ -1,15 +1,16 @@
 """Parallel loops of OpenMP: DO constructs behind ``!$omp parallel do`` (OpenMP 5.0 2.13.1).
 
-    !$omp parallel do if (n > 1000) private(t)
+    !$omp parallel do private(t)
     do i = 1, n
-      t = a(i)
-      c(i) = t*t
+      t = a(i); c(i) = t*t
     end do
 
 The region of ``!$omp parallel`` that is nothing but a loop behind ``!$omp do`` is the same, with
-the clauses of both directives (OpenMP 5.0 2.13.1).  The loops of a region that is several of them,
-one behind the other, are parallel loops that stay where they are; a statement passes all of them
-or none.
+the clauses of both.  The loops of a region that is several of them, one behind the other, are
+parallel loops that stay where they are; a statement passes all of them or none.
+
+A region that is all of a WORKSHARE construct (OpenMP 5.0 2.8.3) does what its statements do one
+after the other.  They stay where they are, and nothing passes them.
 
 A conforming program has no race in such a loop, so that the loop does what it does without OpenMP,
 as one statement: it may be executed elsewhere as a whole, with its directive.  Variables that each
@@ -23,13 +24,12 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from asphalt.analysis.names.openmp_sentinels import is_threading, sentinel_of, threaded_nodes
+from asphalt.analysis.names.openmp_sentinels import Directive, directives_before, threaded_nodes
 from asphalt.ir.expr import Ref
 from asphalt.ir.records import record
-from asphalt.ir.stmt import DoHead
+from asphalt.ir.stmt import Assign, DoHead, Guarded
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves, loops_of, once
 
-_OMP = re.compile(r"\s*[!c*]\$omp", re.IGNORECASE)
 _LOOP = re.compile(r"parallel\s*do(?:\s*(simd))?\b")
 _INSIDE = re.compile(
     r"atomic(?:\s+(?:read|write|update|capture))?\s*\Z|end\s*atomic\s*\Z"
@@ -40,6 +40,11 @@ _REGION = re.compile(r"parallel\b")
 _SHARED = re.compile(r"do(?:\s*simd)?\b")
 _BETWEEN = re.compile(r"end\s*do(?:\s*simd)?(?:\s*nowait)?|barrier")
 _END = re.compile(r"[!c*]\$omp\s*end\s*parallel\s*(?:!.*)?", re.IGNORECASE)
+_BEGINS_WORKSHARE = re.compile(
+    r"parallel\s*workshare"
+    r"(?:[\s,]*(?:default\s*\(\s*(?:shared|none)\s*\)|shared\s*\([\w\s,]*\)))*\s*"
+)
+_END_WORKSHARE = re.compile(r"[!c*]\$omp\s*end\s*parallel\s*workshare\s*(?:!.*)?", re.IGNORECASE)
 _CLAUSE = re.compile(r"[\s,]*([a-z_]+)\s*")
 _NAME = re.compile(r"(?<![\w.%])[a-z]\w*")
 _OPERATOR = re.compile(r"\.[a-z]+\.")
@@ -70,7 +75,8 @@ class ParallelLoop:
     """A parallel loop.
 
     ``evaluated``: the names in expressions of its directive; ``listed``: those in its lists of
-    variables; ``private``: the ones among them that each thread has for itself; ``clauses``: the
+    variables; ``accessed``: the ones among them whose values it reads or defines, which SHARED does
+    not; ``private``: the ones among them that each thread has for itself; ``clauses``: the
     words of its clauses, ``default`` with its argument, too, and ``simd``; ``is_region``: its
     directives are those of a region and of a loop in it, and the end of the region stands behind
     it; ``beside``: it is one of several loops of a region.
@@ -79,6 +85,7 @@ class ParallelLoop:
     loop: Do
     evaluated: frozenset[str]
     listed: frozenset[str]
+    accessed: frozenset[str]
     private: frozenset[str]
     clauses: frozenset[str]
     is_region: bool = False
@@ -93,29 +100,25 @@ class ParallelLoop:
 
 
 @record
-class Directive:
-    """A directive, in lower case and without sentinels, in one piece.
-
-    ``leaf``: the statement behind it; ``above``: how many lines above that it begins.
-    """
-
-    text: str
-    leaf: Leaf
-    above: int
-
-
-@record
 class Threads:
     """What several threads execute in a unit.
 
     ``loops``: its parallel loops, outer ones first; ``unknown``: the first directive that is not
     one of such a loop, with the statement behind it; ``regions``: the loops of each region that is
-    several loops, in the order of the source.
+    several loops, in the order of the source; ``workshares``: the statements of each WORKSHARE
+    construct.
     """
 
     loops: tuple[ParallelLoop, ...]
     unknown: Directive | None
     regions: tuple[tuple[Do, ...], ...] = ()
+    workshares: tuple[tuple[Node, ...], ...] = ()
+
+    def workshare_of(self, node: Node) -> tuple[Node, ...]:
+        """The statements of the WORKSHARE construct that a statement is in; (): it is in none."""
+        first = next(leaves(node))
+        own = (one for one in self.workshares if any(leaf is first for leaf in _all(one)))
+        return next(own, ())
 
     def region_of(self, node: Node) -> tuple[Do, ...]:
         """The loops of the region that a loop is in together with others; (): it is in none."""
@@ -167,19 +170,23 @@ def why_threaded(leaf: Leaf, unit: Unit) -> str | None:
 
 def _threaded_leaves(unit: Unit) -> frozenset[int]:
     found = threads_of(unit)
-    nodes: Iterable[Node] = (one.loop for one in found.loops)
+    nodes: Iterable[Node] = (
+        *(one.loop for one in found.loops),
+        *(node for one in found.workshares for node in one),
+    )
     if found.unknown is not None:
         nodes = (unit.body[place] for place in threaded_nodes(unit))
     return frozenset(id(leaf) for node in nodes for leaf in leaves(node))
 
 
 def _threads_of(unit: Unit) -> Threads:
-    found = _Found([], None, [])
+    found = _Found([], None, [], [])
     own = [leaf for node in unit.spec for leaf in leaves(node)]
     found.outside(own)
     found.nodes(unit.body)
     found.outside((*((unit.contains,) if unit.contains is not None else ()), unit.end))
-    return Threads(tuple(found.loops), found.unknown, tuple(found.regions))
+    regions, workshares = tuple(found.regions), tuple(found.workshares)
+    return Threads(tuple(found.loops), found.unknown, regions, workshares)
 
 
 @dataclass(slots=True)
@@ -187,11 +194,12 @@ class _Found:
     loops: list[ParallelLoop]
     unknown: Directive | None
     regions: list[tuple[Do, ...]]
+    workshares: list[tuple[Node, ...]]
 
     def outside(self, own: Iterable[Leaf]) -> None:
         """Statements behind which no directive is understood."""
         for leaf in own:
-            for directive in _directives(leaf):
+            for directive in directives_before(leaf):
                 self.unknown = self.unknown or directive
 
     def nodes(self, nodes: Iterable[Node]) -> None:
@@ -202,6 +210,10 @@ class _Found:
             if beside:
                 beside -= 1
                 continue
+            if shared := _workshare(known[number:]):
+                self.workshares.append(shared)
+                beside = len(shared) - 1
+                continue
             if isinstance(node, Do):
                 members = _region_of_loops(known[number:])
                 for one in members:
@@ -210,7 +222,7 @@ class _Found:
                 if members:
                     self.regions.append(tuple(one.loop for one in members))
                     continue
-                if any(_directives(node.head)):
+                if any(directives_before(node.head)):
                     self._loop(node)
                 else:
                     self.outside((node.head,))
@@ -232,7 +244,7 @@ class _Found:
 
     def _loop(self, loop: Do) -> None:
         """A loop behind directives."""
-        directives = _directives(loop.head)
+        directives = directives_before(loop.head)
         texts = [one.text for one in directives]
         one = parallel_region(loop, *texts) if len(texts) == 2 else None
         if len(texts) == 1:
@@ -250,7 +262,7 @@ class _Found:
         for leaf in leaves(loop):
             if leaf is loop.head:
                 continue
-            for directive in _directives(leaf):
+            for directive in directives_before(leaf):
                 nested = inner.get(id(leaf))
                 own = None if nested is None else parallel_loop(nested, directive.text)
                 if own is not None:
@@ -259,38 +271,43 @@ class _Found:
                     self.unknown = self.unknown or directive
 
 
-def _directives(leaf: Leaf) -> list[Directive]:
-    """The directives before a statement."""
-    found: list[str] = []
-    above: list[int] = []
-    goes_on = False
-    left = leaf.head.count("\n") + sum(trivia.text.count("\n") for trivia in leaf.lead)
-    for trivia in leaf.lead:
-        here, left = left, left - trivia.text.count("\n")
-        if not is_threading(trivia):
-            continue
-        text = trivia.text.strip().lower()
-        sentinel = _OMP.match(text)
-        if sentinel is None:
-            found.append(sentinel_of(trivia) or text)
-            above.append(here)
-            continue
-        rest = text[sentinel.end() :].partition("!")[0].rstrip()
-        is_rest = goes_on or (rest[:1] not in ("", " ", "\t", "0") and bool(found))
-        goes_on = rest.endswith("&")
-        rest = rest.rstrip("& \t")
-        if is_rest and found:
-            found[-1] += " " + (rest[1:] if rest[:1] not in (" ", "\t") else rest.lstrip(" \t&"))
-        else:
-            found.append(rest.strip())
-            above.append(here)
-    return [Directive(text, leaf, here) for text, here in zip(found, above, strict=True)]
+def _all(nodes: Iterable[Node]) -> Iterator[Leaf]:
+    """The leaves of some nodes."""
+    return (leaf for node in nodes for leaf in leaves(node))
+
+
+def _workshare(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The statements of a WORKSHARE construct that the first of some statements begins; none: it
+    begins none that is assignments, WHERE and FORALL alone and whose threads share all variables.
+    """
+    texts = [one.text for one in directives_before(next(leaves(nodes[0])))]
+    if len(texts) != 1 or not _BEGINS_WORKSHARE.fullmatch(texts[0]):
+        return ()
+    for number, node in enumerate(nodes):
+        own = list(leaves(node))
+        if not _is_assignments(node) or any(map(directives_before, own[number == 0 :])):
+            return ()
+        if any(_END_WORKSHARE.fullmatch(line.strip()) for line in own[-1].trail.splitlines()):
+            return nodes[: number + 1]
+    return ()
+
+
+def _is_assignments(node: Node) -> bool:
+    """Whether a statement or construct is assignments alone."""
+    match node:
+        case Leaf(what=Assign(pointer=False) | Guarded(kind="where" | "forall"), label=None):
+            return True
+        case Branch(kind="where", arms=arms):
+            return all(_is_assignments(inner) for arm in arms for inner in arm.body)
+        case Block(kind="forall", body=body):
+            return all(map(_is_assignments, body))
+    return False
 
 
 def evaluated_before(leaf: Leaf) -> frozenset[str]:
     """The names in expressions that the directives before a statement may evaluate."""
     found = frozenset[str]()
-    for directive in _directives(leaf):
+    for directive in directives_before(leaf):
         text, here = directive.text, 0
         while (clause := _ARGUMENTS.search(text, here)) is not None:
             stop = _closing(text, clause.end() - 1) or len(text)
@@ -332,7 +349,7 @@ def _region_of_loops(nodes: tuple[Node, ...]) -> tuple[ParallelLoop, ...]:
     """The loops of a region that the first of some statements begins, and that is several loops;
     none: there is no such region."""
     first = nodes[0]
-    texts = [one.text for one in _directives(first.head)] if isinstance(first, Do) else []
+    texts = [one.text for one in directives_before(first.head)] if isinstance(first, Do) else []
     start = _REGION.match(texts[0]) if len(texts) == 2 else None
     outer = None
     if start is not None and isinstance(first, Do) and not _LOOP.match(texts[0]):
@@ -341,7 +358,7 @@ def _region_of_loops(nodes: tuple[Node, ...]) -> tuple[ParallelLoop, ...]:
     for node in nodes:
         if outer is None or not isinstance(node, Do) or node.end is None:
             return ()
-        *before, text = [one.text for one in _directives(node.head)] or [""]
+        *before, text = [one.text for one in directives_before(node.head)] or [""]
         shared = _SHARED.match(text)
         if shared is None or (found and not all(map(_BETWEEN.fullmatch, before))):
             return ()
@@ -360,6 +377,7 @@ def _both(outer: ParallelLoop, inner: ParallelLoop, *, beside: bool = False) -> 
         inner.loop,
         outer.evaluated | inner.evaluated,
         outer.listed | inner.listed,
+        outer.accessed | inner.accessed,
         outer.private | inner.private,
         outer.clauses | inner.clauses,
         is_region=True,
@@ -372,6 +390,7 @@ def _with_clauses(loop: Do, directive: str, here: int) -> ParallelLoop | None:
     understood."""
     evaluated: set[str] = set()
     listed: set[str] = set()
+    shared: set[str] = set()
     private: set[str] = set()
     clauses: set[str] = set()
     while directive[here:].strip(" \t,"):
@@ -395,6 +414,7 @@ def _with_clauses(loop: Do, directive: str, here: int) -> ParallelLoop | None:
         elif word in _FOR_ITSELF or word in _LISTED:
             own = set(_names(text))
             listed |= own
+            shared |= own if word == "shared" else set()
             private |= own if word in _FOR_ITSELF else set()
             evaluated |= own if word == "linear" else set()
         elif word == "reduction":
@@ -409,7 +429,12 @@ def _with_clauses(loop: Do, directive: str, here: int) -> ParallelLoop | None:
         elif word != "proc_bind":
             return None
     return ParallelLoop(
-        loop, frozenset(evaluated), frozenset(listed), frozenset(private), frozenset(clauses)
+        loop,
+        frozenset(evaluated),
+        frozenset(listed),
+        frozenset(listed - shared),
+        frozenset(private),
+        frozenset(clauses),
     )
 
 

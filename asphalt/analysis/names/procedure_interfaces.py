@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from asphalt.analysis.names.scopes import Scope, Symbol
-from asphalt.ir.expr import Expr, Keyword, names_in
-from asphalt.ir.stmt import Dim, TypeSpec
+from asphalt.ir.expr import Expr, Keyword, TypeSpec, names_in
+from asphalt.ir.stmt import Dim
 
 
 def same_interface(one: Scope, other: Scope) -> bool:

@@ -12,9 +12,10 @@ from asphalt.ir.expr import (
     Expr,
     Keyword,
     Lit,
-    OpaqueExpr,
     Ref,
     Section,
+    TypeSpec,
+    Unstructured,
     names_in,
     walk,
 )
@@ -37,7 +38,6 @@ from asphalt.ir.stmt import (
     Plain,
     Raw,
     StatementFunction,
-    TypeSpec,
     UnitHead,
     Use,
     What,
@@ -75,7 +75,7 @@ def references(what: What, name: str) -> Iterator[tuple[Arg, ...] | None]:
         for part in walk(expr):
             if isinstance(part, Ref) and part.name == name:
                 yield part.args
-            elif isinstance(part, OpaqueExpr) and name in part.names:
+            elif isinstance(part, Unstructured) and name in part.names:
                 yield None
 
 

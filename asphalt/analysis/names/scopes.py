@@ -42,8 +42,9 @@ from asphalt.analysis.names.symbol import Symbol as Symbol
 from asphalt.analysis.names.symbol import Text as Text
 from asphalt.analysis.names.symbol import built_in, seen_from_inside
 from asphalt.config.limits import CONSTANTS, HEADER
+from asphalt.ir.expr import TypeSpec
 from asphalt.ir.program import Located, Program
-from asphalt.ir.stmt import Call, Decl, Entity, TypeSpec, UnitHead, Use
+from asphalt.ir.stmt import Call, Decl, Entity, UnitHead, Use
 from asphalt.ir.tree import Block, Node, Unit
 from asphalt.support.may_must import MayMustAnswer
 

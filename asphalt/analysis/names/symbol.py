@@ -6,10 +6,10 @@ from dataclasses import field, replace
 from enum import Enum
 from typing import Protocol
 
-from asphalt.ir.expr import Expr, names_in
+from asphalt.ir.expr import Expr, TypeSpec, names_in
 from asphalt.ir.records import record
 from asphalt.ir.source import Span
-from asphalt.ir.stmt import Dim, TypeSpec
+from asphalt.ir.stmt import Dim
 from asphalt.ir.tree import Unit
 
 

@@ -15,8 +15,7 @@ from asphalt.analysis.names.derived_types import type_definition
 from asphalt.analysis.names.designators import declarations_on_the_way, way_to
 from asphalt.analysis.names.mpi_constants import HANDLES, INTEGERS, STATUS
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
-from asphalt.ir.expr import AltReturn, Arg, Component, Keyword, Lit, Op, Ref, Section
-from asphalt.ir.stmt import TypeSpec
+from asphalt.ir.expr import AltReturn, Arg, Component, Keyword, Lit, Op, Ref, Section, TypeSpec
 
 TypeKey = tuple[object, ...]
 """Equal for the same type and kind (and length, for characters)."""

@@ -13,9 +13,8 @@ from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.names.symbol import Symbol
 from asphalt.analysis.names.type_equality import symbol_key
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.ir.expr import Expr, Ref, Section, names_in
+from asphalt.ir.expr import Expr, Ref, Section, TypeSpec, names_in
 from asphalt.ir.records import record
-from asphalt.ir.stmt import TypeSpec
 from asphalt.ir.tree import Leaf
 
 _FAMILIES = {

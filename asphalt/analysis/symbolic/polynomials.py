@@ -12,7 +12,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, Op, Ref, Section
+from asphalt.ir.expr import (
+    Arg,
+    ArrayConstructor,
+    Component,
+    Expr,
+    ImpliedDo,
+    Keyword,
+    Lit,
+    Op,
+    Ref,
+    Section,
+)
 from asphalt.ir.records import record
 
 Monomial = tuple[Expr, ...]  # sorted by text, an atom as often as its power
@@ -40,6 +51,16 @@ def folded(expr: Arg) -> Arg:
             return Section(*parts)
         case Keyword(name=name, value=value):
             return Keyword(name, name, folded_expr(value))
+        case ArrayConstructor(values=values):
+            return replace(expr, values=tuple(folded_expr(value) for value in values))
+        case ImpliedDo(values=values, variable=variable, first=first, last=last, step=step):
+            return ImpliedDo(
+                tuple(folded_expr(value) for value in values),
+                Ref(variable.name, variable.name),
+                folded_expr(first),
+                folded_expr(last),
+                None if step is None else folded_expr(step),
+            )
         case Lit(kind=kind, text=text):
             small = text if kind == "character" else text.lower()
             return expr if small == text else Lit(kind, small)
@@ -265,7 +286,7 @@ def _converted(part: Expr, substitute: Substitution, left: int) -> Poly:
         case Ref() | Component():
             known = substitute(part) if left else None
             if known is not None:
-                return _converted(known, substitute, left - 1)
+                return _converted(folded_expr(known), substitute, left - 1)
     return Poly.atom(_canonical(part, substitute, left))
 
 

@@ -14,7 +14,7 @@ from asphalt.analysis.memory.forward_substitution import constants_in
 from asphalt.analysis.names.constants import is_size
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import Poly
-from asphalt.ir.expr import Arg, Op, OpaqueExpr, Ref, walk
+from asphalt.ir.expr import Arg, ArrayConstructor, ImpliedDo, Op, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import Assign, Call, DoHead, Guarded, What
 from asphalt.ir.tree import Branch, Do, Leaf, Node
 
@@ -96,6 +96,7 @@ class _Estimate:
 def _operators(expr: Arg) -> int:
     """The operators and references of an expression."""
     return sum(
-        isinstance(part, Op | OpaqueExpr) or (isinstance(part, Ref) and part.args is not None)
+        isinstance(part, Op | OpaqueExpr | ArrayConstructor | ImpliedDo)
+        or (isinstance(part, Ref) and part.args is not None)
         for part in walk(expr)
     )

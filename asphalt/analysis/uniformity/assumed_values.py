@@ -15,7 +15,7 @@ from asphalt.analysis.directives.directives import Assume, Directive
 from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.names.references import expressions_of
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
-from asphalt.ir.expr import Arg, Component, Op, OpaqueExpr, Ref, walk
+from asphalt.ir.expr import Arg, Component, ImpliedDo, Op, OpaqueExpr, Ref, walk
 from asphalt.ir.stmt import Call, Guarded, Opaque, Raw
 
 _OWN = (Origin.LOCAL, Origin.DUMMY, Origin.RESULT)
@@ -103,7 +103,7 @@ def _calls(part: Arg, scope: Scope) -> bool:
             return args is not None
         case Op():
             return may_be_function(part, scope)
-        case OpaqueExpr():
+        case OpaqueExpr() | ImpliedDo():
             return True
         case _:
             return False

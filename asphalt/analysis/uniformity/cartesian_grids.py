@@ -12,7 +12,6 @@ the remaining ranks get MPI_COMM_NULL (8.5.1).
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
@@ -22,11 +21,18 @@ from asphalt.analysis.call_graph.statement_conditions import ConditionedStatemen
 from asphalt.analysis.mpi.call import MpiCall, mpi_call
 from asphalt.analysis.names.references import expressions_of
 from asphalt.analysis.names.scopes import Origin, Symbol
-from asphalt.ir.expr import Component, Expr, Lit, OpaqueExpr, Ref, walk
+from asphalt.ir.expr import (
+    ArrayConstructor,
+    Component,
+    Expr,
+    Lit,
+    Ref,
+    Unstructured,
+    walk,
+)
 from asphalt.ir.stmt import Assign, Call, Guarded
 
 _OTHER_NAMES = frozenset({"pointer", "target", "volatile"})
-_ZEROS = re.compile(r"(\(/|\[)\s*0(\s*,\s*0)*\s*(/\)|\])")
 
 
 class NumberOfRanks(ABC):
@@ -96,8 +102,8 @@ def _is_all_zero(statement: ConditionedStatement, name: str) -> bool:
     match statement.what:
         case Assign(target=Ref(name=given, args=None), value=Lit(text="0")) if given == name:
             return True
-        case Assign(target=Ref(name=given, args=None), value=OpaqueExpr(text=text)):
-            return given == name and _ZEROS.fullmatch(text.strip()) is not None
+        case Assign(target=Ref(name=given, args=None), value=ArrayConstructor(values=values)):
+            return given == name and all(isinstance(v, Lit) and v.text == "0" for v in values)
         case _:
             return False
 
@@ -151,4 +157,4 @@ def _expressions(statement: ConditionedStatement) -> Iterator[Expr]:
 def _is_call(part: object, context: CallingContext) -> bool:
     if isinstance(part, Ref) and part.args is not None:
         return is_user_function(part, context.scope)
-    return isinstance(part, OpaqueExpr) or (isinstance(part, Component) and part.args is not None)
+    return isinstance(part, Unstructured) or (isinstance(part, Component) and part.args is not None)

@@ -13,8 +13,8 @@ from asphalt.analysis.call_graph.definitions import Source, VariableDefinition
 from asphalt.analysis.call_graph.statement_conditions import ConditionedStatement
 from asphalt.analysis.names.scopes import Origin, Symbol
 from asphalt.analysis.uniformity.value_graph import ALL, Facts, Level, ValueGraph
-from asphalt.ir.expr import Arg, Keyword, Lit, Op, OpaqueExpr, Ref, Section
-from asphalt.ir.stmt import Allocation, Assign, TypeSpec
+from asphalt.ir.expr import Arg, Keyword, Lit, Op, OpaqueExpr, Ref, Section, TypeSpec
+from asphalt.ir.stmt import Allocation, Assign
 
 # What these give depends on the declared type of the argument alone (F2018 16.9).
 OF_A_TYPE = frozenset(

@@ -33,7 +33,7 @@ from asphalt.analysis.uniformity.value_graph import (
     Reachability,
     Variable,
 )
-from asphalt.ir.expr import Arg, Component, Lit, Op, OpaqueExpr, Ref, Section, children
+from asphalt.ir.expr import Arg, Component, ImpliedDo, Lit, Op, OpaqueExpr, Ref, Section, children
 from asphalt.ir.stmt import Assign, DoHead
 
 _COLOUR = "the ranks of the communicator gave the same colour to MPI_Comm_split"
@@ -137,7 +137,7 @@ class ValueFlow(FunctionFlow):
                 self._listed(expr, args, context, at, facts)
             case Component():
                 self._component(expr, context, at, facts)
-            case OpaqueExpr(names=names):
+            case OpaqueExpr(names=names) | ImpliedDo(names=names):
                 for name in sorted(names):
                     self._all_of(name, context, at, facts)
                     self._hidden_call(name, context, facts)
@@ -397,12 +397,7 @@ class ValueFlow(FunctionFlow):
 
     def _loop_left(self, context: CallingContext, head: ConditionedStatement, facts: Facts) -> None:
         """The loop variable depends on the exit that the loop takes."""
-        following = head.position + 1
-        if following < len(context.flow.statements):
-            statement = context.flow.statements[following]
-            outer = set(head.conditions)
-            inner = [c for c in context.flow.conditions(statement) if c not in outer]
-            self.conditions(context, inner, facts)
+        self.conditions(context, context.flow.of_iterations(head), facts)
 
     def _shared(
         self,

@@ -12,8 +12,8 @@ from asphalt.frontend.second_opinion.fparser_tree import (
     optional,
     parts,
 )
-from asphalt.ir.expr import Arg, Lit, OpaqueExpr, Ref, Section
-from asphalt.ir.stmt import Decl, Dim, Entity, TypeSpec, Use, UseItem
+from asphalt.ir.expr import Arg, Lit, OpaqueExpr, Ref, Section, TypeSpec
+from asphalt.ir.stmt import Decl, Dim, Entity, Use, UseItem
 
 Group = tuple[str, tuple[Entity, ...]]
 

@@ -10,15 +10,16 @@ import re
 import string
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, get_args
 
 from asphalt.ir.expr import (
     AltReturn,
     Arg,
     Component,
+    Expr,
+    ImpliedDo,
     Keyword,
     Lit,
-    Op,
     OpaqueExpr,
     Ref,
     Section,
@@ -26,8 +27,8 @@ from asphalt.ir.expr import (
 )
 from asphalt.ir.stmt import IO, Guarded, What
 
-_EXPRESSIONS = (Lit, Ref, Component, Op, OpaqueExpr, Section, Keyword, AltReturn)
-_SPELLING = frozenset(("spelled",))
+_EXPRESSIONS = (*get_args(Expr), Section, Keyword, AltReturn)
+_SPELLING = frozenset(("bracket", "spelled"))
 _OF_A_KIND = string.ascii_letters + string.digits + "_"
 _WORD = re.compile(r"[a-z][\w$]*", re.ASCII)
 _LITERAL = re.compile(r"'[^']*'|\"[^\"]*\"|\d[\w.]*|\.[a-z]+\.")
@@ -94,6 +95,9 @@ def _names(expr: Arg) -> frozenset[str]:
                 found.add(name)
             case OpaqueExpr(names=names):
                 found |= names
+            case ImpliedDo():
+                found.add(part.variable.name)
+                found.update(*map(_names, (*part.values, *part.bounds)))
     return frozenset(found)
 
 

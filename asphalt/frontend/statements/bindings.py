@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from asphalt.frontend.lexical.tokens import Cursor
 from asphalt.frontend.statements.declarations import TYPE_WORDS, attribute, entity_list, type_spec
-from asphalt.ir.stmt import Decl, TypeSpec, Use, UseItem
+from asphalt.ir.expr import TypeSpec
+from asphalt.ir.stmt import Decl, Use, UseItem
 
 
 def is_generic_spec(cursor: Cursor) -> bool:

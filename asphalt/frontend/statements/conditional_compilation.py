@@ -11,7 +11,8 @@ its text may not be edited, as that of other lines that not all compilations hav
 has no such form remains a line of the text in front of the next one.
 
 ``!$omp end parallel do`` belongs to the loop that it ends, and becomes part of its last line.  So
-do ``!$omp end do`` and ``!$omp end parallel`` where the region is nothing but that loop.
+do ``!$omp end do`` and ``!$omp end parallel`` where the region is nothing but that loop.  The end
+of a WORKSHARE construct becomes part of the last line of its last statement.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ _PARALLEL = re.compile(r"\s*[!c*]\$omp\s+parallel(?!\s*(?:do|loop|ma|sections|wo
 _DO = re.compile(r"\s*[!c*]\$omp\s+do\b", re.I)
 _END_DO = re.compile(r"\s*[!c*]\$omp\s*end\s*do(?:\s*simd)?(?:\s*nowait)?\s*(?:!.*)?\Z", re.I)
 _END_PARALLEL = re.compile(r"\s*[!c*]\$omp\s*end\s*parallel\s*(?:!.*)?\Z", re.I)
+_WORKSHARE = re.compile(r"\s*[!c*]\$omp\s+parallel\s*workshare\b", re.I)
+_END_WORKSHARE = re.compile(r"\s*[!c*]\$omp\s*end\s*parallel\s*workshare\s*(?:!.*)?\Z", re.I)
 _STOPS = (JumpKind.STOP, JumpKind.ERROR_STOP)
 
 Interpreted = Callable[[Leaf], Leaf]
@@ -121,7 +124,7 @@ class _Lists:
         lead = leaf.lead
         if leaf.joined or not lead or leaf.span is None or not isinstance(leaf.what, Raw):
             return [], lead
-        lead = _with_loop(before, lead)
+        lead = _with_workshare(before, _with_loop(before, lead))
         found: list[Leaf] = []
         rest: list[Trivia] = []
         number = 0
@@ -334,6 +337,24 @@ def _with_loop(before: list[Node], lead: tuple[Trivia, ...]) -> tuple[Trivia, ..
         elif entry.kind not in (TriviaKind.BLANK, TriviaKind.COMMENT):
             return lead
     return lead
+
+
+def _with_workshare(before: list[Node], lead: tuple[Trivia, ...]) -> tuple[Trivia, ...]:
+    """The lines in front of a statement without the end of the WORKSHARE construct before it, which
+    goes to the last statement of the construct."""
+    behind = (entry.kind not in (TriviaKind.BLANK, TriviaKind.COMMENT) for entry in lead)
+    place = next((number for number, other in enumerate(behind) if other), None)
+    if place is None or not _END_WORKSHARE.match(lead[place].text.strip()):
+        return lead
+    begins = (next(leaves(node)).lead for node in before)
+    if not any(_WORKSHARE.match(entry.text) for own in begins for entry in own):
+        return lead
+    *_, last = leaves(before[-1])
+    if not last.trail.endswith("\n"):
+        return lead
+    text = "".join(entry.text for entry in lead[: place + 1])
+    before[-1] = map_leaves(before[-1], partial(_followed_by, text, last))
+    return lead[place + 1 :]
 
 
 def _ends_with(last: Leaf, loop: Do) -> bool:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from asphalt.frontend.lexical.tokens import Cursor, FortranSyntaxError
-from asphalt.frontend.statements.expressions import designator, expression, opaque_from, primary
-from asphalt.ir.expr import Arg, Expr, Lit, Op, OpaqueExpr, Section
-from asphalt.ir.stmt import Decl, Dim, Entity, TypeSpec
+from asphalt.frontend.statements.expressions import (
+    NUMERIC,
+    designator,
+    expression,
+    numeric_spec,
+    opaque_from,
+    primary,
+)
+from asphalt.ir.expr import Arg, Expr, Lit, Op, OpaqueExpr, Section, TypeSpec
+from asphalt.ir.stmt import Decl, Dim, Entity
 
-NUMERIC = frozenset(("integer", "real", "complex", "logical"))
 TYPE_WORDS = NUMERIC | frozenset(
     ("character", "double", "doubleprecision", "doublecomplex", "type", "class", "byte")
 )
@@ -20,9 +26,9 @@ def type_spec(cursor: Cursor) -> TypeSpec:
 
     An assumed length ``*`` is an OpaqueExpr, a deferred length ``:`` an empty Section.
     """
+    if cursor.low in NUMERIC:
+        return numeric_spec(cursor)
     word = cursor.name().low
-    if word in NUMERIC:
-        return _numeric_spec(cursor, word)
     if word == "character":
         return _character_spec(cursor)
     if word == "double":
@@ -36,21 +42,6 @@ def type_spec(cursor: Cursor) -> TypeSpec:
     if word in ("type", "class"):
         return _derived_spec(cursor, word)
     raise FortranSyntaxError(f"expected a type, found {word!r}")
-
-
-def _numeric_spec(cursor: Cursor, base: str) -> TypeSpec:
-    if cursor.accept("*"):
-        size = cursor.take()
-        if size.kind != "int":
-            raise cursor.error("expected a number of bytes")
-        return TypeSpec(base, Lit("integer", size.text), star=True)
-    if cursor.low != "(":
-        return TypeSpec(base)
-    cursor.take()
-    cursor.accept("kind", "=")
-    kind = expression(cursor)
-    cursor.expect(")")
-    return TypeSpec(base, kind)
 
 
 def _character_spec(cursor: Cursor) -> TypeSpec:

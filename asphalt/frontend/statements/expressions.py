@@ -2,26 +2,32 @@
 
 The grammar does not say what ``a(i)`` is, nor does this module: array element, section, substring,
 function reference and structure constructor are all a ``Ref`` with arguments.  What the IR has no
-form for (array constructors, image selectors, substrings of elements) is an ``OpaqueExpr``.
+form for (image selectors, substrings of elements, array constructors of derived or character
+type) is an ``OpaqueExpr``.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from asphalt.frontend.lexical.tokens import Cursor
+from asphalt.frontend.lexical.tokens import Cursor, FortranSyntaxError
 from asphalt.ir.expr import (
     AltReturn,
     Arg,
+    ArrayConstructor,
     Component,
     Expr,
+    ImpliedDo,
     Keyword,
     Lit,
     Op,
     OpaqueExpr,
     Ref,
     Section,
+    TypeSpec,
 )
+
+NUMERIC = frozenset(("integer", "real", "complex", "logical"))
 
 _USER, _EQUIVALENCE, _OR, _AND, _NOT, _RELATION, _CONCAT, _SUM, _PRODUCT, _POWER, _PRIMARY = range(
     1, 12
@@ -78,8 +84,8 @@ def expression(cursor: Cursor, least: int = _USER) -> Expr:
                 return left
             entry = (_USER, token.low)
         precedence, op = entry
-        if precedence < least:
-            return left
+        if precedence < least or (token.low == "/" and cursor.after().low == ")"):
+            return left  # ``/)`` ends an array constructor
         cursor.take()
         right = expression(cursor, precedence if precedence == _POWER else precedence + 1)
         left = Op(op, (left, right), "" if token.text == op else token.text)
@@ -115,9 +121,7 @@ def primary(cursor: Cursor) -> Expr:
     if token.low == "(":
         return _parenthesis(cursor)
     if token.low == "[":
-        first = cursor.at
-        cursor.skip_group()
-        return opaque_from(cursor, first)
+        return _constructor(cursor, ("[",), ("]",))
     if token.low == "%":  # %val(x), %ref(x), %loc(x)
         first = cursor.at
         cursor.take()
@@ -130,7 +134,9 @@ def primary(cursor: Cursor) -> Expr:
 def _parenthesis(cursor: Cursor) -> Expr:
     """``(expr)``, ``(re, im)`` or ``(/ ... /)``."""
     first = cursor.at
-    if cursor.after().low in ("/", "//"):
+    if cursor.after().low == "/":
+        return _constructor(cursor, ("(", "/"), ("/", ")"))
+    if cursor.after().low == "//":
         cursor.skip_group()
         return opaque_from(cursor, first)
     cursor.take()
@@ -143,6 +149,91 @@ def _parenthesis(cursor: Cursor) -> Expr:
     if _is_number(inner) and _is_number(other):
         return Lit("complex", cursor.text_from(first))
     return opaque_from(cursor, first)
+
+
+def _constructor(cursor: Cursor, opening: tuple[str, ...], closing: tuple[str, ...]) -> Expr:
+    """``[1, 2]``, ``(/ real(dp) :: a, (b(i), i = 1, n) /)``; kept as text where the IR has no form
+    for it."""
+    first = cursor.at
+    try:
+        cursor.accept(*opening)
+        spec = None
+        if _has_type(cursor, first):
+            spec = numeric_spec(cursor)
+            cursor.expect("::")
+        values = [] if spec is not None and cursor.accept(*closing) else [_value(cursor)]
+        while cursor.accept(","):
+            values.append(_value(cursor))
+        if values and not cursor.accept(*closing):
+            raise cursor.error(f"expected {''.join(closing)!r}")
+        return ArrayConstructor(tuple(values), spec, "".join(opening))
+    except FortranSyntaxError:
+        cursor.at = first
+        cursor.skip_group()
+        return opaque_from(cursor, first)
+
+
+def _has_type(cursor: Cursor, first: int) -> bool:
+    """Whether ``::`` stands in a constructor, but not in a bracket inside of it."""
+    depth = 0
+    for token in cursor.tokens[first : cursor.closing(first)]:
+        depth += (token.low in ("(", "[")) - (token.low in (")", "]"))
+        if token.low == "::" and depth == 1:
+            return True
+    return False
+
+
+def _value(cursor: Cursor) -> Expr:
+    """A value of a constructor; an implied DO is several."""
+    if cursor.low != "(" or not is_implied_do(cursor):
+        return expression(cursor)
+    cursor.take()
+    values = [_value(cursor)]
+    cursor.expect(",")
+    while not (cursor.here.kind == "name" and cursor.after().low == "="):
+        values.append(_value(cursor))
+        cursor.expect(",")
+    token = cursor.name()
+    cursor.expect("=")
+    first = expression(cursor)
+    cursor.expect(",")
+    last = expression(cursor)
+    step = expression(cursor) if cursor.accept(",") else None
+    cursor.expect(")")
+    return ImpliedDo(tuple(values), Ref(token.low, token.text), first, last, step)
+
+
+def is_implied_do(cursor: Cursor) -> bool:
+    """The parenthesis that comes next has ``, name =`` directly inside."""
+    depth = 0
+    for index in range(cursor.at, cursor.closing()):
+        token = cursor.tokens[index]
+        if token.low in ("(", "["):
+            depth += 1
+        elif token.low in (")", "]"):
+            depth -= 1
+        elif token.low == "=" and depth == 1:
+            return cursor.tokens[index - 2].low == ","
+    return False
+
+
+def numeric_spec(cursor: Cursor) -> TypeSpec:
+    """``integer``, ``real(dp)``, ``complex*16``, ``logical(kind=1)``."""
+    base = cursor.name().low
+    if base not in NUMERIC:
+        raise cursor.error("expected a numeric or logical type")
+    if cursor.accept("*"):
+        size = cursor.take()
+        if size.kind != "int":
+            raise cursor.error("expected a number of bytes")
+        return TypeSpec(base, Lit("integer", size.text), star=True)
+    if cursor.low != "(":
+        return TypeSpec(base)
+    cursor.take()
+    cursor.accept("kind", "=")
+    kind = expression(cursor)
+    cursor.expect(")")
+    return TypeSpec(base, kind)
 
 
 def _is_number(expr: Expr) -> bool:

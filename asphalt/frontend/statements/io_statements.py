@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from asphalt.frontend.lexical.tokens import Cursor
-from asphalt.frontend.statements.expressions import argument, expression
+from asphalt.frontend.statements.expressions import argument, expression, is_implied_do
 from asphalt.ir.expr import Arg, Component, Expr, Keyword, Lit, OpaqueExpr, Ref
 from asphalt.ir.stmt import IO
 
@@ -57,7 +57,7 @@ def _items(cursor: Cursor, into: list[Arg], transfer: IoEffects) -> None:
 
 
 def _item(cursor: Cursor, into: list[Arg], transfer: IoEffects) -> None:
-    if cursor.low != "(" or not _is_implied_do(cursor):
+    if cursor.low != "(" or not is_implied_do(cursor):
         into.append(expression(cursor))
         return
     cursor.take()
@@ -71,20 +71,6 @@ def _item(cursor: Cursor, into: list[Arg], transfer: IoEffects) -> None:
     while cursor.accept(","):
         transfer.reads.append(expression(cursor))
     cursor.expect(")")
-
-
-def _is_implied_do(cursor: Cursor) -> bool:
-    """The parenthesis that comes next has ``, name =`` directly inside."""
-    depth = 0
-    for index in range(cursor.at, cursor.closing()):
-        token = cursor.tokens[index]
-        if token.low in ("(", "["):
-            depth += 1
-        elif token.low in (")", "]"):
-            depth -= 1
-        elif token.low == "=" and depth == 1:
-            return cursor.tokens[index - 2].low == ","
-    return False
 
 
 def _data_transfer(cursor: Cursor, kind: str) -> IO:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from asphalt.frontend.lexical.tokens import Cursor
 from asphalt.frontend.statements.bindings import generic_spec
 from asphalt.frontend.statements.declarations import TYPE_WORDS, attribute, type_spec
-from asphalt.ir.expr import Lit
-from asphalt.ir.stmt import Plain, TypeSpec, UnitHead
+from asphalt.ir.expr import Lit, TypeSpec
+from asphalt.ir.stmt import Plain, UnitHead
 
 _PREFIXES = frozenset(("pure", "elemental", "impure", "recursive", "non_recursive", "module"))
 PREFIX_WORDS = _PREFIXES | TYPE_WORDS | frozenset(("function", "subroutine"))

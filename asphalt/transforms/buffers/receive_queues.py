@@ -43,20 +43,9 @@ from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.verdicts.block_codes import COPIES, Obstacle, refused_at
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.passes import Pass
+from asphalt.ir.expr import TypeSpec
 from asphalt.ir.records import record
-from asphalt.ir.stmt import (
-    ArmHead,
-    Assign,
-    Call,
-    Decl,
-    DoHead,
-    Entity,
-    Guarded,
-    Jump,
-    Plain,
-    TypeSpec,
-    What,
-)
+from asphalt.ir.stmt import ArmHead, Assign, Call, Decl, DoHead, Entity, Guarded, Jump, Plain, What
 from asphalt.ir.tree import Arm, Branch, Do, Leaf, Node, Unit, leaves
 from asphalt.transforms.buffers.clones import too_long
 from asphalt.transforms.nonblocking import nonblocking

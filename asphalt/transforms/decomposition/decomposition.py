@@ -69,9 +69,9 @@ from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.assumptions import BITS
 from asphalt.config.passes import Pass
-from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Ref
+from asphalt.ir.expr import Arg, Expr, Keyword, Lit, Ref, TypeSpec
 from asphalt.ir.records import record
-from asphalt.ir.stmt import Assign, Call, Decl, DoHead, Entity, TypeSpec
+from asphalt.ir.stmt import Assign, Call, Decl, DoHead, Entity
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.decomposition.divided_call import OPERATIONS, Divided, DividedCall
 from asphalt.transforms.motion.windows import takes_time

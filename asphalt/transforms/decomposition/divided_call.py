@@ -21,7 +21,7 @@ from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.block_loops import Worker, touching, worker_in
 from asphalt.analysis.tiling.rank_blocks import RankBlocks, planes_of, rank_blocks
 from asphalt.analysis.verdicts.block_codes import BESIDE, BLOCKS, LOOP, ORDER, Obstacle
-from asphalt.ir.expr import Expr, Op, Ref, names_in
+from asphalt.ir.expr import ArrayConstructor, Expr, Ref, names_in
 from asphalt.ir.records import record
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, Node, leaves
@@ -324,4 +324,4 @@ class DividedCall:
 
 def _listed(*values: Expr) -> Expr:
     """An array constructor."""
-    return Op("[]", values)
+    return ArrayConstructor(values)

@@ -35,7 +35,7 @@ from asphalt.analysis.names.scopes import Origin, Symbol
 from asphalt.analysis.verdicts.splitting_codes import DIGITS
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.assumptions import BITS
-from asphalt.ir.expr import Arg, Expr, Ref, Section, names_in
+from asphalt.ir.expr import Arg, Expr, Ref, Section, TypeSpec, names_in
 from asphalt.ir.insertion import last_declaration, last_use
 from asphalt.ir.mapped import NotMappedError, mapped, mapped_expr, mapped_what
 from asphalt.ir.program import Located
@@ -51,7 +51,6 @@ from asphalt.ir.stmt import (
     Guarded,
     Include,
     Plain,
-    TypeSpec,
     What,
 )
 from asphalt.ir.tree import Branch, Do, Leaf, Node, Unit, leaves

@@ -52,10 +52,10 @@ from asphalt.analysis.inlining.split_phase import Phases, check_phases, phases_a
 from asphalt.analysis.inlining.version_calls import NewNames, access, check_call
 from asphalt.analysis.messages.messages import Messages
 from asphalt.analysis.verdicts.splitting_codes import LONG
-from asphalt.ir.expr import Arg, Keyword, Lit, Ref
+from asphalt.ir.expr import Arg, Keyword, Lit, Ref, TypeSpec
 from asphalt.ir.program import Located
 from asphalt.ir.records import record
-from asphalt.ir.stmt import Call, Decl, Entity, TypeSpec
+from asphalt.ir.stmt import Call, Decl, Entity
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
 from asphalt.transforms.inlining import version_units
 from asphalt.transforms.inlining.inlined_statements import (

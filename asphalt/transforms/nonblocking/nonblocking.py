@@ -37,9 +37,9 @@ from asphalt.analysis.mpi.runtime_module import IN_PLACE
 from asphalt.analysis.verdicts.verdict import Refused
 from asphalt.config.assumptions import FATAL
 from asphalt.config.passes import Pass
-from asphalt.ir.expr import Ref
+from asphalt.ir.expr import Ref, TypeSpec
 from asphalt.ir.records import record
-from asphalt.ir.stmt import Assign, Call, Decl, Entity, TypeSpec, What
+from asphalt.ir.stmt import Assign, Call, Decl, Entity, What
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
 from asphalt.transforms.nonblocking.rules import (
     Rules,

@@ -34,10 +34,19 @@ from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.mpi.runtime_module import MOST_BUFFERS, RUNTIME_CALLS
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.names.visibility import words_at
-from asphalt.ir.expr import Arg, Component, Expr, OpaqueExpr, Ref, root_name, walk
+from asphalt.ir.expr import (
+    Arg,
+    Component,
+    Expr,
+    Ref,
+    TypeSpec,
+    Unstructured,
+    root_name,
+    walk,
+)
 from asphalt.ir.records import record
 from asphalt.ir.source import Trivia
-from asphalt.ir.stmt import Call, Decl, Dim, Entity, Guarded, TypeSpec
+from asphalt.ir.stmt import Call, Decl, Dim, Entity, Guarded
 from asphalt.ir.tree import Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.rewriting.additions import added
 from asphalt.transforms.rewriting.comments import comments_inside, in_front
@@ -196,7 +205,7 @@ def _may_join(run: Sequence[_Wait], wait: _Wait, scope: Scope) -> bool:
     for buffer in buffers:
         evaluated += _subscripts(buffer)
     read = [part for expr in evaluated for part in walk(expr)]
-    if any(isinstance(p, Component | OpaqueExpr) for p in read):
+    if any(isinstance(p, Component | Unstructured) for p in read):
         return False
     if any(isinstance(p, Ref) and p.args is not None for p in read):
         return False  # a function, or an element of an array

@@ -49,7 +49,7 @@ from asphalt.analysis.names.designators import (
 from asphalt.analysis.names.scopes import Origin, Scope
 from asphalt.analysis.verdicts.verdict import Cause, Mark, Refused
 from asphalt.config.assumptions import BITS, CONTROL, FATAL
-from asphalt.ir.expr import Component, Expr, Op, OpaqueExpr, Ref, root_name, walk
+from asphalt.ir.expr import Component, Expr, Op, Ref, Unstructured, root_name, walk
 from asphalt.ir.stmt import Allocation, ArmHead, Assign, Guarded, Include
 from asphalt.ir.tree import Leaf, leaves
 from asphalt.support.may_must import MayMustAnswer, unknown, yes
@@ -286,7 +286,7 @@ def _function_for(call: MpiCall, facts: UnitFacts) -> str | None:
     """
     for _, argument in call.bound():
         for part in walk(argument):
-            if isinstance(part, OpaqueExpr):
+            if isinstance(part, Unstructured):
                 return part.text
             if isinstance(part, Op) and not facts.names.is_intrinsic_operation(part):
                 return part.op

@@ -12,8 +12,8 @@ from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.names.derived_types import component_declarations, may_be_pointer
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
-from asphalt.ir.expr import Arg, Component, Expr, Lit, Ref, Section, walk
-from asphalt.ir.stmt import ArmHead, TypeSpec
+from asphalt.ir.expr import Arg, Component, Expr, Lit, Ref, Section, TypeSpec, walk
+from asphalt.ir.stmt import ArmHead
 from asphalt.ir.tree import Leaf
 
 _STATUS_SIZE = 6

@@ -16,9 +16,9 @@ from functools import reduce
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.symbolic.polynomials import folded
-from asphalt.ir.expr import Expr, Op, Ref
+from asphalt.ir.expr import Expr, Op, Ref, TypeSpec
 from asphalt.ir.insertion import last_declaration, takes_declarations
-from asphalt.ir.stmt import Decl, Entity, Include, TypeSpec
+from asphalt.ir.stmt import Decl, Entity, Include
 from asphalt.ir.tree import Leaf, Unit
 from asphalt.transforms.rewriting.declare import column_of, insert_behind
 from asphalt.transforms.rewriting.make import Maker, compare, fn, num, respelled

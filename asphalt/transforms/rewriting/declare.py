@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from asphalt.config.limits import HEADER
 from asphalt.config.runtime import offering, runtime_modules
-from asphalt.ir.expr import Arg, Keyword, Ref, walk
+from asphalt.ir.expr import Arg, Keyword, Ref, TypeSpec, walk
 from asphalt.ir.insertion import last_declaration, last_use
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import (
@@ -21,7 +21,6 @@ from asphalt.ir.stmt import (
     Entity,
     Guarded,
     Include,
-    TypeSpec,
     Use,
     UseItem,
     What,

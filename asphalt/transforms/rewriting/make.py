@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from asphalt.analysis.names.scopes import Scope
 from asphalt.analysis.symbolic.polynomials import Poly, poly
-from asphalt.ir.expr import Arg, Component, Expr, Op, Ref, Section
+from asphalt.ir.expr import Arg, ArrayConstructor, Component, Expr, ImpliedDo, Op, Ref, Section
 from asphalt.ir.expr import num as num
 from asphalt.ir.source import Form, Trivia, TriviaKind
 from asphalt.ir.stmt import ArmHead, Assign, Call, DoHead, Guarded, Plain, What
@@ -55,12 +55,12 @@ def simplified(expr: Expr) -> Expr:
 
 def array(*elements: Expr) -> Expr:
     """``[a, b, ...]``."""
-    return Op("[]", elements)
+    return ArrayConstructor(elements)
 
 
 def implied_do(value: Expr, variable: Ref, first: Expr, last: Expr) -> Expr:
     """``(value, variable = first, last)``, in an array constructor."""
-    return Op("do", (value, variable, first, last))
+    return ImpliedDo((value,), variable, first, last)
 
 
 def both(a: Expr, b: Expr) -> Expr:

@@ -10,7 +10,7 @@ from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.tiling.equal_parts import ConstantTrips, MessageParts
 from asphalt.analysis.tiling.tiled_groups import TiledGroup
 from asphalt.config.limits import HEADER
-from asphalt.ir.expr import Component, Expr, Lit, Op, OpaqueExpr, Ref
+from asphalt.ir.expr import Component, Expr, Lit, Op, Ref
 from asphalt.ir.records import record
 from asphalt.ir.source import Trivia
 from asphalt.ir.stmt import ArmHead, Call, DoHead, Guarded, What
@@ -294,7 +294,7 @@ class Emission:
         match what:
             case Guarded(condition=condition):
                 pass
-            case ArmHead(exprs=((Lit() | Ref() | Component() | Op() | OpaqueExpr()) as condition,)):
+            case ArmHead(exprs=(condition,)) if isinstance(condition, Expr):
                 pass
             case _:
                 return inner[0]

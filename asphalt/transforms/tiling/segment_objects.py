@@ -48,19 +48,20 @@ from dataclasses import dataclass, field, replace
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.names.visibility import words_at
 from asphalt.analysis.symbolic.polynomials import poly
-from asphalt.ir.expr import AltReturn, Arg, Component, Expr, Keyword, Lit, Op, Ref, Section
-from asphalt.ir.records import record
-from asphalt.ir.stmt import (
-    ArmHead,
-    Assign,
-    Call,
-    Decl,
-    DoHead,
-    Entity,
-    Guarded,
+from asphalt.ir.expr import (
+    AltReturn,
+    Arg,
+    Component,
+    Expr,
+    Keyword,
+    Lit,
+    Op,
+    Ref,
+    Section,
     TypeSpec,
-    What,
 )
+from asphalt.ir.records import record
+from asphalt.ir.stmt import ArmHead, Assign, Call, Decl, DoHead, Entity, Guarded, What
 from asphalt.ir.tree import Block, Branch, Do, Leaf, Node, Unit, leaves, loops_of, rewrite
 from asphalt.transforms.rewriting.additions import added
 from asphalt.transforms.rewriting.comments import in_front

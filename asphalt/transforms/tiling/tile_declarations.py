@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.config.limits import HEADER
-from asphalt.ir.expr import Expr, Op, names_in
+from asphalt.ir.expr import Expr, Op, TypeSpec, names_in
 from asphalt.ir.insertion import last_declaration
-from asphalt.ir.stmt import Decl, Dim, Entity, Include, TypeSpec
+from asphalt.ir.stmt import Decl, Dim, Entity, Include
 from asphalt.ir.tree import Leaf, Node, Unit, leaves, rewrite
 from asphalt.transforms.rewriting.additions import added
 from asphalt.transforms.rewriting.checked_sizes import are_intrinsic, can_check

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
 from asphalt.config.errors import InputError
-from asphalt.ir.expr import Section, names_in
+from asphalt.ir.expr import Section, TypeSpec, names_in
 from asphalt.ir.program import Located
 from asphalt.ir.records import record
-from asphalt.ir.stmt import Dim, TypeSpec, UnitHead
+from asphalt.ir.stmt import Dim, UnitHead
 from asphalt.unparse.expr_text import expr_text
 
 _BASES = {

@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from asphalt.analysis.names.scopes import Origin, Scope, Symbol
-from asphalt.ir.expr import Expr, Section, names_in
+from asphalt.ir.expr import Expr, Section, TypeSpec, names_in
 from asphalt.ir.records import record
-from asphalt.ir.stmt import Decl, Dim, Entity, Include, TypeSpec
+from asphalt.ir.stmt import Decl, Dim, Entity, Include
 from asphalt.unparse.expr_text import expr_text
 from asphalt.unparse.statement_text import statement_text
 from asphalt.verify.procedures.interface import Dummy, Interface, symbol_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from asphalt.analysis.memory.contiguity import may_be_array
 from asphalt.analysis.memory.ranks import is_scalar
 from support.analysed import Analysed, e
 
@@ -63,9 +64,16 @@ end subroutine unit
         ("c%one%name(1:2)", False),  # a substring
         ("unseen%x", False),
         ("sqrt(t)", True),
+        ("sum(v)*product(shape(v))", True),
+        ("v(count(v > t) + size(v))", True),
+        ("sum(v, 1)", False),  # of an array of any rank
+        ("sum(v, mask=v > 0)", False),
+        ("maxloc(v)", False),
+        ("lbound(v)", False),
         ("abs(.true.)", False),  # the program extends it
     ],
 )
 def test_rank(text: str, scalar: bool) -> None:
     unit = Analysed(UNIT, chain=("unit",))
     assert is_scalar(e(text), unit.scope) is scalar
+    assert not (scalar and may_be_array(e(text), unit.scope))

@@ -49,7 +49,8 @@ def accesses(body: str) -> list[str]:
         ("i = size(b(1:n))", ["inquires b", "reads n", "writes i"]),
         ("where (b > 0) b = 1", ["reads b", "writes b ?"]),
         ("word(2:3) = 'ab'", ["writes word(2:3)"]),
-        ("b = [x, real(i)]", ["reads i", "reads x", "writes b"]),
+        ("b = [x, real(i)]", ["reads x", "reads i", "writes b"]),
+        ("b = [(x*b(i), i = 1, n)]", ["reads b", "reads n", "reads x", "writes b"]),
     ],
 )
 def test_assignments(statement: str, expected: list[str]) -> None:

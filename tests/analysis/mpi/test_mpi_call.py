@@ -6,8 +6,8 @@ import pytest
 
 from asphalt.analysis.mpi.call import MpiCall, mpi_call, mpi_constant, mpi_function, predefined_type
 from asphalt.analysis.names.scopes import scope_of
-from asphalt.ir.expr import AltReturn, Arg, Component, Keyword, Lit, Op, Ref, Section
-from asphalt.ir.stmt import Call, Decl, Entity, Include, TypeSpec, What
+from asphalt.ir.expr import AltReturn, Arg, Component, Keyword, Lit, Op, Ref, Section, TypeSpec
+from asphalt.ir.stmt import Call, Decl, Entity, Include, What
 from asphalt.ir.tree import Unit
 from support.ir_program import IMPLICIT_NONE, IrProgram, call, declare, ref, unit, use
 

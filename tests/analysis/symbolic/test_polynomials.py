@@ -115,7 +115,7 @@ def test_not_equal(left: str, right: str) -> None:
 
 
 def test_known_values_are_substituted_again_and_again() -> None:
-    known = {"blk": e("nx*planes"), "planes": e("nz/np")}
+    known = {"blk": e("NX*Planes"), "planes": e("nz/np")}  # as declarations spell them
 
     def substitute(part: Expr) -> Expr | None:
         return known.get(part.name) if isinstance(part, Ref) else None

@@ -56,6 +56,10 @@ def test_values(body: str, expected: Level) -> None:
         ("n = 1\ndo i = 1, 9\nif (i > me) exit\nn = i\nend do\ncall site(n)", V),
         ("do i = 1, 9\nif (i > me) exit\nend do\ncall site(i)", V),
         ("do i = 1, 9\nm = i\nend do\ncall site(i)", U),
+        # the condition of a one-line IF is that of its action, also where it begins a loop
+        ("do i = 1, 9\nif (me > 3) m = i\nend do\ncall site(i)", U),
+        ("do i = 1, 9\nif (me > 3) m = i\nif (i > me) exit\nend do\ncall site(i)", V),
+        ("do i = 1, 9\nif (me > 3) m = i\nend do\ncall site(m)", V),
         ("do while (me < 4)\nn = 2\nend do\ncall site(n)", V),
     ],
 )
@@ -677,8 +681,12 @@ def test_a_function_in_the_condition_of_a_one_line_if() -> None:
 def test_a_function_in_an_expression_that_is_not_understood() -> None:
     text = "integer function f(k)\ninteger :: k\n{}\nf = 1\nend function\n"
     declared = "integer, external :: f"
-    body = "n = 1\na(1:2) = [f(n), 1]\ncall site(n)"
+    body = "n = 1\na(1:2) = [(f(n), m = 1, 2)]\ncall site(n)"
     assert level(main(body, declared, text.format("k = 2")).value()) is Q
+    body = "n = 1\na(1:2) = [f(n), 1]\ncall site(n)"
+    assert level(main(body, declared, text.format("k = 2")).value()) is U
+    calls = "m = f(3)\na(1:2) = [(f(me), n = 1, 2)]"
+    assert level(main(calls, declared, text.format("call site(k)")).value()) is not U
     calls = "m = f(3)\na(1:2) = [f(me), 1]"
     assert level(main(calls, declared, text.format("call site(k)")).value()) is not U
 

@@ -6,7 +6,8 @@ import pytest
 
 from asphalt.frontend.statements.expressions import parse_expression as e
 from asphalt.frontend.statements.statements import statement
-from asphalt.ir.stmt import Decl, Entity, Opaque, TypeSpec, Use, UseItem, What
+from asphalt.ir.expr import TypeSpec
+from asphalt.ir.stmt import Decl, Entity, Opaque, Use, UseItem, What
 
 
 def _n(*names: str) -> tuple[Entity, ...]:

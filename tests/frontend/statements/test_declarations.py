@@ -6,8 +6,8 @@ import pytest
 
 from asphalt.frontend.statements.expressions import parse_expression as e
 from asphalt.frontend.statements.statements import statement
-from asphalt.ir.expr import Lit, Op, OpaqueExpr, Ref, Section
-from asphalt.ir.stmt import Decl, Dim, Entity, Opaque, TypeSpec
+from asphalt.ir.expr import Lit, Op, OpaqueExpr, Ref, Section, TypeSpec
+from asphalt.ir.stmt import Decl, Dim, Entity, Opaque
 
 INTEGER, REAL = TypeSpec("integer"), TypeSpec("real")
 ANY = OpaqueExpr("*", frozenset())

@@ -18,14 +18,17 @@ from asphalt.frontend.statements.expressions import parse_expression
 from asphalt.ir.expr import (
     AltReturn,
     Arg,
+    ArrayConstructor,
     Component,
     Expr,
+    ImpliedDo,
     Keyword,
     Lit,
     Op,
     OpaqueExpr,
     Ref,
     Section,
+    TypeSpec,
 )
 from asphalt.ir.stmt import Assign
 
@@ -88,8 +91,19 @@ TREES: list[tuple[str, Expr]] = [
     ("a%B(i)%c", Component(Component(A, "b", "B", (INDEX,)), "c", "c")),
     ("a(i)%b(1:2)", Component(Ref("a", "a", (INDEX,)), "b", "b", (Section(ONE, TWO, None),))),
     ("a % f()", Component(A, "f", "f", ())),
-    ("(/ 1, i /)", OpaqueExpr("(/ 1, i /)", frozenset("i"))),
+    ("(/ 1, i /)", ArrayConstructor((ONE, INDEX))),
+    ("(/-1,i/2/)", ArrayConstructor((_op("-", ONE), _op("/", INDEX, TWO)))),
+    ("[a(i), [1, 2], (a)]", ArrayConstructor((
+        Ref("a", "a", (INDEX,)), ArrayConstructor((ONE, TWO)), _op("()", A)))),
+    ("[real(a) :: b, 1]", ArrayConstructor((B, ONE), TypeSpec("real", A))),
+    ("(/ complex*16 :: a /)", ArrayConstructor((A,), TypeSpec(
+        "complex", Lit("integer", "16"), star=True))),
+    ("[integer ::]", ArrayConstructor((), TypeSpec("integer"))),
+    ("[(a, (b, I=1,2,c), k=1,2)]", ArrayConstructor((ImpliedDo((A, ImpliedDo(
+        (B,), Ref("i", "I"), ONE, TWO, C)), Ref("k", "k"), ONE, TWO),))),
+    ("[(i, 1)]", ArrayConstructor((OpaqueExpr("(i, 1)", frozenset("i")),))),
     ("[t :: a, (i, i=1,2)]", OpaqueExpr("[t :: a, (i, i=1,2)]", frozenset("tai"))),
+    ("[character(3) :: 'a']", OpaqueExpr("[character(3) :: 'a']", frozenset(("character",)))),
     ("a(i)(1:2)", OpaqueExpr("a(i)(1:2)", frozenset(("a", "i")))),
     ("a(i)[2]", OpaqueExpr("a(i)[2]", frozenset(("a", "i")))),
     ("'abc'(1:2)", OpaqueExpr("'abc'(1:2)", frozenset())),

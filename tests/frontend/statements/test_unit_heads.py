@@ -7,8 +7,8 @@ import pytest
 from asphalt.frontend.statements.expressions import parse_expression as e
 from asphalt.frontend.statements.statements import statement
 from asphalt.frontend.statements.unit_heads import end_statement
-from asphalt.ir.expr import Lit, OpaqueExpr
-from asphalt.ir.stmt import Opaque, Plain, TypeSpec, UnitHead
+from asphalt.ir.expr import Lit, OpaqueExpr, TypeSpec
+from asphalt.ir.stmt import Opaque, Plain, UnitHead
 
 HEADS: list[tuple[str, UnitHead]] = [
     ("program P", UnitHead("program", "p")),

@@ -104,6 +104,15 @@ _TWO_LOOPS = f"""\
 !$omp end parallel ! all of them
 """
 _THREADS = f"!$omp parallel do if (n > nt)\n{_LOOP}"
+_WORKSHARE = """\
+!$omp parallel workshare default(shared) shared(a, c)
+    c(1:2) = 0
+    ! the rest
+    where (c < 0) c = 1
+
+    forall (i = 1:3) c(i) = i
+!$omp end parallel workshare
+"""
 _TAKEN = {
     "loop in front": (f"!$omp parallel do\n{_LOOP}", _LOOP),
     "loop in the window": ("", _PRIVATE),
@@ -128,8 +137,15 @@ _TAKEN = {
     "a line in the window": ("", f"!$  t = 7\n{_PRIVATE}"),
     "loop in a branch": ("", f"    if (n > 3) then\n{_PRIVATE}    end if\n"),
     "variable of another module": ("", _THREADS),
+    # SHARED lists b, and does not access it
+    "lists of shared variables": (
+        "", f"!$omp parallel do shared(b, c)\n{_LOOP}"
+        + _TWO_LOOPS.replace("private(t)", "private(t) shared(b)")),
+    "a workshare in front": (f"{_WORKSHARE}    m = 1\n", _LOOP),
 }  # fmt: skip
 _RUN = (
+    "a workshare in front",
+    "lists of shared variables",
     "region of two loops in front",
     "region of two loops in the window",
     "two regions of two loops",
@@ -168,8 +184,9 @@ _BEHIND_RECEIVE = {
         "", _TWO_LOOPS.replace("abs(t)", "b(i)")),
     "the directive of the second loop of a region reads what is received": (
         "", _TWO_LOOPS.replace("static, m", "static, int(b(1)) + 1")),
-    "a region lists what is received": (
-        "", _TWO_LOOPS.replace("private(t)", "private(t) shared(b)")),
+    "a region reduces what is received": (
+        "", _TWO_LOOPS.replace("private(t)", "private(t) reduction(max: b)")),
+    "a loop copies what is received": ("", f"!$omp parallel do firstprivate(b)\n{_LOOP}"),
     "the directive of its loop reads what is received": (
         "", _PLAIN_REGION.replace("do\n", "do schedule(static, int(b(1)) + 1)\n", 1)),
 }  # fmt: skip
@@ -220,6 +237,19 @@ _STAYING = {
     "a loop variable of a region": ("", f"{_PLAIN_REGION}    c(2) = i\n"),
     "a barrier in a region": (
         "", _PLAIN_REGION.replace("      c", "!$omp barrier\n      c")),
+    "a workshare with a private variable": (
+        _WORKSHARE.replace("shared(a, c)", "private(t)"), _LOOP),
+    "a workshare for one of several regions": (
+        _WORKSHARE.replace("parallel ", "").replace(" default(shared) shared(a, c)", "").replace(
+            "!$omp w", "!$omp parallel\n!$omp w") + "!$omp end parallel\n", _LOOP),
+    "a workshare with a call": (
+        _WORKSHARE.replace("c(1:2) = 0", "call random_number(c(1:2))"), _LOOP),
+    "a workshare with another directive": (
+        _WORKSHARE.replace("    ! the rest\n", "!$omp atomic\n    m = m + 1\n"), _LOOP),
+    "a workshare without an end": (
+        _WORKSHARE.replace("!$omp end parallel workshare\n", ""), _LOOP),
+    "sections": (
+        f"!$omp parallel sections\n{_LOOP}!$omp end parallel sections\n", _LOOP),
     "a task": (f"!$omp task\n{_LOOP}!$omp end task\n", _LOOP),
     "OpenACC": (f"!$acc parallel loop\n{_LOOP}", _LOOP),
     "default(private)": ("", f"!$omp parallel do default(private) shared(c)\n{_LOOP}"),
@@ -288,6 +318,19 @@ def test_nothing_comes_between_the_loops_of_one_region(tmp_path: Path) -> None:
     assert found.count(needs) == 1
     start, wait = found.index("call asphalt_irecv(b"), found.index("asphalt_wait(asphalt_request_1")
     assert start < found.rindex(_TWO_LOOPS) < wait < found.index(needs)
+    for mpi in installed(OPENMPI):
+        _same(mpi, tmp_path, text, found)
+
+
+@pytest.mark.parametrize("reads", [False, True])
+def test_nothing_passes_a_workshare(reads: bool, tmp_path: Path) -> None:
+    """Nor does anything come in front of its end."""
+    shared = _WORKSHARE.replace("c(1:2) = 0", "c(1:2) = b(1:2)") if reads else _WORKSHARE
+    text = _PROGRAM.format(before=_LOOP, behind=shared + _LOOP)
+    found = _transformed(tmp_path / "in", text)
+    assert shared + _LOOP in found
+    assert found.index("call asphalt_irecv(b") < found.index(_LOOP)
+    assert found.index("call asphalt_wait") < found.index(shared)
     for mpi in installed(OPENMPI):
         _same(mpi, tmp_path, text, found)
 
