@@ -278,8 +278,7 @@ def _all(nodes: Iterable[Node]) -> Iterator[Leaf]:
 
 def _workshare(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     """The statements of a WORKSHARE construct that the first of some statements begins; none: it
-    begins none that is assignments, WHERE and FORALL alone and whose threads share all variables.
-    """
+    begins none that is assignments alone, and whose threads share all variables."""
     texts = [one.text for one in directives_before(next(leaves(nodes[0])))]
     if len(texts) != 1 or not _BEGINS_WORKSHARE.fullmatch(texts[0]):
         return ()
