@@ -6,14 +6,13 @@ the call where it is.  A report has one or two of them in short clauses, and all
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from asphalt.analysis.data_flow.unit import with_places
 from asphalt.diagnostics.model import SiteReport
-from asphalt.gain.wording import losses_text
-from asphalt.optimiser.dropped import LESS_SAVED
+from asphalt.gain.wording import losses_text, sizes_text
 from asphalt.optimiser.origins import SourceLine
-from asphalt.optimiser.outcome import Dropped, InlinedCall, StoppedAtCall, Tried
+from asphalt.optimiser.outcome import WORTH, Dropped, InlinedCall, StoppedAtCall, Tried
 
 _MOST = 2  # clauses
 
@@ -34,13 +33,40 @@ def at_calls(site: SiteReport, tries: Collection[Tried], own: range) -> tuple[st
     dropped = tried_at_calls(site, tries)
     priced = sorted(
         (one for one in dropped if one.before and not _is_own(one.place, site, own)),
-        key=lambda one: max(one.tried[name] / one.before[name] for name in one.before),
+        key=_ratios,
     )
-    told = list(dict.fromkeys(_priced(one, site) for one in priced))[:_MOST]
+    best: dict[SourceLine, Dropped] = {}
+    for one in priced:
+        best.setdefault(one.place, one)
+    told = [_priced(one, site) for one in best.values()][:_MOST]
+    if told:
+        return _with_sizes(told, tries, site)
     place = SourceLine(site.file, site.line)
     stops = (s for tried in tries for s in tried.at_calls if s.place == place)
-    told = told or list(dict.fromkeys(_stopped(one, site) for one in stops))[:_MOST]
-    return tuple(told or list(dict.fromkeys(_inlined(dropped, site)))[:1])
+    told = list(dict.fromkeys(_stopped(one, site) for one in stops))[:_MOST]
+    if told:
+        return tuple(told)
+    return _with_sizes(list(dict.fromkeys(_inlined(dropped, site)))[:1], tries, site)
+
+
+def _with_sizes(told: Sequence[str], tries: Collection[Tried], site: SiteReport) -> tuple[str, ...]:
+    """The clauses, with what their estimates take for granted."""
+    sizes = dict.fromkeys(name for tried in tries if _is_about(tried, site) for name in tried.sizes)
+    if not told or not sizes:
+        return tuple(told)
+    return (*told[:-1], f"{told[-1]} ({sizes_text(tuple(sizes))})")
+
+
+def _ratios(one: Dropped) -> tuple[bool, float, float]:
+    """An order of steps: those that save time on a network first, then by the greatest ratio of the
+    times with and without it, and the least, in thousandths."""
+    ratios = [round(one.tried[name] / one.before[name], 3) for name in one.before]
+    return min(ratios) >= 1, max(ratios), min(ratios)
+
+
+def _is_about(tried: Tried, site: SiteReport) -> bool:
+    """Whether steps for a transfer were priced in a unit."""
+    return any(one.rests_on_sizes and _call_of(site, one) for one in tried.dropped)
 
 
 def _stopped(one: StoppedAtCall, site: SiteReport) -> str:
@@ -64,7 +90,7 @@ def _inlined(dropped: Iterable[Dropped], site: SiteReport) -> Iterator[str]:
     for one in dropped:
         call = _call_of(site, one)
         if call is not None and call.place == one.place:
-            why = LESS_SAVED if one.why.startswith(LESS_SAVED) else one.why
+            why = next((w for w in WORTH if one.why.startswith(w)), one.why)
             yield f"{_called(call, site)}: inlined there, {why}"
 
 

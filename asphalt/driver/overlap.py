@@ -286,7 +286,9 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
             if not request.kept.files.isdisjoint(found.beside):
                 continue
             procedures.append(procedure_report(found, _lines(tree, path, chain)))
-            tries[path, chain] = Tried(found.dropped, found.whole, found.doubt, found.at_calls)
+            tries[path, chain] = Tried(
+                found.dropped, found.whole, found.doubt, found.at_calls, found.sizes
+            )
             for one in found.staying:
                 place = one.place
                 own.setdefault((place.path, place.line, one.operation), own_report(one, tree))

@@ -24,6 +24,7 @@ from asphalt.gain.clock import Clock
 from asphalt.gain.known_amounts import Known
 from asphalt.gain.sizes import Constants, Sizes
 from asphalt.gain.transfers import Transfers
+from asphalt.gain.unknown_sizes import unknown_sizes
 from asphalt.gain.work import Work
 from asphalt.ir.program import Located
 from asphalt.ir.records import record
@@ -151,6 +152,12 @@ class Model:
         """How long statements of a unit take on one core, without messages in them."""
         work, facts_of = self._looked_at(tree, located)
         return partial(work.seconds, scope=facts_of(located).scope)
+
+    def unknown_sizes(self, tree: Tree, located: Located) -> tuple[str, ...]:
+        """The variables in the bounds of loops of a unit, and of those that it calls, for whose
+        values the price takes usual ones, by name."""
+        work, facts_of = self._looked_at(tree, located)
+        return unknown_sizes(facts_of(located).scope, work.sizes)
 
     def _looked_at(
         self, tree: Tree, priced: Located, known: Known | None = None

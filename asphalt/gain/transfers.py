@@ -21,6 +21,9 @@ from asphalt.gain.sizes import Sizes
 from asphalt.ir.expr import Component, Expr, Op, Ref
 from asphalt.ir.tree import Leaf, Node
 
+_MOVING = frozenset({"BUFFER", "REQUEST", "MESSAGE", "WINDOW", "FILE"})
+"""Arguments of procedures that move data, or complete what does."""
+
 
 @dataclass
 class Transfers:
@@ -91,7 +94,7 @@ def _bytes(
 
 def _transfer(leaf: Leaf, call: MpiCall, facts: UnitFacts, transfers: Transfers) -> PricedTransfer:
     matched = transfers.matched
-    part = stage_of(call)
+    part = Stage.NOTHING if _is_of_handles(call) else stage_of(call)
     exchange = call.procedure.exchange
     messages = facts.once(Messages)
     started: tuple[Matched, ...] | None = ()
@@ -113,6 +116,12 @@ def _transfer(leaf: Leaf, call: MpiCall, facts: UnitFacts, transfers: Transfers)
         any(p.array for p, _ in requests),
         None if started is None else tuple(id(one.leaf) for one in started),
     )
+
+
+def _is_of_handles(call: MpiCall) -> bool:
+    """Whether a call is local and only makes, asks or frees objects: nobody waits for anybody."""
+    kinds = {parameter.kind for parameter in call.procedure.parameters}
+    return call.procedure.local and kinds.isdisjoint(_MOVING)
 
 
 def _size(leaf: Leaf, call: MpiCall, facts: UnitFacts, transfers: Transfers) -> float:

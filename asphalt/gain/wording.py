@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 _SAME = 1e-3  # of a time: what differs by less is told as the same
+_NAMED = 4  # sizes
 _WHOLE = 1000  # from there, no digits behind the point are told
 
 
@@ -52,12 +53,26 @@ def changes_text(before: Mapping[str, float], after: Mapping[str, float]) -> str
 
 
 def losses_text(before: Mapping[str, float], after: Mapping[str, float]) -> str:
-    """The networks on which more time is taken: ``+1.3 % on a``; empty: there are none."""
-    return ", ".join(
-        f"{_percent(before[name], after[name])} on {name}"
-        for name in before
-        if after[name] > before[name] * (1 + _SAME)
-    )
+    """The networks on which more time is taken, and those on which less is: ``+1.3 % on a, but
+    -6.5 % on b: --network NAME chooses one``; empty: there are none of the first."""
+    texts = {name: f"{_percent(before[name], after[name])} on {name}" for name in before}
+    losses = [name for name in before if after[name] > before[name] * (1 + _SAME)]
+    gains = [name for name in before if after[name] < before[name] * (1 - _SAME)]
+    lost = ", ".join(texts[name] for name in losses)
+    if not losses or not gains:
+        return lost
+    return f"{lost}, but {', '.join(texts[name] for name in gains)}: --network NAME chooses one"
+
+
+def sizes_text(names: Sequence[str]) -> str:
+    """What estimates take for granted, e.g. ``estimated with usual values of nx and ny, which
+    --size NAME=VALUE replaces by yours``."""
+    told = list(names[:_NAMED])
+    if len(names) > _NAMED:
+        told.append(f"{len(names) - _NAMED} more")
+    *others, last = told
+    listed = f"{', '.join(others)} and {last}" if others else last
+    return f"estimated with usual values of {listed}, which --size NAME=VALUE replaces by yours"
 
 
 def less_text(names: Iterable[str], saved: Iterable[float], before: Iterable[float]) -> str:

@@ -16,7 +16,6 @@ from asphalt.transforms.rewriting.step import Step
 IDLE = "it overlaps no more computation"
 SLOWER = "execution would take longer"
 AS_LONG = "execution would take as long as without it"
-LESS_SAVED = "it saves no more time"
 IN_TILES = "more nests are cut into tiles without it"
 TOO_MANY = f"the limit of {MOST_STEPS} steps"
 _NAMED = 3  # of several steps at once

@@ -64,6 +64,7 @@ from dataclasses import replace
 from asphalt.analysis.call_graph.index_constants import index_constants
 from asphalt.analysis.names.symbol import Identity
 from asphalt.frontend.source_tree.tree import Tree
+from asphalt.gain.model import Model
 from asphalt.ir.program import Located
 from asphalt.optimiser.acceptance import key_of
 from asphalt.optimiser.caller_windows import stopped_at_calls
@@ -202,8 +203,16 @@ def _optimised(tree: Tree, located: Located, options: Options, context: Context)
         if doubt is not None:
             return Optimised(located.path, located.unit.name, None, (), (), (), doubt, doubt=doubt)
         own, stopped = staying(shop, found), stopped_at_calls(shop, found)
+        sizes = _unknown_sizes(shop) if any(one.rests_on_sizes for one in found.dropped) else ()
         shop.known.forget()
-        return replace(found, staying=own, whole=shop.whole, at_calls=stopped)
+        return replace(found, staying=own, whole=shop.whole, at_calls=stopped, sizes=sizes)
+
+
+def _unknown_sizes(shop: Workshop) -> tuple[str, ...]:
+    """The variables for whose values the prices of a unit take usual ones."""
+    if not isinstance(shop.model, Model):
+        return ()
+    return shop.model.unknown_sizes(shop.first, shop.located(shop.first))
 
 
 def _with_values(shop: Workshop, found: Optimised) -> tuple[Optimised, Workshop]:

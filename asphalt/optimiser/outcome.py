@@ -20,6 +20,10 @@ LOSING = "all steps together would make the procedure slower"
 SAVES_NOTHING = "all steps together save nothing"
 SAVES_LITTLE = "all steps together save less than the least gain that is asked for"
 """Why a unit stays as it was although steps were found."""
+LESS_SAVED = "it saves no more time"
+LITTLE_SAVED = "it saves too little"
+WORTH = (LESS_SAVED, LITTLE_SAVED)
+"""Why what makes the text longer is not kept, with the seconds behind it."""
 _TOGETHER = frozenset({LOSING, SAVES_NOTHING, SAVES_LITTLE})
 
 
@@ -80,6 +84,11 @@ class Dropped:
     calls: tuple[InlinedCall, ...] = ()
 
     @property
+    def rests_on_sizes(self) -> bool:
+        """Whether a price is the reason."""
+        return bool(self.before) or self.why.startswith(WORTH)
+
+    @property
     def numbers(self) -> str:
         """Why it is not kept, with what the model said."""
         said = changes_text(self.before, self.tried)
@@ -103,12 +112,13 @@ class Tried:
     """The steps that were tried for a unit and not kept, and ``whole``: what kept nests from
     being divided, by their place in the user's source.  ``doubt``: why what was found for it is
     not done: it is not clear what the unit means.  ``at_calls``: the transfers of procedures that
-    were inlined in vain."""
+    were inlined in vain.  ``sizes``: the variables for whose values prices take usual ones."""
 
     dropped: tuple[Dropped, ...] = ()
     whole: Mapping[SourceLine, Refused] = field(default_factory=dict)
     doubt: str | None = None
     at_calls: tuple[StoppedAtCall, ...] = ()
+    sizes: tuple[str, ...] = ()
 
     @property
     def ending(self) -> Dropped | None:
@@ -204,7 +214,8 @@ class Optimised:
     more work.  ``whole``: what kept nests from being divided, by their place in the user's source.
     ``doubt``: why what was found is not done: it is not clear what the unit means.  ``asked``:
     which assumptions were asked for, with the answers: with the same ones the result is the same.
-    ``at_calls``: the transfers of procedures that were inlined in vain.
+    ``at_calls``: the transfers of procedures that were inlined in vain.  ``sizes``: the variables
+    for whose values prices take usual ones.
     """
 
     path: str
@@ -224,3 +235,4 @@ class Optimised:
     beside: Mapping[str, bytes] = field(default_factory=dict)
     asked: frozenset[Answer] = frozenset()
     at_calls: tuple[StoppedAtCall, ...] = ()
+    sizes: tuple[str, ...] = ()

@@ -20,7 +20,6 @@ from asphalt.gain.waves import Wave, saved
 from asphalt.gain.wording import less_text
 from asphalt.optimiser.dropped import (
     IN_TILES,
-    LESS_SAVED,
     TOO_MANY,
     not_kept,
     together_not_kept,
@@ -28,7 +27,15 @@ from asphalt.optimiser.dropped import (
     with_dropped,
     with_tried,
 )
-from asphalt.optimiser.outcome import Done, Dropped, Optimised, Tiled, Transfer
+from asphalt.optimiser.outcome import (
+    LESS_SAVED,
+    LITTLE_SAVED,
+    Done,
+    Dropped,
+    Optimised,
+    Tiled,
+    Transfer,
+)
 from asphalt.optimiser.overlap import Overlap
 from asphalt.optimiser.phases import MOST_STEPS, PHASES
 from asphalt.optimiser.searched import Contents
@@ -231,7 +238,9 @@ class Search:
         saved = self.shop.price(self.shop.tree_of(more)).saved(price)
         if price.is_worth(before, saved):
             return None
-        return f"{LESS_SAVED}: {less_text(self.shop.model.names, saved, before)}"
+        less = any(now < then for now, then in zip(saved, before, strict=True))
+        why = LITTLE_SAVED if not less and sum(saved) > sum(before) else LESS_SAVED
+        return f"{why}: {less_text(self.shop.model.names, saved, before)}"
 
     def _saved_apart(self) -> tuple[float, ...]:
         """The seconds that the unit saves if the procedures that could be inlined are not, and are

@@ -120,3 +120,19 @@ def test_ranks_that_were_in_arms_inside_of_arms_are_together_again(tmp_path: Pat
     )
     assert alone == pytest.approx(work * 0.75, rel=0.05)
     assert both == pytest.approx(alone * 0.75, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("call", "waits"),
+    [
+        ("call MPI_Type_vector(8, 1, 1000, MPI_DOUBLE_PRECISION, k, ierr)\n", False),
+        ("call MPI_Type_commit(k, ierr)\n", False),
+        ("call MPI_Comm_rank(comm, k, ierr)\n", False),
+        (_BARRIER, True),
+        ("call MPI_Comm_dup(comm, k, ierr)\n", True),
+    ],
+)
+def test_nobody_waits_for_what_is_local(call: str, waits: bool, tmp_path: Path) -> None:
+    branch = _branch("me == 0", _MUCH, _LITTLE)
+    alone = _seconds(tmp_path / "alone", branch, _LITTLE)
+    assert (_seconds(tmp_path / "with", branch, call, _LITTLE) > alone) is waits

@@ -9,8 +9,8 @@ import pytest
 
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
-from asphalt.optimiser.dropped import LESS_SAVED
 from asphalt.optimiser.optimise import Optimised, optimise
+from asphalt.optimiser.outcome import LESS_SAVED
 from asphalt.optimiser.preparation import Search
 
 _PROGRAM = """\
