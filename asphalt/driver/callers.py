@@ -95,9 +95,12 @@ def _inlined(dropped: Iterable[Dropped], site: SiteReport) -> Iterator[str]:
 
 
 def _call_of(site: SiteReport, one: Dropped) -> InlinedCall | None:
-    """The call of the procedure of a transfer that was inlined with a step."""
-    calls = (call for call in one.calls if (call.path, call.unit) == (site.file, site.unit))
-    return next(calls, None)
+    """The call of the procedure of a transfer that was inlined with a step: the last one in front
+    of the statement that the step is about."""
+    calls = [call for call in one.calls if (call.path, call.unit) == (site.file, site.unit)]
+    place = one.place
+    ahead = [c for c in calls if c.place.path == place.path and c.place.line <= place.line]
+    return max(ahead, key=lambda call: call.place.line, default=next(iter(calls), None))
 
 
 def _is_own(place: SourceLine, site: SiteReport, own: range) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from rich.text import Text
 
@@ -24,14 +25,33 @@ _STYLES = {
 
 
 def site_lines(sites: Sequence[SiteReport]) -> list[Text]:
-    """A line for each site: place, operation, verdict, code and message, in columns."""
+    """A line for each site: place, operation, verdict, code and message, in columns.  A long one
+    that the site before it in the file has, too, stands there only."""
     rows = [(f"{site.file}:{site.line}", site.operation, site) for site in sites]
     where_width = max((len(where) for where, _, _ in rows), default=0)
     operation_width = max((len(operation) for _, operation, _ in rows), default=0)
-    return [
-        _site_line(where.ljust(where_width), operation.ljust(operation_width), site)
-        for where, operation, site in rows
-    ]
+    lines: list[Text] = []
+    first: SiteReport | None = None
+    for where, operation, site in rows:
+        told = site
+        if first is not None and _is_told_alike(site, first):
+            told = replace(site, message=f"as in line {first.line}")
+        else:
+            first = site
+        lines.append(_site_line(where.ljust(where_width), operation.ljust(operation_width), told))
+    return lines
+
+
+_LONG = 80  # characters of a message
+
+
+def _is_told_alike(site: SiteReport, other: SiteReport) -> bool:
+    """Whether the line of another site of the same file says at length what is to be said."""
+    mine, theirs = (
+        (one.file, one.verdict, one.code, one.message, one.assumptions, one.accepted)
+        for one in (site, other)
+    )
+    return mine == theirs and len(site.message) > _LONG and site.line != other.line
 
 
 def summary(sites: Sequence[SiteReport]) -> str:

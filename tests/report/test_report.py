@@ -106,6 +106,19 @@ def test_a_line_a_site_in_columns() -> None:
     ]
 
 
+def test_a_long_message_stands_once() -> None:
+    long = replace(
+        REFUSED, message="the buffer is defined " + "by a procedure that is not seen " * 3
+    )
+    same = replace(long, line=9)
+    others = [replace(long, line=11, file="src/b.f90"), replace(long, line=13, message="short")]
+    lines = [line.plain for line in site_lines([long, same, replace(same, line=10), *others])]
+    assert [line.endswith("as in line 7") for line in lines] == [False, True, True, False, False]
+    assert lines[0].count("not seen") == lines[3].count("not seen") == 3
+    brief = replace(REFUSED, line=8)
+    assert all("differ from rank" in line.plain for line in site_lines([REFUSED, brief]))
+
+
 def test_an_assumed_site_names_its_assumptions() -> None:
     site = replace(PROVED, verdict="assumed", assumptions=("control", "input"))
     assert site_lines([site])[0].plain == (

@@ -161,7 +161,7 @@ _NEEDS = "do i = 1, n\n  c(i) = c(i) + b(modulo(i*me,n)+1)\nend do"
             _RECEIVE + _SEND + _WAITS + "\nc(1) = MPI_Wtime()\n" + _FIRST,
             ["ring.f90:10  MPI_Irecv  assumed  ASP026  it overlaps with do i = 1, n; "
              "the wait of line 12 goes behind line 15, behind the reading of a clock in line 14; ",
-             "ring.f90:11  MPI_Isend  assumed  ASP026  it overlaps with do i = 1, n; "],
+             "ring.f90:11  MPI_Isend  assumed  ASP026  as in line 10 with --assume timers"],
         ),
         (
             _RECEIVE + _SEND + _WAITS + "\nprint *, c(1)\n" + _FIRST,
