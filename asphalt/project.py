@@ -15,6 +15,7 @@ from asphalt.config.settings import Settings
 from asphalt.diagnostics.change import Change as Change
 from asphalt.diagnostics.model import ProblemReport, SiteReport
 from asphalt.driver.agreement import agreed, merged_sites
+from asphalt.driver.called_procedures import CalledProcedure, called_at
 from asphalt.driver.given_lines import refuse_ambiguous
 from asphalt.driver.given_sizes import refuse_unknown
 from asphalt.driver.overlap import DEFAULT_DEPTH as DEFAULT_DEPTH
@@ -68,6 +69,10 @@ class Project(Program):
         if not self._programs:
             return found
         return (self.places.problem(told(self.tree, self._programs)), *found)
+
+    def called_at(self, file: Path, line: int) -> CalledProcedure | None:
+        """The procedure that a statement in a line of a file calls; None: it calls none."""
+        return called_at(self.tree, self._analyses.scopes, file, line)
 
     @property
     def internal_errors(self) -> tuple[ProblemReport, ...]:

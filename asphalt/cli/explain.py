@@ -50,7 +50,8 @@ def explain(
     """Explain the exchange or transfer at FILE:LINE, or what a CODE such as ASP101 means.
 
     LINE may be the line of the call, of its producer, or of any evidence of the verdict; explain
-    draws the evidence over the source.
+    draws the evidence over the source.  At the call of a procedure, LINE stands for what it
+    exchanges.
 
     PATH...: the files and trees that the file belongs to (else asphalt reads the file alone).
     """
@@ -106,6 +107,13 @@ def _explain_site(
     if not found:
         transfers = _in_file(project.transfers(), file)
         found = [_asked(one, project) for one in _sites_at(transfers, line)]
+        called = None if found else project.called_at(file, line)
+        if called is not None:
+            inside = range(called.first, called.last + 1)
+            own = _in_file(everywhere, Path(called.path))
+            found = [site for site in own if site.line in inside]
+            if found:
+                note(f"{file}:{line} calls {called.name}, whose exchanges are these:")
         if not found:
             nearest = _nearest(here or transfers, line) or _elsewhere(everywhere, bool(paths))
             raise InputError(str(file), line, f"no exchange here; {nearest}")

@@ -38,7 +38,8 @@ def at_calls(site: SiteReport, tries: Collection[Tried], own: range) -> tuple[st
     best: dict[SourceLine, Dropped] = {}
     for one in priced:
         best.setdefault(one.place, one)
-    told = [_priced(one, site) for one in best.values()][:_MOST]
+    gaining = [one for one in best.values() if min(_ratios(one)[1:]) < 1]
+    told = [_priced(one, site) for one in gaining or best.values()][:_MOST]
     if told:
         return _with_sizes(told, tries, site)
     place = SourceLine(site.file, site.line)
