@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from asphalt.building.database import Entry
+from asphalt.config.sentinels import macros_of
 from asphalt.output.included import included_files
 
 _WORD = re.compile(rb"[A-Za-z_]\w*")
@@ -50,12 +51,13 @@ def _name(define: str) -> str:
     return define.partition("=")[0].partition("(")[0]
 
 
-def _words(entry: Entry, defines: Sequence[str]) -> set[str] | None:
-    """The words of a source, of what it includes, and of the values of its macros; None: the
-    preprocessor may make more of them."""
+def _words(entry: Entry, defines: Sequence[str]) -> frozenset[str] | None:
+    """The words of a source, of what it includes, and of the values of its macros, with the macros
+    that decide about its directives; None: the preprocessor may make more of them."""
     paths = (entry.path, *included_files(entry.path, entry.reading.include_dirs))
     texts = [path.read_bytes() for path in paths if path.is_file()]
     if any(_PASTES.search(text) for text in texts):
         return None
     values = [one.partition("=")[2].encode() for one in defines]
-    return {word.decode() for text in (*texts, *values) for word in _WORD.findall(text)}
+    read = frozenset[str]().union(*(macros_of(text.decode("latin-1")) for text in texts))
+    return read | {word.decode() for text in (*texts, *values) for word in _WORD.findall(text)}

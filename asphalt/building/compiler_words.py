@@ -18,6 +18,8 @@ _FOREIGN = frozenset({".c", ".cc", ".cpp", ".cxx", ".C", ".s", ".S"})
 _LIBRARIES = (".so", ".dylib", ".a")
 _INPUTS = frozenset({".o", ".lo", ".obj", *_LIBRARIES})
 _NO_OBJECT = frozenset({"-E", "-S", "-M", "-MM", "-fsyntax-only", "--version", "-v", "-V", "-show"})
+_OPENACC = re.compile(r"-(?:fopenacc|acc|ta|h\s?acc)(?![a-z])")
+_CUDA = re.compile(r"-M?cuda(?![a-z])")
 _LENGTH = re.compile(r"-f(free|fixed)-line-length[-=](\d+|none)$")
 _KINDS = re.compile(
     r"-f?(default-(integer|real|double)-\d+|integer-\d-real|real-\d+-real)"  # GNU, LLVM
@@ -144,13 +146,22 @@ def reading_of(command: Command) -> Reading:
             lengths[found[1]] = length or _UNLIMITED
     folders = [os.path.abspath(command.folder / one) for one in _values(command.words, "-I")]
     return Reading(
-        tuple(_values(command.words, "-D")),
+        (*_values(command.words, "-D"), *_accelerators(command)),
         tuple(dict.fromkeys(folders)),
         form,
         lengths.get("free"),
         lengths.get("fixed"),
         cpp,
     )
+
+
+def _accelerators(command: Command) -> tuple[str, ...]:
+    """The macros of compilers that read the directives of OpenACC or CUDA Fortran, which their
+    options ask for; those of Cray read OpenACC where a module of the system is loaded."""
+    cray = Path(command.words[0]).name in ("ftn", "crayftn")
+    acc = cray or any(_OPENACC.match(word) for word in command.words[1:])
+    cuda = any(_CUDA.match(word) for word in command.words[1:])
+    return (*(("_OPENACC",) if acc else ()), *(("_CUDA",) if cuda else ()))
 
 
 def _values(words: Sequence[str], option: str) -> Iterator[str]:

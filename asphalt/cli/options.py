@@ -173,8 +173,9 @@ _OPTIONS = (
         "--one-configuration",
         is_flag=True,
         help="What comes out is compiled with these -D alone: changes stand under no #if of their "
-        "own, and what the preprocessor removes here is no part of the program.  With other -D it "
-        "may not compile, or compute something else.",
+        "own, and what the preprocessor removes here is no part of the program; directives of "
+        "OpenACC and CUDA Fortran count as comments without -D _OPENACC and -D _CUDA.  With other "
+        "-D it may not compile, or compute something else.",
     ),
     click.option(
         "--passes",

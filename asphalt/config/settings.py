@@ -14,6 +14,7 @@ from asphalt.config.backends import ISEND, put_in
 from asphalt.config.errors import UsageError
 from asphalt.config.limits import CLONES, DEPTH, TILE, Limits
 from asphalt.config.passes import DEFAULT, in_order
+from asphalt.config.sentinels import unread_sentinels
 from asphalt.config.sizes import Size, settled, sizes_of
 from asphalt.ir.records import record
 from asphalt.ir.source import Form
@@ -76,6 +77,11 @@ class Settings:
         object.__setattr__(self, "backend", put_in(self.backend))
         object.__setattr__(self, "passes", in_order(self.passes))
         object.__setattr__(self, "assume", frozenset(folded(name) for name in self.assume))
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """The sentinels of directives that count as comments, without ``!$``."""
+        return unread_sentinels(self.defines) if self.one_configuration else ()
 
     def form_of(self, path: str) -> Form | None:
         """The form of a file, as far as it is set."""

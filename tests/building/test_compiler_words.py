@@ -49,6 +49,11 @@ def test_trials_of_configurations(words: str, folder: str, trial: bool) -> None:
         ("-ffixed-form -ffixed-line-length-132", Reading(form=Form.FIXED, fixed=132)),
         ("-ffree-form -ffree-line-length-none", Reading(form=Form.FREE, free=1_000_000)),
         ("-cpp", Reading(cpp=True)),
+        # the directives of OpenACC and CUDA Fortran mean something
+        ("-fopenacc", Reading(("_OPENACC",))),
+        ("-DA -acc=gpu -gpu=cc80", Reading(("A", "_OPENACC"))),
+        ("-Mcuda=ccall -ta=tesla", Reading(("_OPENACC", "_CUDA"))),
+        ("-fopenmp -accurate", Reading()),
     ],
 )
 def test_how_a_source_is_read(words: str, reading: Reading) -> None:

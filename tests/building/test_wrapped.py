@@ -189,6 +189,14 @@ def test_macros_whose_names_have_parts(here: Path) -> None:
     assert "b.f90 puts names of macros together" in common_defines(known)
     (here / "b.f90").write_text("print *, 2\n")
     assert common_defines(known) == ("FAST",)
+    # a compiler that reads directives for accelerators, and one that does not
+    readings = (Reading(("_OPENACC",)), Reading())
+    known = [Entry(here / name, one) for name, one in zip(files, readings, strict=True)]
+    (here / "a.f90").write_text("!$acc kernels\n")
+    assert common_defines(known) == ("_OPENACC",)
+    (here / "b.f90").write_text("print *, 2\n!$ACC parallel\n")
+    assert "_OPENACC" in common_defines(known)[-200:]
+    assert isinstance(common_defines(known), str)
 
 
 SPREAD = """\

@@ -339,6 +339,52 @@ def test_where_there_is_one_configuration_no_condition_stands(tmp_path: Path) ->
     assert not Project(tmp_path, settings=other).outcome().changes
 
 
+_ACC = """\
+subroutine step(a, b, c, n, left, right)
+  use mpi
+  implicit none
+  integer, intent(in) :: n, left, right
+  real(8), intent(inout) :: a(n), b(n), c(n)
+  integer :: i, ierr
+  call MPI_Sendrecv(a, n, MPI_DOUBLE_PRECISION, right, 1, b, n, MPI_DOUBLE_PRECISION, left, 1, &
+    MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
+{0}parallel loop &
+{0}& private(i)
+  do i = 1, n
+    c(i) = sqrt(c(i)) + 1
+  end do
+end subroutine step
+"""
+
+
+@pytest.mark.parametrize(
+    ("sentinel", "defines", "one", "moves"),
+    [
+        ("!$acc ", (), True, True),
+        ("!$cuf ", (), True, True),
+        ("!$acc ", ("_CUDA",), True, True),
+        ("!$acc ", ("_OPENACC=201711",), True, False),
+        ("!$cuf ", ("_CUDA",), True, False),
+        ("!$acc ", (), False, False),  # other compilations may read it
+        ("!$access ", (), True, False),
+        ("!$omp ", ("_CUDA",), True, False),  # not a parallel loop
+    ],
+)
+def test_directives_that_no_compiler_reads_are_comments(
+    sentinel: str, defines: tuple[str, ...], one: bool, moves: bool, tmp_path: Path
+) -> None:
+    text = _ACC.format(sentinel)
+    (tmp_path / "step.f90").write_text(text)
+    settings = Settings(
+        defines, jobs=1, cache=False, passes=tuple(TRANSFERS), one_configuration=one
+    )
+    project = Project(tmp_path, settings=settings)
+    assert bool(project.outcome().changes) is moves
+    notes = [one.message for one in project.tree.notes]
+    what = {"!$acc ": "OpenACC", "!$cuf ": "CUDA Fortran"}.get(sentinel)
+    assert [one.split(" count ")[0] for one in notes] == [f"directives of {what}"] * moves
+
+
 def test_where_there_is_one_configuration_lines_change_inside_of_branches(tmp_path: Path) -> None:
     (tmp_path / "halo.F90").write_text(HALO)
     settings = Settings(

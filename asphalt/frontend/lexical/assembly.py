@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from asphalt.config.sentinels import is_unread
 from asphalt.frontend.lexical.named_tokens import Use
 from asphalt.frontend.lexical.tokens import names_cut
 from asphalt.frontend.lexical.trivia import BLANKS
@@ -71,9 +72,10 @@ class PendingStatement:
 class Assembly:
     """The leaves of one file, under construction."""
 
-    def __init__(self, path: str, lines: list[str]) -> None:
+    def __init__(self, path: str, lines: list[str], unread: tuple[str, ...] = ()) -> None:
         self.path = path
         self.lines = lines
+        self.unread = unread
         self.leaves: list[Leaf] = []
         self.lead: list[Trivia] = []
         self.open: PendingStatement | None = None
@@ -86,6 +88,8 @@ class Assembly:
 
     def trivia(self, kind: TriviaKind, text: str) -> None:
         """A line without statement text."""
+        if kind is TriviaKind.DIRECTIVE and self.unread and is_unread(text, self.unread):
+            kind = TriviaKind.COMMENT
         entry = Trivia(kind, text)
         if self.open is None:
             self.lead.append(entry)
@@ -213,13 +217,16 @@ class Assembly:
         return tuple(self.leaves), tuple(self.lead)
 
     @classmethod
-    def of_text(cls, path: str, text: str) -> Assembly:
-        """An assembly for all lines of a text; only ``\\n`` ends a line."""
+    def of_text(cls, path: str, text: str, unread: tuple[str, ...] = ()) -> Assembly:
+        """An assembly for all lines of a text; only ``\\n`` ends a line.
+
+        ``unread``: the sentinels of directives that count as comments.
+        """
         lines = [line + "\n" for line in text.split("\n")]
         last = lines.pop()[:-1]
         if last:
             lines.append(last)
-        return cls(path, lines)
+        return cls(path, lines, unread)
 
     def _nothing(self, statement: PendingStatement) -> None:
         """A statement that was announced (a label, a continuation mark) and has no text."""

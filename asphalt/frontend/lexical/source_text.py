@@ -27,6 +27,7 @@ class SourceText:
 
     ``width`` is the line limit in columns (0: none); ``eol`` is the line ending that most lines
     have, and that new lines get.  ``cpp``: compilers preprocess it, whatever its suffix.
+    ``unread``: the sentinels of directives that are comments to them.
     """
 
     path: str
@@ -36,6 +37,7 @@ class SourceText:
     eol: str = "\n"
     bom: str = ""
     cpp: bool = False
+    unread: tuple[str, ...] = ()
 
 
 def form_of(path: str | Path) -> Form:
@@ -89,6 +91,7 @@ def source_text(
     form: Form | None = None,
     width: int | None = None,
     cpp: bool = False,
+    unread: tuple[str, ...] = (),
 ) -> SourceText:
     """The source text in ``content``; raises InputError where it is not text."""
     text = content.decode(ENCODING)
@@ -103,7 +106,7 @@ def source_text(
         width = FIXED_WIDTH if form is Form.FIXED else FREE_WIDTH
     crlf = text.count("\r\n")
     eol = "\r\n" if 2 * crlf > text.count("\n") else "\n"
-    return SourceText(path, text, form, width, eol, bom, cpp)
+    return SourceText(path, text, form, width, eol, bom, cpp, unread)
 
 
 def read_source(path: str | Path, form: Form | None = None, width: int | None = None) -> SourceText:

@@ -23,7 +23,7 @@ def split(
 
     Without ``cpp``, every branch of the preprocessor counts as active.
     """
-    assembly = Assembly.of_text(source.path, source.text)
+    assembly = Assembly.of_text(source.path, source.text, source.unread)
     if source.form is Form.FIXED:
         split_fixed(assembly, cpp, source.width)
     else:

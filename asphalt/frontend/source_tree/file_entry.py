@@ -29,7 +29,7 @@ def entry_key(name: str, content: bytes, form: Form, settings: Settings, headers
     """The key of a file with some content; ``headers``: a digest of what it includes."""
     directory = os.path.dirname(os.path.abspath(name))
     configuration = "\0".join([*settings.defines, "", *settings.include_dirs])
-    width, cpp = str(settings.width), str(settings.cpp)
+    width, cpp = str(settings.width), repr((settings.cpp, settings.unread))
     return key_of(name, directory, content, form.value, width, configuration, headers, cpp)
 
 

@@ -35,6 +35,7 @@ class Request:
     defines: tuple[str, ...]
     include_dirs: tuple[str, ...]
     cpp: bool = False
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class FileText:
     def source(self) -> SourceText:
         """Its characters."""
         own = self.request
-        return source_text(own.path, own.content, own.form, own.width, own.cpp)
+        return source_text(own.path, own.content, own.form, own.width, own.cpp, own.unread)
 
     @cached_property
     def facts(self) -> CppFacts | None:

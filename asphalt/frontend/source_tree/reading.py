@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import cast
 
 from asphalt.config.limits import HEADER
+from asphalt.config.sentinels import unread_notes
 from asphalt.config.settings import Settings
 from asphalt.frontend.lexical.preprocess import is_preprocessed
 from asphalt.frontend.lexical.source_text import (
@@ -404,9 +405,7 @@ class Reader:
         self._readers[name] = self
         if (nul := content.find(b"\0")) >= 0:
             line = content.count(b"\n", 0, nul) + 1
-            self.problems.append(
-                InputProblem(name, line, "not a text file: it contains a NUL byte")
-            )
+            self.problems.append(InputProblem(name, line, "not a text file: it has a NUL byte"))
             return
         text = content.decode("latin-1")
         if not content.strip():
@@ -414,8 +413,9 @@ class Reader:
         elif has_old_line_ends(text):
             self.problems.append(InputProblem(name, None, OLD_LINE_ENDS))
         self.contents[name] = content
-        form = self._form(name, text)
-        defines, headers = self.settings.defines, self.headers
+        form, defines, headers = self._form(name, text), self.settings.defines, self.headers
+        for line, why in unread_notes(text, self.settings.unread):
+            self.problems.append(InputProblem(name, line, why, note=True))
         cpp = is_preprocessed(name, text, defines, self.settings.cpp)
         digest = headers.digest(name, content) if cpp else b""
         key = entry_key(name, content, form, self.settings, digest)
@@ -436,8 +436,8 @@ class Reader:
 
     def _request(self, path: str) -> Request:
         own, form = self.settings, self.entries[path].form
-        dirs = own.include_dirs
-        return Request(path, self.contents[path], form, own.width, own.defines, dirs, own.cpp)
+        given = (own.width, own.defines, own.include_dirs, own.cpp, own.unread)
+        return Request(path, self.contents[path], form, *given)
 
     def _unpacked(self, batch: Sequence[str], result: bytes | Failed) -> Sequence[Outline]:
         if isinstance(result, Failed):
