@@ -29,7 +29,7 @@ from asphalt.analysis_manager.macro_values import (
 from asphalt.frontend.lexical.conditionals import Conditional, Expansion, MacroLine
 from asphalt.frontend.lexical.named_tokens import ONE_TOKEN
 from asphalt.frontend.lexical.preprocess import PREPROCESSED
-from asphalt.frontend.source_tree.inclusions import is_in_tree, maker_of
+from asphalt.frontend.source_tree.includes import is_in_tree, maker_of
 from asphalt.frontend.source_tree.mentions import Position
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.configuration import MacroTest
@@ -251,7 +251,7 @@ class Configurations:
             for one in here.found:
                 if any(one.first <= macro.line <= one.last for macro in lines):
                     yield from (Placed(test, path, one.first) for test in one.tests)
-            live = {macro.body for macro in lines if here.path(macro.line) is not None}
+            live = {macro.body for macro in here.in_effect(lines, line)}
             known_body = here.live.get(word)
             if known_body is not None:
                 live = {known_body}

@@ -32,7 +32,7 @@ def without_conditionals(tree: Tree, path: str) -> bytes:
     """A file of a tree, with comments in place of conditionals and of what these remove."""
     here = tree.preprocessed.conditionals(path)
     content = tree.content(path)
-    if not here.clear or all(test == () for test in here.paths):
+    if not here.clear or not (here.several.names or any(test != () for test in here.paths)):
         return content
     return selected(content.decode("latin-1"), here).encode("latin-1")
 
@@ -190,13 +190,15 @@ class _Own:
         self._lines = tree.content(path).decode("latin-1").split("\n")
         self._form = next(entry.form for entry in tree.files if entry.path == path)
         self._is_sole = tree.settings.one_configuration
-        paths = tree.preprocessed.conditionals(path).paths
-        self._has_conditionals = any(tests != () for tests in paths)  # or lines are removed
+        here = tree.preprocessed.conditionals(path)
+        self._here = here
+        removed = any(tests != () for tests in here.paths)
+        self._is_selected = removed or bool(here.several.names)
 
     def any(self) -> bool:
         """Whether a change of the file may rest on any."""
         numbers = (n for n, unit in enumerate(self._units) if unit.kind in _PROCEDURES)
-        return self._has_conditionals or any(self._configuration(number) for number in numbers)
+        return self._is_selected or any(self._configuration(number) for number in numbers)
 
     def tests(self, places: Sequence[Place]) -> list[Sequence[MacroTest]]:
         """The tests for each change: of the procedure in which it stands, or of the one that is
@@ -216,10 +218,20 @@ class _Own:
         around = self._lines if unit is None else self._lines[unit.first - 1 : unit.last]
         known = {word for _, words in code_words(around, self._form) for word in words}
         for _, words in code_words(place.new, self._form):
-            for word in names & set(words) - known:
+            for word in names & set(words) - (known - self._defined(place.first)):
                 raise NotConfinedError(f"{word} is the name of a macro")
         for word in names & misread_words(place.new, self._form):
             raise NotConfinedError(f"the macro {word} is beside a part of a character constant")
+
+    def _defined(self, line: int) -> frozenset[str]:
+        """The macros with several meanings that have one in a line."""
+        defined: dict[str, bool] = {}
+        for macro in self._here.macros:
+            if macro.line < line and self._here.path(macro.line) is not None:
+                defined[macro.name] = macro.kind == "define"
+        return self._here.several.names & {
+            name for name, is_defined in defined.items() if is_defined
+        }
 
     def _of(self, numbers: Iterable[int]) -> Sequence[MacroTest]:
         found = {tuple(self._tests(number)) for number in numbers}

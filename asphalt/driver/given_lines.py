@@ -12,8 +12,10 @@ from asphalt.analysis.data_flow.unit import line_of
 from asphalt.analysis_manager.user_units import user_units
 from asphalt.config.assumptions import has_lines, with_lines
 from asphalt.config.errors import UsageError
+from asphalt.driver.configurations import without_conditionals
 from asphalt.driver.transfers import nonblocking_operations
 from asphalt.frontend.source_tree.tree import Tree
+from asphalt.ir.configuration import MARK
 from asphalt.ir.program import Located
 from asphalt.ir.tree import leaves
 from asphalt.optimiser.origins import SourceLine, given_lines
@@ -36,10 +38,18 @@ def as_given(found: Optimised, now: Tree, given: Tree) -> Optimised:
 
 def given_place(place: SourceLine, now: Tree, given: Tree) -> SourceLine:
     """A place of the tree ``now`` as that of the tree ``given`` from which it was made."""
-    before, after = given.content(place.path), now.content(place.path)
-    if before == after:
+    after = now.content(place.path)
+    if given.content(place.path) == after:
         return place
-    return replace(place, line=given_lines(before, after)[place.line - 1])
+    return replace(
+        place, line=given_lines(_origin(given, place.path, after), after)[place.line - 1]
+    )
+
+
+def _origin(given: Tree, path: str, after: bytes) -> bytes:
+    """The text of a file from which a changed one was made: as it was given, or without its
+    conditionals."""
+    return without_conditionals(given, path) if MARK.encode() in after else given.content(path)
 
 
 def accepted_now(
@@ -57,7 +67,8 @@ def accepted_now(
             return
         path = own[0].path
         if path in changed:
-            known = given_lines(given.content(path), now.content(path))
+            after = now.content(path)
+            known = given_lines(_origin(given, path, after), after)
             if line not in known:
                 return
             line = known.index(line) + 1

@@ -41,30 +41,56 @@ def divided(
     inclusions: Inclusions, changes: Sequence[Change]
 ) -> tuple[tuple[Change, ...], tuple[ProblemReport, ...]]:
     """The changes of each file by itself, and a note on each that cannot be made in one file."""
-    found: list[Change] = []
+    found: dict[Path, Change] = {}
     notes: list[ProblemReport] = []
+    edited = _edited(inclusions, changes)
     for change in changes:
         path = str(change.path)
         composition = inclusions.compositions.get(path)
         try:
             if (place := inclusions.included.get(path)) is not None:
                 raise NotDividedError(f"{place} includes it, too")
-            found += [change] if composition is None else _parts(composition, change)
+            parts = [change] if composition is None else _parts(composition, change, edited)
+            found.update((one.path, one) for one in parts)
         except NotDividedError as why:
             notes.append(ProblemReport(path, None, f"{_NOT_WRITTEN}: {why}", note=True))
-    return tuple(sorted(found, key=lambda change: change.path)), tuple(notes)
+    return tuple(sorted(found.values(), key=lambda change: change.path)), tuple(notes)
 
 
-def _parts(composition: Composition, change: Change) -> list[Change]:
-    """The changes of the files of a composition; one of them has the reports and K and D."""
-    texts = composition.divided(change.after)
+def _edited(inclusions: Inclusions, changes: Sequence[Change]) -> frozenset[str]:
+    """The files with several lines that include them whose text becomes the same in all places."""
+    after = {str(change.path): change.after for change in changes}
+    found = inclusions.only_in_parts
+    while found:
+        texts: dict[str, set[bytes | None]] = {}
+        for path, one in inclusions.compositions.items():
+            try:
+                own = one.shared_texts(after.get(path, one.content), found)
+            except NotDividedError:
+                own = {part.path: {None} for part in one.parts}
+            for part, became in own.items():
+                texts.setdefault(part, set()).update(became)
+        same = frozenset(
+            part for part in found if len(texts.get(part, ())) == 1 and None not in texts[part]
+        )
+        if same == found:
+            break
+        found = same
+    return found
+
+
+def _parts(composition: Composition, change: Change, edited: frozenset[str]) -> list[Change]:
+    """The changes of the files of a composition; one that only it has gets the reports and K and
+    D; ``edited`` as for ``Composition.divided``."""
+    texts = composition.divided(change.after, edited)
     before = composition.texts
     found = [
         Change(Path(path), before[path], text, (), ())
         for path, text in texts.items()
         if text != before[path]
     ]
-    first = next((n for n, one in enumerate(found) if one.path.parent == change.path.parent), None)
+    own = (n for n, one in enumerate(found) if one.path.parent == change.path.parent)
+    first = next((n for n in own if str(found[n].path) not in edited), None)
     if first is None:  # the header stands beside the including file
         content = before[composition.path]
         found.insert(0, Change(change.path, content, content, (), ()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import field, replace
@@ -112,6 +113,7 @@ class Outcome:
 
 DEFAULT_TILE = 0
 DEFAULT_DEPTH = USUAL_DEPTH
+_DEFINED = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
 _LEVELS = 4  # of calls, from a procedure with transfers upwards
 
 
@@ -250,7 +252,9 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
     done: frozenset[Key] = frozenset()
     options = request.options
     places = _places(now, request)
-    now = _without_conditionals(now, dict.fromkeys(path for path, _ in places))
+    now = _without_conditionals(
+        now, dict.fromkeys((*(path for path, _ in places), *_redefining(now)))
+    )
     if now is not tree:
         analyses = analyses.followed_by(now)
     ahead = Ahead(places, 1 if request.judges is not None else request.jobs)
@@ -319,6 +323,18 @@ def _optimised(analyses: Analyses, changes: Sequence[Change], request: OverlapRe
     changed = in_final_form(analyses, tree, by_path.values(), units, persistent=request.persistent)
     notes = tuple(left.values())
     return Outcome(changed, tuple(procedures), tuple(own.values()), tries, notes)
+
+
+def _redefining(tree: Tree) -> Iterator[str]:
+    """The files in which macros stand for different things in different lines: procedures of theirs
+    may be inlined elsewhere."""
+    for entry in tree.files:
+        names = _DEFINED.findall(tree.content(entry.path)) if entry.cpp else ()
+        if (
+            len(names) > len(set(names))
+            and tree.preprocessed.conditionals(entry.path).several.names
+        ):
+            yield entry.path
 
 
 def _without_conditionals(tree: Tree, paths: Iterable[str]) -> Tree:

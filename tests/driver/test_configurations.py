@@ -599,6 +599,9 @@ def test_what_chooses_among_definitions_is_a_condition(tmp_path: Path) -> None:
     assert "#if !defined(SLOW)\n" in changed(found)
     twice = "#define ROOT(x) x\n#undef ROOT\n"
     found = outcome(tmp_path, TRANSFERS, [], step_F90=CALLER, work_F90=f"{twice}{choice}{work}")
+    assert "#if !defined(SLOW)\n" in changed(found)
+    work = work.replace("ROOT(w(n))\n", "ROOT(w(n))\n#undef ROOT\n")
+    found = outcome(tmp_path, TRANSFERS, ["ROOT(x)=x"], step_F90=CALLER, work_F90=work)
     assert not found.changes
 
 

@@ -212,27 +212,113 @@ def test_a_given_file_brings_what_it_includes(tmp_path: Path) -> None:
     assert (output / "main.f90").read_bytes() == (source / "main.f90").read_bytes()
 
 
+_TWO = f"{_HEAD}  call one(a, b, n)\n  call two(b, a, n)\n{_TAIL}"
+_TYPED = _PROCEDURE.replace("subroutine step", "subroutine NAME").replace("real(8)", "real(KIND)")
+_TYPED = _TYPED.replace("mpi_double_precision", "DATATYPE").replace("1.0d0", "2")
+
+
+def _named(name: str, kind: int, datatype: str) -> str:
+    macros = {"NAME": name, "KIND": kind, "DATATYPE": datatype}
+    begin = "".join(f"#define {macro} {body}\n" for macro, body in macros.items())
+    return f"{begin}{_INCLUDE}" + "".join(f"#undef {macro}\n" for macro in macros)
+
+
+_SEVERAL: dict[str, tuple[dict[str, str], set[str]]] = {
+    "one text in two places": (
+        {
+            "main_f90": f"{_HEAD}  call one(a, b, n)\n  call two(b, a, n)\n{_TAIL}".replace(
+                "end program",
+                "contains\n"
+                + "".join(
+                    _PROCEDURE.replace(_STEP, _INCLUDE).replace(
+                        "subroutine step", f"subroutine {n}"
+                    )
+                    for n in ("one", "two")
+                )
+                + "end program",
+            ),
+            "step_inc": _STEP,
+        },
+        {"main.f90", "step.inc"},
+    ),
+    "other macros between": (
+        {
+            "main_f90": f"{_HEAD}#define Q b\n{_INCLUDE}#undef Q\n#define Q a\n{_INCLUDE}{_TAIL}",
+            "step_inc": _STEP.replace("b", "Q"),
+        },
+        {"main.f90"},
+    ),
+    "a procedure of each type": (
+        {
+            "main_F90": _TWO.replace("call two(b, a, n)", "call two(f, real(b), n)")
+            .replace("s(n)\n", "s(n)\n  real(4) :: f(n)\n", 1)
+            .replace("sum(b)", "sum(b), sum(f)")
+            .replace("  do i = 1, n\n    a", "  f = rank\n  do i = 1, n\n    a", 1)
+            .replace(
+                "end program",
+                "contains\n"
+                + _named("one", 8, "mpi_double_precision")
+                + _named("two", 4, "mpi_real")
+                + "end program",
+            ),
+            "step_inc": _TYPED,
+        },
+        {"main.F90"},
+    ),
+    "in one of two branches": (
+        {
+            "main_f90": f"{_HEAD}#ifdef A\n{_INCLUDE}#else\n{_WORK}{_INCLUDE}#endif\n{_TAIL}",
+            "step_inc": _STEP,
+        },
+        {"main.f90"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _SEVERAL)
+def test_a_file_changes_where_all_of_its_places_do(name: str, tmp_path: Path) -> None:
+    """Else what changes in a place stands there instead of the line that includes the file."""
+    texts, changed = _SEVERAL[name]
+    assert set(applied(files(tmp_path / "src", **texts))) == changed
+
+
+@pytest.mark.parametrize("name", _SEVERAL)
+@pytest.mark.parametrize(
+    "mpi",
+    [*installed(OPENMPI), *(pytest.param(one, marks=pytest.mark.wide) for one in installed(MPICH))],
+)
+def test_text_of_several_places_computes_the_same(name: str, mpi: Mpi, tmp_path: Path) -> None:
+    source = files(tmp_path / "src", **_SEVERAL[name][0])
+    assert applied(source)
+    for defines in ((), ("A",)):
+        place = tmp_path / f"with{len(defines)}"
+        before, after = (
+            printed(mpi, tree, place / tree.name, defines, 2)
+            for tree in (source, tmp_path / "src-out")
+        )
+        assert before == after
+
+
+def test_nothing_moves_to_where_its_name_is_a_macro(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"{_HEAD}#define b a\n{_INCLUDE}#undef b\n{_INCLUDE}{_TAIL}"
+    assert not applied(files(tmp_path / "src", main_f90=text, step_inc=_STEP))
+    assert "b is the name of a macro" in capsys.readouterr().err
+
+
 _REFUSED = {
-    "two files": {"other_f90": f"subroutine o(a, b, s, n, i, ierr)\n{_INCLUDE}end\n"},
-    "two branches": {
-        "main_f90": f"{_HEAD}#ifdef A\n{_INCLUDE}#endif\n#ifdef B\n{_INCLUDE}#endif\n{_TAIL}"
-    },
-    "other macros between": {
-        "main_f90": f"{_HEAD}#define b a\n{_INCLUDE}#undef b\n{_INCLUDE}{_TAIL}"
-    },
-    "a macro": {
-        "main_f90": f'{_HEAD}{_INCLUDE}#ifdef X\n#define F "step.inc"\n#include F\n#endif\n{_TAIL}'
-    },
+    "a file of another language": {"other_c": _INCLUDE},
     "a template": {"step.inc_in": ""},
 }
 
 
 @pytest.mark.parametrize("name", _REFUSED)
-def test_text_with_several_meanings_is_listed_and_stays(
+def test_text_that_is_not_composed_is_listed_and_stays(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = files(tmp_path / "src", **{**_PROGRAMS["a fragment"], **_REFUSED[name]})
-    assert "step.inc" not in applied(source, "-D", "A")
+    assert not applied(source, "-D", "A")
     assert f"{source / 'step.inc'}:1  MPI_Allreduce  refused" in capsys.readouterr().out
 
 

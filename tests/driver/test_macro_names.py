@@ -165,15 +165,44 @@ def test_all_configurations_print_what_they_did(tmp_path: Path, mpi: Mpi, suffix
     [
         ("#define TAG 7", "#define TAG 7 + 0"),
         ("#define TAG 7", "#define TAG(x) 7"),
-        ("    call mpi_recv", "#undef EDGE\n#define EDGE row(1)\n    call mpi_recv"),
-        ("    do j = 2, n\n", "#define step 4\n    do j = 2, n\n"),
+        ("    call mpi_recv", "#undef EDGE\n#define EDGE(x) row(x)\n    call mpi_recv"),
     ],
 )
 def test_other_macros_keep_the_statements(tmp_path: Path, old: str, new: str) -> None:
     text = (NAMES + RING).replace(old, new).replace("step = 1, 4", "step = 1, 4, 1")
     text = text.replace("TAG, mpi_comm", "TAG(1), mpi_comm") if "(x)" in new else text
-    text = text.replace("= EDGE", "= EDGE + 0*step") if "step" in new else text
+    text = text.replace("(EDGE", "(EDGE(1)").replace("= EDGE", "= row") if "row(x)" in new else text
     assert not outcome(tmp_path, TRANSFERS, [], ring_F90=text).changes
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    call mpi_recv", "#undef EDGE\n#define EDGE row(1)\n    call mpi_recv"),
+        ("    do j = 2, n\n", "#define step 4\n    do j = 2, n\n"),
+        ("    if (down", "#undef EDGE\n#define EDGE row + 0\n    if (down"),
+    ],
+)
+def test_macros_with_several_meanings_are_what_they_stand_for(
+    tmp_path: Path, old: str, new: str
+) -> None:
+    text = (NAMES + RING).replace(old, new).replace("step = 1, 4", "step = 1, 4, 1")
+    text = text.replace("= EDGE", "= EDGE + 0*step") if "step" in new else text
+    text = text.replace("= EDGE", "= row") if "row(1)" in new else text
+    source = tmp_path / "source"
+    source.mkdir()
+    after = changed(outcome(source, TRANSFERS, [], ring_F90=text))
+    lines = [line for line in new.split("\n") if line.startswith("#")]
+    assert set(lines) <= set(after.split("\n"))
+    printed = []
+    for kind, content in (("before", text), ("after", after)):
+        place = tmp_path / kind
+        place.mkdir()
+        (place / "ring.F90").write_text(content)
+        ran = run(OPENMPI, build(OPENMPI, [*RUNTIME, place / "ring.F90"], place, ["-w"]), 3)
+        assert ran.code == 0, ran.stderr
+        printed.append(sorted(ran.stdout.splitlines()))
+    assert printed[0] == printed[1]
 
 
 def test_no_condition_asks_for_a_name_that_an_option_gives(tmp_path: Path) -> None:

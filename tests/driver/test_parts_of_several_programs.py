@@ -13,7 +13,7 @@ module grid
   integer :: n
 end module grid
 program {name}
-  use mpi{more}
+  use mpi
   implicit none
   integer :: u(4), ierr
   call MPI_Init(ierr)
@@ -29,26 +29,15 @@ subroutine step
   call MPI_Bcast(u, 4, MPI_INTEGER, 0, MPI_COMM_WORLD, ierr)
 end subroutine step
 """
-_AGAIN = """\
-module again
-  use grid
-  use mpi
-  implicit none
-  integer :: v(4), u(4), ierr
-contains
-  include 'step.f90'
-end module again
-"""
 
 
 def test_each_program_tells_of_its_own_parts(tmp_path: Path) -> None:
     for name in ("one", "two"):
         folder = tmp_path / name
         folder.mkdir()
-        more = "\n  use again, only: v" if name == "two" else ""
-        (folder / "main.f90").write_text(_MAIN.format(name=name, more=more))
+        (folder / "main.f90").write_text(_MAIN.format(name=name))
         (folder / "step.f90").write_text(_PART)
-    (tmp_path / "two" / "again.f90").write_text(_AGAIN)
+    (tmp_path / "two" / "again.c").write_text('#include "step.f90"\n')
     project = Project(tmp_path, settings=Settings(cache=False, jobs=1))
     assert len(project.each) == 2
     sites = [

@@ -7,7 +7,7 @@ line of its own at the beginning of each branch.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from asphalt.config.errors import InputError
@@ -20,7 +20,8 @@ from asphalt.frontend.lexical.include_guards import (
     guard_of,
 )
 from asphalt.frontend.lexical.named_tokens import code_words
-from asphalt.frontend.lexical.preprocess import is_preprocessed, preprocess
+from asphalt.frontend.lexical.preprocess import given_names, is_preprocessed, preprocess
+from asphalt.frontend.lexical.several_meanings import SeveralMeanings, several_meanings
 from asphalt.frontend.lexical.source_text import SourceText
 from asphalt.frontend.lexical.trivia import trivia_kind
 from asphalt.ir.configuration import MARK, MacroTest
@@ -93,7 +94,8 @@ class Conditionals:
     counts for the branch that it begins.  ``clear``: False where it is not known how a conditional
     was decided.  ``live``: the macros that are defined in this configuration, each with what it is
     defined as, None where that changes.  ``kept``: the names of macros that the code of the file
-    has where they are none in this configuration, and the lines.
+    has where they are none in this configuration, and the lines.  ``several``: the macros that
+    stand for different things in different lines (``SeveralMeanings``).
     """
 
     found: tuple[Conditional, ...] = ()
@@ -103,10 +105,19 @@ class Conditionals:
     clear: bool = True
     live: Mapping[str, str | None] = field(default_factory=dict)
     kept: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    several: SeveralMeanings = field(default_factory=SeveralMeanings)
 
     def path(self, line: int) -> tuple[MacroTest, ...] | None:
         """The tests that led to a line, counted from 1; None: the line is removed."""
         return self.paths[line - 1] if 0 < line <= len(self.paths) else ()
+
+    def in_effect(self, lines: Iterable[MacroLine], line: int) -> list[MacroLine]:
+        """The lines of some about one macro that may say what it means in a line: the last one in
+        front of it, unless included files have some."""
+        compiled = [one for one in lines if self.path(one.line) is not None]
+        if len(compiled) < 2 or any(one.brought for one in compiled):
+            return compiled
+        return [one for one in compiled if one.line < line][-1:]
 
 
 Include = Callable[[str, str], tuple[str, str] | None]
@@ -156,6 +167,9 @@ def conditionals(
         reading.clear,
         {name: facts.macros.bodies.get(name) for name in facts.macros.names},
         _kept(source.form, lines, numbers, facts.changed),
+        several_meanings(
+            source, lines, numbers, facts, given_names(source.path, defines, source.cpp)
+        ),
     )
 
 
@@ -229,9 +243,12 @@ def _with_included(
 
 def selected(text: str, here: Conditionals) -> str:
     """A text without its conditionals: the lines that stay, and a comment with a number in place
-    of each other one.  The preprocessor makes the same of it."""
+    of each other one.  The preprocessor makes the same of it.  Macros with several meanings are
+    what they stand for, and their definitions are gone, too."""
     lines = text.split("\n")
-    gone = {n for n, path in enumerate(here.paths, 1) if path is None}
+    gone = {n for n, path in enumerate(here.paths, 1) if path is None} | here.several.definitions
+    for number, line in here.several.lines.items():
+        lines[number - 1] = line
     for one in directives(lines):
         if one.word in (*_BRANCHES, "endif"):
             gone.update(range(one.first, one.last + 1))

@@ -10,13 +10,17 @@ file, between two borders, instead of the line that includes it::
 ``Composition`` knows where each line came from.  To all steps the borders are comments; when their
 changes have gone back into the text as it was (``asphalt.unparse.guards``), it is divided at the
 borders, so that each file gets its own lines.
+
+A file that several lines include stands in each of them.  Where one of its texts changes, that text
+stays in place of the line that included it; the file and its other places are as they were.  Only
+where all of them change in the same way, the file itself does.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from asphalt.ir.configuration import BORDER
 from asphalt.ir.records import record
@@ -37,7 +41,8 @@ class Part:
 
     ``preprocessed``: the preprocessor includes it, so that it may hold directives.  ``ended``: its
     last line ends with a line ending.  ``eol``: what its lines end with if those of the including
-    file end with something else.
+    file end with something else.  ``shared``: other lines include the file, too, or a file that
+    includes it.
     """
 
     path: str
@@ -46,6 +51,7 @@ class Part:
     preprocessed: bool
     ended: bool = True
     eol: bytes | None = None
+    shared: bool = False
 
 
 @record
@@ -67,7 +73,7 @@ class Composition:
         return self.places[line - 1] if 0 < line <= len(self.places) else (self.path, line)
 
     def line(self, path: str, line: int) -> int | None:
-        """The line that came from a line of a file; None: none did."""
+        """The first line that came from a line of a file; None: none did."""
         try:
             return self.places.index((path, line)) + 1
         except ValueError:
@@ -104,42 +110,73 @@ class Composition:
                 open_parts.append(int(match[1]))
         return found
 
-    def divided(self, content: bytes) -> dict[str, bytes]:
+    def divided(self, content: bytes, edited: Collection[str] = ()) -> dict[str, bytes]:
         """The files of changed text, by path.
 
-        Raises NotDividedError where the borders are not as they were, and where a part would get
-        lines that mean something else in it.
+        ``edited``: the files with several lines that include them which get the changes of their
+        text themselves.  Raises NotDividedError where the borders are not as they were, and where a
+        part would get lines that mean something else in it.
         """
-        found: dict[str, list[bytes]] = {self.path: []}
-        open_parts: list[int] = []
+        found = dict(self.texts)
+        lines: list[bytes] = []
+        for part, text in self._divided(content, frozenset(edited), lines):
+            if text is not None:
+                found[part.path] = text
+        found[self.path] = b"".join(lines)
+        return found
+
+    def shared_texts(self, content: bytes, edited: frozenset[str]) -> dict[str, set[bytes | None]]:
+        """What the files that other lines include, too, become in each of their places, by path;
+        None: the text stays in the including file.  ``edited`` and what is raised: as for
+        ``divided``."""
+        found: dict[str, set[bytes | None]] = {}
+        for part, text in self._divided(content, edited, []):
+            if part.shared:
+                found.setdefault(part.path, set()).add(text)
+        return found
+
+    def _divided(
+        self, content: bytes, edited: frozenset[str], own: list[bytes]
+    ) -> Iterator[tuple[Part, bytes | None]]:
+        """The parts of changed text, inner ones first, each with what its file becomes; None: its
+        text stays in the including file.  ``own`` gets the lines of the composition's own file."""
+        open_parts: list[tuple[int, list[bytes]]] = []
         begun = 0
         for line in _lines(content):
             border = _BORDER.fullmatch(line)
-            path = self.parts[open_parts[-1]].path if open_parts else self.path
+            lines = open_parts[-1][1] if open_parts else own
             if border is None:
-                found[path].append(line)
+                lines.append(line)
             elif border[2] == b"begin":
                 if int(border[1]) != begun + 1 or begun == len(self.parts):
                     raise NotDividedError(_CROSSED)
-                found[path].append(self.parts[begun].line)
-                found[self.parts[begun].path] = []
-                open_parts.append(begun)
+                open_parts.append((begun, []))
                 begun += 1
-            elif not open_parts or open_parts.pop() != int(border[1]) - 1:
+            elif not open_parts or open_parts[-1][0] != int(border[1]) - 1:
                 raise NotDividedError(_CROSSED)
+            else:
+                part = self.parts[open_parts.pop()[0]]
+                outer = open_parts[-1][1] if open_parts else own
+                text = self._text_of(part, b"".join(lines), edited)
+                outer.extend(lines if text is None else [part.line])
+                yield part, text
         if open_parts or begun != len(self.parts):
             raise NotDividedError(_CROSSED)
-        texts = {path: b"".join(lines) for path, lines in found.items()}
-        for part in self.parts:
-            texts[part.path] = self._as_it_was(part, texts[part.path])
-        return texts
+
+    def _text_of(self, part: Part, text: bytes, edited: frozenset[str]) -> bytes | None:
+        """What the file of a part becomes; None: its text stays in the including file."""
+        if not part.shared:
+            return self._as_it_was(part, text)
+        if part.path not in edited and self._with_its_ends(part, text) != self.texts[part.path]:
+            return None
+        try:
+            return self._as_it_was(part, text)
+        except NotDividedError:
+            return None
 
     def _as_it_was(self, part: Part, text: bytes) -> bytes:
-        """The text of a part with its own line ends."""
-        if part.eol is not None:
-            text = text.replace(b"\r\n", b"\n").replace(b"\n", part.eol)
-        if not part.ended:
-            text = re.sub(rb"\r?\n\Z", b"", text)
+        """The text that the file of a part gets, with its own line ends."""
+        text = self._with_its_ends(part, text)
         before = self.texts[part.path]
         if not part.preprocessed and _NO_DIRECTIVES.search(text):
             raise NotDividedError(
@@ -150,6 +187,12 @@ class Composition:
         if elsewhere and text.count(b"include") > before.count(b"include"):
             raise NotDividedError(f"{part.path}, in another directory, would include a file")
         return text
+
+    @staticmethod
+    def _with_its_ends(part: Part, text: bytes) -> bytes:
+        if part.eol is not None:
+            text = text.replace(b"\r\n", b"\n").replace(b"\n", part.eol)
+        return text if part.ended else re.sub(rb"\r?\n\Z", b"", text)
 
 
 _CROSSED = "it crosses the border between a file and one that it includes"

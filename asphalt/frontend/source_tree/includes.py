@@ -1,11 +1,11 @@
-"""Files that a source file includes: where they are, and what they declare."""
+"""Files that a source file includes: where they are, what makes them, and what they declare."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -29,6 +29,12 @@ _BEFORE_INCLUDE = re.compile(rb"(?:[ \t]*[!c*]\$)?[ \t0-9]*")
 _SPLIT_INCLUDE = re.compile(
     rb"[\s&]*".join([*map(bytes, zip(b"include")), rb"(['\"])([^'\"\n]*)\1"]), re.I
 )
+
+_MADE = re.compile(
+    rb"generated (?:by|from|automatically)|automatically generated|do not edit", re.I
+)
+_TEMPLATES = (".in", ".m4", ".fypp", ".fyp", ".pl", ".erb", ".j2", ".jinja", ".tpl", ".tmpl")
+_MAKEFILE = re.compile(r"(?:gnu)?makefile.*|.*\.mk|.*\.make", re.I)
 
 
 def find_include(including: str, name: str, include_dirs: Sequence[str]) -> str | None:
@@ -224,3 +230,42 @@ def _as_program(source: SourceText) -> SourceText:
     """The include file as the specification part of a main program: statements need a unit."""
     gap = "" if source.text.endswith("\n") or not source.text else "\n"
     return replace(source, text=f"{source.text}{gap}      end\n")
+
+
+def is_in_tree(path: str, roots: Iterable[Path]) -> bool:
+    """Whether a file stands in one of the given folders, or beside a given file."""
+    own = os.path.realpath(path)
+    if os.path.islink(path):
+        return False
+    folders = (root if root.is_dir() else root.parent for root in roots)
+    return any(Path(own).is_relative_to(os.path.realpath(folder)) for folder in folders)
+
+
+def maker_of(path: str, content: bytes, looked_at: dict[str, None]) -> str | None:
+    """What generates a file; ``looked_at`` gets the other files on which that rests."""
+    if _MADE.search(content[:2000]):
+        return "it says that it is generated"
+    folder, name = os.path.split(path)
+    stem = os.path.splitext(name)[0]
+    names = sorted(os.listdir(folder or "."))
+    for other in names:
+        is_template = os.path.splitext(other)[1].lower() in _TEMPLATES
+        if is_template and other.startswith((f"{name}.", f"{stem}.")):
+            return f"it is generated from {other}"
+    rule = re.compile(
+        rf"^(?![\t#])[^\n:=#]*(?<![\w.-]){re.escape(name)}(?![\w.-])[^\n:=]*:(?!=)", re.M
+    )
+    for other in names:
+        if _MAKEFILE.fullmatch(other):
+            makefile = os.path.join(folder, other)
+            looked_at[makefile] = None
+            if rule.search(_text_of(makefile)):
+                return f"{other} has a rule that makes it"
+    return None
+
+
+def _text_of(path: str) -> str:
+    try:
+        return Path(path).read_bytes().decode("latin-1")
+    except OSError:
+        return ""

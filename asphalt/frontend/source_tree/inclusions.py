@@ -1,9 +1,11 @@
 """Which files are analysed and changed where another file includes them.
 
-A file whose text is executed, or holds procedures, has one meaning where exactly one line of the
-whole program includes it, whatever the branches of the preprocessor: then its text stands in the
-including file's (``Composition``).  Else its text means something else in each place, and a change
-that is right in one of them may be wrong in another one: ``refused`` says so.
+The text of a file that is executed, or holds procedures, stands in the including file's
+(``Composition``).  Where exactly one line of the whole program includes it, whatever the branches
+of the preprocessor, its text has one meaning, and the file is changed.  Else its text means
+something else in each place, and a change that is right in one of them may be wrong in another one:
+there it is changed in place of the line that includes it (``Part.shared``).  ``refused`` says why a
+file is not read where it is included.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from asphalt.frontend.lexical.split import split
 from asphalt.frontend.source_tree.compiled_alone import CompiledAlone
 from asphalt.frontend.source_tree.composition import Composition, Part, border
 from asphalt.frontend.source_tree.include_lines import IncludeLine, IncludeLines, RemovedIncludes
-from asphalt.frontend.source_tree.includes import IncludeFiles
+from asphalt.frontend.source_tree.includes import IncludeFiles, is_in_tree, maker_of
 from asphalt.frontend.source_tree.scan import FOREIGN, SUFFIXES
 from asphalt.frontend.structure.nesting import build
 from asphalt.ir.configuration import BORDER
@@ -42,11 +44,6 @@ _MORE = re.compile(rb"\b(?:call|do|end|if|include|while|where|subroutine|functio
 _PLAIN_CPP = re.compile(rb'#[ \t]*include[ \t]*"[^"\n]*"[ \t\r]*\n?\Z')
 _PLAIN_FORTRAN = re.compile(rb"[ \t]*include[ \t]*(['\"])[^'\"\n]*\1[ \t]*(?:!.*)?\r?\n?\Z", re.I)
 _FIXED_START = re.compile(rb"[ ]{6}|[ ]{0,5}\t")
-_MADE = re.compile(
-    rb"generated (?:by|from|automatically)|automatically generated|do not edit", re.I
-)
-_TEMPLATES = (".in", ".m4", ".fypp", ".fyp", ".pl", ".erb", ".j2", ".jinja", ".tpl", ".tmpl")
-_MAKEFILE = re.compile(r"(?:gnu)?makefile.*|.*\.mk|.*\.make", re.I)
 _DEFINES = re.compile(rb"^[ \t]*#[ \t]*(?:define|undef)[ \t]+(\w+)", re.M)
 _PREDEFINED = frozenset({b"unix", b"linux", b"i386"})
 
@@ -69,13 +66,15 @@ class Inclusions:
     composed.  ``included``: other given files that some line may include, with its place.
     ``looked_at``: more files on which that rests.  ``left_out``: the absolute paths of the given
     files that only lines include which the preprocessor removes, and that are no program units by
-    themselves: no compiler sees their text."""
+    themselves: no compiler sees their text.  ``only_in_parts``: the files with several lines that
+    include them, all of which are composed."""
 
     compositions: dict[str, Composition] = field(default_factory=dict)
     refused: dict[tuple[str, int], Refusal] = field(default_factory=dict)
     included: dict[str, str] = field(default_factory=dict)
     looked_at: dict[str, None] = field(default_factory=dict)
     left_out: frozenset[str] = frozenset()
+    only_in_parts: frozenset[str] = frozenset()
     _owners: OrderedDict[tuple[str, bytes], list[str]] = field(default_factory=OrderedDict)
 
     def part_of(self, path: str, content: bytes, unit: Unit) -> str | None:
@@ -138,6 +137,7 @@ def inclusions(roots: Sequence[Path], given: Mapping[str, bytes], settings: Sett
             composing.compose(path, content)
     for path in found.texts:
         found.included.pop(path, None)
+    found.only_in_parts = frozenset(composing.only_in_parts())
     for path in found.included:
         composing.leave(path, path)
     for one in list(found.refused.values()):
@@ -176,6 +176,7 @@ class _Composing:
     alone: CompiledAlone
     removed: RemovedIncludes
     _why: dict[IncludeLine, str | None] = field(default_factory=dict)
+    _taken: set[tuple[str, int]] = field(default_factory=set)
 
     def compose(self, path: str, content: bytes) -> None:
         """Compose a file, if what comes out can be read."""
@@ -195,8 +196,27 @@ class _Composing:
             text.refuse(unclear or "its lines end in different ways")
             return
         self.found.compositions[path] = composition
+        self._taken |= text.lines
         for part in text.parts:
             self.found.looked_at[part.path] = None
+
+    def only_in_parts(self) -> Iterator[str]:
+        """The files that several lines include, all of them composed."""
+        shared = {
+            part.path
+            for one in self.found.compositions.values()
+            for part in one.parts
+            if part.shared
+        }
+        return filter(self._is_only_in_parts, sorted(shared))
+
+    def _is_only_in_parts(self, path: str) -> bool:
+        lines = [one for one in self.lines.meaning(path) if not self.removed.has(one)]
+        return all(
+            (one.including, one.line) in self._taken
+            and (one.including in self.found.compositions or self._is_only_in_parts(one.including))
+            for one in lines
+        )
 
     def leave(self, path: str, given: str) -> None:
         """Note why what a file includes stays where it is: it is only a part of others itself.
@@ -237,13 +257,9 @@ class _Composing:
         return self._why[line]
 
     def _why_not(self, line: IncludeLine, path: str) -> str | None:
-        others = [one for one in self.lines.meaning(path) if one != line]
-        others = [one for one in others if not self.removed.has(one)]
-        if others:
-            named = next((one for one in others if one.name is not None), None)
-            if named is None:
-                return f"{others[0].place} includes a file whose name a macro gives"
-            return f"{named.place} also includes it"
+        for one in self.lines.meaning(path):
+            if os.path.splitext(one.including)[1].lower() in FOREIGN:
+                return f"{one.place} also includes it"
         if not is_in_tree(path, self.roots):
             return "it is not in the given tree"
         if any(os.path.abspath(root) == os.path.abspath(path) for root in self.roots):
@@ -261,6 +277,11 @@ class _Composing:
             return "it includes files, and is in another directory"
         alone = self.alone.why(line, path, content)
         return alone or self._directives(line, path, content)
+
+    def is_shared(self, line: IncludeLine, path: str) -> bool:
+        """Whether other lines than one may include a file."""
+        others = (one for one in self.lines.meaning(path) if one != line)
+        return not all(map(self.removed.has, others))
 
     def _directives(self, line: IncludeLine, path: str, content: bytes) -> str | None:
         """Why the preprocessor would make something else of the text in another file."""
@@ -320,8 +341,11 @@ class _Text:
         for place, path in self._at.items():
             self.composing.found.refused[place] = Refusal(path, why, self.path)
 
-    def of(self, path: str, content: bytes) -> tuple[list[bytes], list[tuple[str, int]]]:
-        """The lines of a file with what it includes, and their places."""
+    def of(
+        self, path: str, content: bytes, shared: bool = False
+    ) -> tuple[list[bytes], list[tuple[str, int]]]:
+        """The lines of a file with what it includes, and their places; ``shared``: the file is one
+        that several lines include."""
         wanted = {one.line: one for one in self.composing.lines.lines[path] if one.found}
         lines: list[bytes] = []
         places: list[tuple[str, int]] = []
@@ -332,7 +356,8 @@ class _Text:
                 places.append((path, number))
                 continue
             self._at[path, number] = one.found or ""
-            inner, inner_places = self._part(one, line, len(self.parts) + 1)
+            is_shared = shared or self.composing.is_shared(one, one.found or "")
+            inner, inner_places = self._part(one, line, len(self.parts) + 1, is_shared)
             lines += inner
             places += [(path, number), *inner_places, (path, number)]
         return lines, places
@@ -357,6 +382,11 @@ class _Text:
             found.refused[place] = Refusal(one.found, why, self.path)
         return why is None
 
+    @property
+    def lines(self) -> frozenset[tuple[str, int]]:
+        """File and number of the lines that have become the text that they include."""
+        return frozenset(self._at)
+
     def is_executed(self, path: str) -> bool:
         """Whether a file holds more than declarations."""
         own = self.composing
@@ -365,7 +395,7 @@ class _Text:
         return own.files.declarations(self.path, os.path.abspath(path), self.form) is None
 
     def _part(
-        self, one: IncludeLine, line: bytes, number: int
+        self, one: IncludeLine, line: bytes, number: int, shared: bool
     ) -> tuple[list[bytes], list[tuple[str, int]]]:
         assert one.found is not None
         assert self.eol is not None
@@ -375,8 +405,10 @@ class _Text:
             raise _UnclearError("its lines end in different ways")
         ended = content.endswith(b"\n")
         own = None if eol == self.eol else eol
-        self.parts.append(Part(one.found, one.including, line, one.preprocessed, ended, own))
-        lines, places = self.of(one.found, content if ended else content + eol)
+        self.parts.append(
+            Part(one.found, one.including, line, one.preprocessed, ended, own, shared)
+        )
+        lines, places = self.of(one.found, content if ended else content + eol, shared)
         if own is not None:
             lines = [text.rstrip(b"\r\n") + self.eol for text in lines]
         begin, end = (border(number, word, self.eol) for word in ("begin", "end"))
@@ -395,42 +427,3 @@ def _eol(content: bytes) -> bytes | None:
 
 def _lines(content: bytes) -> list[bytes]:
     return re.findall(rb"[^\n]*\n|[^\n]+", content)
-
-
-def is_in_tree(path: str, roots: Iterable[Path]) -> bool:
-    """Whether a file stands in one of the given folders, or beside a given file."""
-    own = os.path.realpath(path)
-    if os.path.islink(path):
-        return False
-    folders = (root if root.is_dir() else root.parent for root in roots)
-    return any(Path(own).is_relative_to(os.path.realpath(folder)) for folder in folders)
-
-
-def maker_of(path: str, content: bytes, looked_at: dict[str, None]) -> str | None:
-    """What generates a file; ``looked_at`` gets the other files on which that rests."""
-    if _MADE.search(content[:2000]):
-        return "it says that it is generated"
-    folder, name = os.path.split(path)
-    stem = os.path.splitext(name)[0]
-    names = sorted(os.listdir(folder or "."))
-    for other in names:
-        is_template = os.path.splitext(other)[1].lower() in _TEMPLATES
-        if is_template and other.startswith((f"{name}.", f"{stem}.")):
-            return f"it is generated from {other}"
-    rule = re.compile(
-        rf"^(?![\t#])[^\n:=#]*(?<![\w.-]){re.escape(name)}(?![\w.-])[^\n:=]*:(?!=)", re.M
-    )
-    for other in names:
-        if _MAKEFILE.fullmatch(other):
-            makefile = os.path.join(folder, other)
-            looked_at[makefile] = None
-            if rule.search(_text_of(makefile)):
-                return f"{other} has a rule that makes it"
-    return None
-
-
-def _text_of(path: str) -> str:
-    try:
-        return Path(path).read_bytes().decode("latin-1")
-    except OSError:
-        return ""
