@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,13 @@ class Building:
     def line(self, default: str) -> str:
         """The command line; ``default`` if the user gave none."""
         return self.build or self.compile or default
+
+    def line_of(self, flags: str, defines: Iterable[str]) -> str:
+        """The command line; where the user gave none, one that compiles all sources with ``flags``
+        and the macros that asphalt reads them with."""
+        macros = (f" -D{shlex.quote(one)}" for one in defines)
+        given = "".join(macros).replace("{", "{{").replace("}", "}}")
+        return self.line(f"{{fc}} {flags}{given} {{sources}} -o {{exe}}")
 
 
 def build_options(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -42,7 +42,7 @@ def builder_of(
     charges_itself = project.mentions(_FLOPS)
     if charges_itself:
         note(f"the program calls {_FLOPS}, so asphalt adds no charges for its computation")
-    line = building.line(f"{{fc}} {flags} {{sources}} -o {{exe}}")
+    line = building.line_of(flags, project.settings.defines)
     with tempfile.TemporaryDirectory(prefix="asphalt-simulate-") as work:
         yield Builder(
             paths,

@@ -163,9 +163,6 @@ def verify(
     if stdin is not None and not stdin.is_file():
         raise UsageError(f"--stdin {stdin}: no such file; check the path")
     exe = building.executable or (EXECUTABLE if building.build is None else None)
-    line = building.line(f"{{fc}} {drawing.flags} {{sources}} -o {{exe}}")
-    run_line = f"{run_line} {arguments}".rstrip()
-    commands = Commands(line, run_line, timeout, exe, stdin and stdin.absolute())
     copied = copied_paths(paths, tree)
     _refuse_inside(copied, keep)
     compared = outputs(output_texts, ignore, any_order)
@@ -175,6 +172,9 @@ def verify(
     if rendezvous:
         surroundings = tuple(map(without_eager_sends, surroundings))
     project = open_project(paths, common, assume)
+    line = building.line_of(drawing.flags, project.settings.defines)
+    run_line = f"{run_line} {arguments}".rstrip()
+    commands = Commands(line, run_line, timeout, exe, stdin and stdin.absolute())
     refuse_several_mains(project, line)
     choices = tuple(product(tile, depth or (None,)))
     if not project.transform():

@@ -66,7 +66,7 @@ def _draw(version: Version, axes: Axes, size: float, drawing: Drawing) -> None:
     for place, lane in enumerate(lanes):
         _draw_lane(lane, place, axes, size, drawing.seconds, drawing.most_underway)
     axes.set_ylim(len(lanes), 0)
-    step = -(-len(lanes) // _MOST_LABELS)
+    step = max(1, -(-len(lanes) // _MOST_LABELS))
     places = range(0, len(lanes), step)
     axes.set_yticks([place + 0.5 for place in places], [str(lanes[place].rank) for place in places])
     axes.tick_params(axis="y", length=0, labelsize=8)
