@@ -160,4 +160,5 @@ def _basis(paths: Sequence[Path], settings: Settings, question: str) -> list[str
         repr((settings.tile, settings.depth, sorted(settings.assume), settings.passes)),
         repr((settings.backend, settings.clone_limit, settings.cpp, settings.sizes)),
         repr((settings.networks, settings.one_configuration, settings.least_gain)),
+        settings.combining,
     ]

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from asphalt.config.backends import ISEND, backends
+from asphalt.config.combining import Combining
 from asphalt.config.limits import CLONES, DEPTH, TILE, USUAL_CLONES
 from asphalt.config.passes import GROUPS, PASSES
 from asphalt.config.settings import Settings, load_settings
@@ -42,6 +43,7 @@ class CommonOptions:
     sizes: tuple[Size, ...] = ()
     networks: tuple[str, ...] = ()
     least_gain: float | None = None
+    combining: Combining | None = None
 
     def settings(self, path: Path) -> Settings:
         """The settings file at or above ``path``, overridden by the command line."""
@@ -63,6 +65,7 @@ class CommonOptions:
             sizes=(*found.sizes, *self.sizes),
             networks=self.networks or found.networks,
             least_gain=found.least_gain if self.least_gain is None else self.least_gain,
+            combining=self.combining or found.combining,
         )
 
 
@@ -88,6 +91,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
         sizes: tuple[str, ...],
         networks: tuple[str, ...],
         least_gain: float | None,
+        combining: str | None,
         **kwargs: Any,
     ) -> Any:
         common = CommonOptions(
@@ -107,6 +111,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
             sizes=tuple(map(size_of, sizes)),
             networks=networks,
             least_gain=least_gain,
+            combining=None if combining is None else Combining(combining),
         )
         return command(*args, common=common, **kwargs)
 
@@ -218,6 +223,13 @@ _OPTIONS = (
         metavar="PERCENT",
         help="What all steps for the transfers of a procedure together must save of its time on a "
         "network, by the cost model, or it stays as it is (0: anything at all).",
+    ),
+    click.option(
+        "--combining",
+        type=click.Choice([one.value for one in Combining]),
+        help="Which exchanges with the same partners the pass 'combination' makes one of (auto: "
+        "those by which a procedure takes less time; most: as many as can; hidden: those with "
+        "equal overlap windows; default: auto).",
     ),
 )
 

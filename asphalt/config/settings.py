@@ -11,6 +11,7 @@ from pathlib import Path
 
 from asphalt.config.assumptions import folded
 from asphalt.config.backends import ISEND, put_in
+from asphalt.config.combining import Combining, combining_of
 from asphalt.config.errors import UsageError
 from asphalt.config.limits import CLONES, DEPTH, TILE, Limits
 from asphalt.config.passes import DEFAULT, in_order
@@ -40,7 +41,8 @@ class Settings:
     one of a variable counts.  ``networks``: those on which the cost model judges steps, by name;
     (): a fast and a slow one.  ``least_gain``: percent of a procedure's time that all steps for its
     transfers together must save on a network, or it stays as it is; 0: anything at all; None: they
-    may save nothing, by the cost model.
+    may save nothing, by the cost model.  ``combining``: which exchanges with the same partners
+    become one message.
     """
 
     defines: tuple[str, ...] = ()
@@ -61,6 +63,7 @@ class Settings:
     sizes: tuple[Size, ...] = ()
     networks: tuple[str, ...] = ()
     least_gain: float | None = None
+    combining: Combining = Combining.AUTO
 
     def __post_init__(self) -> None:
         for define in self.defines:
@@ -165,6 +168,7 @@ def _settings_from(path: Path, table: Mapping[str, object]) -> Settings:
             sizes=sizes_of(values.get("sizes", {})),
             networks=_strings("networks", values.get("networks", [])),
             least_gain=_number("least_gain", values.get("least_gain")),
+            combining=combining_of(values.get("combining", Combining.AUTO)),
         )
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None

@@ -97,6 +97,7 @@ def _beside_assumptions(options: Options) -> tuple[object, ...]:
         options.sizes,
         options.networks,
         options.least_gain,
+        options.combining,
     )
 
 

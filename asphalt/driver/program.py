@@ -235,7 +235,7 @@ class Program:
         faulty = {(one.file, one.unit): (one.line, one.code or "") for one in found}
         least = None if own.least_gain is None else own.least_gain / 100
         options = Options(passes, self._accepted, own.clone_limit, faulty, own.sizes, own.networks)
-        return replace(options, least_gain=least)
+        return replace(options, least_gain=least, combining=own.combining)
 
     @property
     def _request(self) -> OverlapRequest:

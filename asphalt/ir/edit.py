@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from asphalt.ir.tree import Arm, Block, Branch, Do, Leaf, Node, Unit
@@ -40,6 +40,20 @@ def map_leaves(node: Node, change: Callable[[Leaf], Leaf]) -> Node:
                 end=change(end),
             )
     return node
+
+
+def lists_in(
+    nodes: tuple[Node, ...], path: tuple[int, ...] = ()
+) -> Iterator[tuple[tuple[int, ...], tuple[Node, ...]]]:
+    """Every statement list of an executable part with the path to it, the innermost first."""
+    for number, node in enumerate(nodes):
+        match node:
+            case Do(body=body) | Block(body=body):
+                yield from lists_in(body, (*path, number))
+            case Branch(arms=arms):
+                for which, arm in enumerate(arms):
+                    yield from lists_in(arm.body, (*path, number, which))
+    yield path, nodes
 
 
 def rewrite_list(

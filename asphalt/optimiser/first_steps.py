@@ -20,6 +20,7 @@ from asphalt.analysis.mpi.procedures import MpiProcedure
 from asphalt.analysis.requests.matching import is_blocking_transfer
 from asphalt.analysis.requests.operations import deals_with_requests
 from asphalt.analysis.verdicts.verdict import Refused
+from asphalt.config.combining import Combining
 from asphalt.config.passes import Pass
 from asphalt.ir.tree import leaves
 from asphalt.optimiser.dropped import distinct, not_kept, with_dropped
@@ -27,7 +28,7 @@ from asphalt.optimiser.outcome import FIXPOINT, Dropped, Optimised
 from asphalt.optimiser.overlap import Overlap
 from asphalt.optimiser.phases import MOST_STEPS, PHASES
 from asphalt.optimiser.unit_state import UnitState, Workshop
-from asphalt.transforms.exchanges import combination, removal
+from asphalt.transforms.exchanges import combination, joining, removal
 from asphalt.transforms.inlining import calls_together
 from asphalt.transforms.motion import called_motion
 from asphalt.transforms.rewriting.step import Phase, Step
@@ -82,25 +83,26 @@ def has_fewer(shop: Workshop) -> bool:
     return wanted and shop.next_step(shop.facts(shop.tree), PHASES[Phase.EXCHANGES]) is not None
 
 
-def with_fewer(shop: Workshop) -> Optimised | None:
+def with_fewer(shop: Workshop, *, started: bool = False) -> Optimised | None:
     """The unit with fewer exchanges; None: none can be spared, or it would take longer.
 
     Those that repeat an earlier one go first.  Others are combined as they stand, and where
     procedures that exchange are inlined; the procedures stay where that does not gain.
+    ``started``: with those that are written as starts and waits, whose calls wait one after the
+    other then; whether it takes longer only shows when these overlap.  None: there are none.
     """
     if not any(one.name in shop.passes for one in PHASES[Phase.EXCHANGES]):
         return None
     begin = UnitState(shop.tree, ())
     state = shop.closure(begin, (removal.TRANSFORMATION,))
     if Pass.COMBINATION in shop.passes:
-        state = _combined(shop, state)
-        if Pass.INLINE in shop.passes:
-            inlined = shop.closure(state, (calls_together.TRANSFORMATION,))
-            more = state if inlined.tree is state.tree else _combined(shop, inlined)
-            some = len(more.steps) > len(inlined.steps)
-            if some and shop.price(more.tree).gains(shop.price(state.tree)):
-                state = more
-    if state.tree is begin.tree or shop.price(state.tree).loses(shop.price(begin.tree)):
+        state = _with_started(shop, state) if started else _with_calls(shop, state)
+    elif started:
+        return None
+    if state.tree is begin.tree:
+        return None
+    judged = not started and shop.options.combining is Combining.AUTO
+    if judged and shop.price(state.tree).loses(shop.price(begin.tree)):
         return None
     found = Optimised(
         shop.path,
@@ -128,18 +130,51 @@ def staying_exchanges(shop: Workshop) -> Iterator[Dropped]:
             yield Dropped(Pass.REMOVAL, does, place, f"{why} ({found.code.id})")
 
 
+def _with_calls(shop: Workshop, state: UnitState) -> UnitState:
+    """The state with calls combined that exchange, inlined where that gains."""
+    state = _combined(shop, state)
+    if Pass.INLINE in shop.passes:
+        inlined = shop.closure(state, (calls_together.TRANSFORMATION,))
+        more = state if inlined.tree is state.tree else _combined(shop, inlined)
+        some = len(more.steps) > len(inlined.steps)
+        if some and _is_kept(shop, state, more):
+            state = more
+    return state
+
+
+def _with_started(shop: Workshop, state: UnitState) -> UnitState:
+    """The state with exchanges combined that are written as starts and waits; an empty one if there
+    are none."""
+    inlined = state
+    if Pass.INLINE in shop.passes:
+        inlined = shop.closure(state, (calls_together.TRANSFORMATION,))
+    joined = shop.closure(inlined, (joining.TRANSFORMATION,))
+    if joined.tree is inlined.tree:
+        return UnitState(shop.tree, ())
+    more = _combined(shop, joined)
+    return more if len(more.steps) > len(joined.steps) else UnitState(shop.tree, ())
+
+
+def _is_kept(shop: Workshop, state: UnitState, more: UnitState) -> bool:
+    """Whether exchanges are combined: where that gains, or without being asked what it costs."""
+    if shop.options.combining is not Combining.AUTO:
+        return True
+    return shop.price(more.tree).gains(shop.price(state.tree))
+
+
 def _combined(shop: Workshop, state: UnitState) -> UnitState:
-    """The state with exchanges combined, each group if that gains."""
+    """The state with exchanges combined, each group if that gains or all are asked for."""
     tried: set[str] = set()
+    hidden = shop.options.combining is Combining.HIDDEN
     while len(state.steps) < MOST_STEPS:
         facts = shop.facts(state.tree)
-        steps = (s for s in combination.check(facts) if isinstance(s, Step))
+        steps = (s for s in combination.check(facts, hidden=hidden) if isinstance(s, Step))
         step = next((s for s in steps if s.does not in tried), None)
         if step is None:
             break
         more = shop.applied(state, facts, combination.TRANSFORMATION, step)
         prices = shop.price(state.tree), shop.price(more.tree)
-        if prices[1].gains(prices[0]):
+        if _is_kept(shop, state, more):
             state = more
             continue
         tried.add(step.does)

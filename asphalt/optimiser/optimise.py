@@ -63,6 +63,7 @@ from dataclasses import replace
 
 from asphalt.analysis.call_graph.index_constants import index_constants
 from asphalt.analysis.names.symbol import Identity
+from asphalt.config.combining import Combining
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.gain.model import Model
 from asphalt.ir.program import Located
@@ -104,7 +105,18 @@ def optimised(shop: Workshop, first: Optimised | None = None) -> Optimised:
 
 
 def _optimised_with_fewer(shop: Workshop, first: Optimised | None) -> Optimised:
-    fewer = with_fewer(shop)
+    found = _after(with_fewer(shop), shop, first)
+    started = with_fewer(shop, started=True)
+    if started is None:
+        return found
+    more = _after(started, shop, None)
+    prices = [shop.price(shop.after(one).tree) for one in (more, found)]
+    asked = shop.options.combining is not Combining.AUTO
+    return more if asked or prices[0].gains(prices[1]) else found
+
+
+def _after(fewer: Optimised | None, shop: Workshop, first: Optimised | None) -> Optimised:
+    """The best that the search makes of a unit behind its first steps, if there are any."""
     if fewer is None:
         return _in_rounds(shop, first)
     again = shop.after(fewer)

@@ -7,6 +7,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from asphalt.analysis_manager.analyses import Analyses
+from asphalt.config.combining import Combining
 from asphalt.config.passes import TRANSFERS
 from asphalt.config.sizes import Size
 from asphalt.gain.model import Judge
@@ -29,7 +30,7 @@ class Options:
     and name; such units are neither changed nor inlined.  ``sizes``: of variables in runs, for the
     cost model.  ``networks``: those of the cost model; (): the usual ones.  ``least_gain``:
     the part of its time that all steps together must save in a unit, or it stays as it is; None:
-    they may save nothing.
+    they may save nothing.  ``combining``: which exchanges become one.
     """
 
     passes: Collection[str] = TRANSFERS
@@ -39,6 +40,7 @@ class Options:
     sizes: tuple[Size, ...] = ()
     networks: tuple[str, ...] = ()
     least_gain: float | None = None
+    combining: Combining = Combining.AUTO
 
     def asks_for(self, *passes: str) -> bool:
         """Whether all of these passes may be applied."""

@@ -15,7 +15,7 @@ from asphalt.transforms.buffers import (
     waits_behind_loop,
 )
 from asphalt.transforms.decomposition import decomposition
-from asphalt.transforms.exchanges import combination, removal
+from asphalt.transforms.exchanges import combination, joining, removal
 from asphalt.transforms.inlining import calls_together, opening, versions
 from asphalt.transforms.loops import (
     branch_fission,
@@ -42,6 +42,7 @@ from asphalt.transforms.tiling import pipelining, segmentation
 
 TRANSFORMATIONS: tuple[Transformation, ...] = (
     removal.TRANSFORMATION,
+    joining.TRANSFORMATION,
     combination.TRANSFORMATION,
     unrolling.TRANSFORMATION,
     calls_together.TRANSFORMATION,

@@ -36,12 +36,14 @@ def available() -> bool:
     return done.returncode == 0
 
 
-def transform(files: Mapping[str, bytes], passes: Sequence[str] = ()) -> dict[str, bytes]:
+def transform(
+    files: Mapping[str, bytes], passes: Sequence[str] = (), more: Sequence[str] = ()
+) -> dict[str, bytes]:
     """The files that asphalt writes, in an order that compiles; raises LabError.
 
-    ``passes``: the passes; (): that for exchanges alone.
+    ``passes``: the passes; (): that for exchanges alone.  ``more``: further options.
     """
-    out = apply(files, passes)
+    out = apply(files, passes, more)
     names = [name for name in files if (out / name).exists()]
     runtime = [module.file for module in runtime_modules().values() if (out / module.file).exists()]
     headers = sorted(path.name for path in out.glob("*.inc") if path.name not in names)
@@ -55,9 +57,9 @@ def sites(files: Mapping[str, bytes]) -> list[dict[str, object]]:
     return found
 
 
-def apply(files: Mapping[str, bytes], passes: Sequence[str] = ()) -> Path:
+def apply(files: Mapping[str, bytes], passes: Sequence[str] = (), more: Sequence[str] = ()) -> Path:
     """Run `asphalt apply` on the files; returns its directory.  Cached by content."""
-    options = ("--passes", ",".join(passes or (Pass.PREPUSH,)))
+    options = ("--passes", ",".join(passes or (Pass.PREPUSH,)), *more)
     key = (tool_state(), sorted(files.items()), *options)
     digest = hashlib.sha256(repr(key).encode()).hexdigest()
     place = APPLIED / digest[:16]

@@ -49,13 +49,21 @@ contains
     call MPI_Irecv(from_north, 3*nx, MPI_DOUBLE_PRECISION, north, 2, grid, requests(2), ierr)
     call MPI_Irecv(from_west, 3*ny, MPI_DOUBLE_PRECISION, west, 3, grid, requests(3), ierr)
     call MPI_Irecv(from_east, 3*ny, MPI_DOUBLE_PRECISION, east, 4, grid, requests(4), ierr)
-    to_north = [u(1:nx, ny), v(1:nx, ny), h(1:nx, ny)]
+    to_north(1:nx) = u(1:nx, ny)
+    to_north(nx+1:2*nx) = v(1:nx, ny)
+    to_north(2*nx+1:3*nx) = h(1:nx, ny)
     call MPI_Isend(to_north, 3*nx, MPI_DOUBLE_PRECISION, north, 1, grid, requests(5), ierr)
-    to_south = [u(1:nx, 1), v(1:nx, 1), h(1:nx, 1)]
+    to_south(1:nx) = u(1:nx, 1)
+    to_south(nx+1:2*nx) = v(1:nx, 1)
+    to_south(2*nx+1:3*nx) = h(1:nx, 1)
     call MPI_Isend(to_south, 3*nx, MPI_DOUBLE_PRECISION, south, 2, grid, requests(6), ierr)
-    to_east = [u(nx, 1:ny), v(nx, 1:ny), h(nx, 1:ny)]
+    to_east(1:ny) = u(nx, 1:ny)
+    to_east(ny+1:2*ny) = v(nx, 1:ny)
+    to_east(2*ny+1:3*ny) = h(nx, 1:ny)
     call MPI_Isend(to_east, 3*ny, MPI_DOUBLE_PRECISION, east, 3, grid, requests(7), ierr)
-    to_west = [u(1, 1:ny), v(1, 1:ny), h(1, 1:ny)]
+    to_west(1:ny) = u(1, 1:ny)
+    to_west(ny+1:2*ny) = v(1, 1:ny)
+    to_west(2*ny+1:3*ny) = h(1, 1:ny)
     call MPI_Isend(to_west, 3*ny, MPI_DOUBLE_PRECISION, west, 4, grid, requests(8), ierr)
     call MPI_Waitall(8, requests, MPI_STATUSES_IGNORE, ierr)
     if (south /= MPI_PROC_NULL) call unpack_row(from_south, 0)

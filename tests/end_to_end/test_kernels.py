@@ -72,7 +72,9 @@ def test_there_is_a_kernel_for_each_shape() -> None:
         "pme_exchange",
         "sample_sort",
         "spectral_transpose",
+        "swm",
         "synthetic_fig3",
+        "tomcatv",
         "uneven_slabs",
     }
 

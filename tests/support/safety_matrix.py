@@ -127,28 +127,45 @@ MATRIX: dict[str, Row] = {
         },
     ),
     "combination": Row(
-        frozenset({"combination"}),
+        frozenset({"combination", "joining"}),
         {
             "wildcard": _at(
                 "transforms/exchanges/test_combination",
                 "test_exchanges_stay_apart",
                 "any source",
-            ),
+                "other tags that an MPI_ANY_TAG may meet",
+            )
+            + _at("transforms/exchanges/test_joining", "test_started_exchanges_stay", "any source"),
             "order": _at(
                 "transforms/exchanges/test_combination",
                 "test_exchanges_stay_apart",
                 "other partners",
-                "other tags",
+                "a tag that is another message's, too",
                 "other communicators",
                 "partners that change between",
                 "another call with the tag",
                 "output before and behind",
                 "a message that is awaited before the next is sent",
+            )
+            + _at(
+                "transforms/exchanges/test_joining",
+                "test_started_exchanges_stay",
+                "a blocking message before the wait",
+                "messages that cross",
+                "one tag for two neighbours",
+                "another call with the tag",
+                "output before the wait",
             ),
             "status": _at(
                 "transforms/exchanges/test_combination",
                 "test_exchanges_stay_apart",
                 "a status that is read",
+            )
+            + _at(
+                "transforms/exchanges/test_joining",
+                "test_started_exchanges_stay",
+                "statuses that are stored",
+                "an error code that is read",
             ),
             "buffer": _at(
                 "transforms/exchanges/test_combination",
@@ -164,9 +181,19 @@ MATRIX: dict[str, Row] = {
                 "transforms/exchanges/test_combination",
                 "test_exchanges_stay_apart",
                 "not on all ranks",
+            )
+            + _at(
+                "transforms/exchanges/test_joining",
+                "test_started_exchanges_stay",
+                "not on all ranks",
             ),
             "return": Never("a statement with a return in it ends the list of what is combined"),
-            "request": Never("the exchanges are complete when their call returns"),
+            "request": _at(
+                "transforms/exchanges/test_joining",
+                "test_started_exchanges_stay",
+                "a wait for some",
+                "an argument that changes between",
+            ),
         },
     ),
     "unrolling": Row(

@@ -16,7 +16,7 @@ from asphalt.frontend.source_tree.tree import Tree, load_tree
 from asphalt.transforms.rewriting.edit import replace_unit
 from asphalt.transforms.rewriting.step import Step
 from asphalt.unparse.unparse import unparse
-from support.mpi_run import Mpi, build, run
+from support.mpi_run import Mpi, build, run, runtime_texts
 
 MANY = 60
 
@@ -105,9 +105,13 @@ class Stepped:
         ranks: int,
         flags: Sequence[str] = ("-O1", "-fcheck=all", "-Wall"),
     ) -> str:
-        """What the program prints, sorted by lines."""
+        """What the program prints, sorted by lines, with what it uses of the runtime."""
         folder.mkdir(parents=True, exist_ok=True)
         sources = []
+        for name, text in runtime_texts(*(self.text(name) for name in order)).items():
+            if name not in order:
+                (folder / name).write_text(text)
+                sources.append(folder / name)
         for name in order:
             (folder / name).write_bytes(self.text(name).encode("latin-1"))
             sources.append(folder / name)

@@ -67,38 +67,33 @@ class Conflict:
         if self.region is None or self.first is None or self.second is None:
             return None
         region, first, second = self.region, self.first, self.second
-        named = _names_of(first) | _names_of(second)
+        named = _names_of(first, region) | _names_of(second, region)
         positive = sorted(name for name in named if is_positive(name))
-        if not positive or region.conflict(first, second, _positive(positive)) is not None:
+        if not positive or _meet(region, first, second, positive):
             return None
         if len(positive) > 1:
             for name in positive:
-                if region.conflict(first, second, _positive((name,))) is None:
+                if not _meet(region, first, second, (name,)):
                     return frozenset((name,))
         return frozenset(positive)
 
 
-def _positive(
-    names: Sequence[str],
-) -> Callable[[AffineProblem, Mapping[str, str], Mapping[str, str]], None]:
-    """The constraint that some named constants are positive."""
-
-    def order(problem: AffineProblem, then: Mapping[str, str], later: Mapping[str, str]) -> None:
-        del then, later
-        for name in names:
-            problem.add(Poly.atom(Ref(name, name)), ">=", Poly.constant(1), {})
-
-    return order
+def _meet(region: Region, first: Access, second: Access, positive: Sequence[str]) -> bool:
+    """Whether two accesses may be to one element although some named constants are positive."""
+    limits = ((Poly.atom(Ref(name, name)), Poly.constant(1)) for name in positive)
+    return region.with_limits(limits).conflict(first, second, _any_order) is not None
 
 
-def _names_of(access: Access) -> frozenset[str]:
-    """The names in the subscripts of an access, and in the bounds of the loops around it."""
+def _names_of(access: Access, region: Region) -> frozenset[str]:
+    """The names in the subscripts of an access, and in the bounds of the loops around it; of an
+    access of a called procedure, those that its elements depend on."""
     exprs: list[Arg | None] = [*(access.subscripts or access.inside or ())]
     for loop in access.loops:
         head = loop.head.what
         if isinstance(head, DoHead):
             exprs += (head.first, head.last)
-    return frozenset(name for expr in exprs if expr is not None for name in names_in(expr))
+    own = frozenset(name for expr in exprs if expr is not None for name in names_in(expr))
+    return own | region.names_in_part(access)
 
 
 @dataclass(eq=False)

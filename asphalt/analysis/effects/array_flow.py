@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import field
 
+from asphalt.analysis.effects.message_sides import buffer_sections
 from asphalt.analysis.memory.accesses import (
     Access,
     EffectKind,
@@ -25,6 +26,7 @@ from asphalt.analysis.memory.loop_domains import iterations, strided
 from asphalt.analysis.memory.loop_scalars import has_default, is_selector, jumps_in
 from asphalt.analysis.memory.shapes import Shape
 from asphalt.analysis.memory.statement_accesses import examine
+from asphalt.analysis.mpi.call import mpi_call
 from asphalt.analysis.symbolic.affine import Affine
 from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
@@ -201,7 +203,7 @@ class ArrayFlow:
         here = Standpoint(self.frame, leaf, loops)
         none = Elements.none(self.rank)
         exposed, maybe, surely = none, none, none
-        for access in self._footprints[id(leaf)].of(self.storage):
+        for access in self._accesses(leaf):
             if access.mode is Mode.INQUIRE:
                 continue
             touched = self.touched(access, here)
@@ -213,6 +215,19 @@ class ArrayFlow:
             maybe = may_union(maybe, touched)
             surely = must_union(surely, self._surely(access, touched, here))
         return Flow(exposed, maybe, surely)
+
+    def _accesses(self, leaf: Leaf) -> tuple[Access, ...]:
+        """The accesses of a statement to the array; of a message, with the section that it
+        transfers."""
+        found = tuple(self._footprints[id(leaf)].of(self.storage))
+        scope = self.frame.scope
+        call = None if leaf.call is None or not found else mpi_call(leaf.call, scope)
+        if call is None or call.binding == "runtime":
+            return found
+        exact = buffer_sections(leaf, call, scope, self.frame.values)
+        own = tuple(access for access in exact if access.storage == self.storage)
+        modes = {access.mode for access in own}
+        return (*(one for one in found if one.mode not in modes), *own)
 
     def _surely(self, access: Access, touched: Elements, here: Standpoint) -> Elements:
         nothing = Elements.none(self.rank, exact=False)

@@ -6,7 +6,7 @@ that is not affine), so that "no violation" is a proof, but "a violation" only a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 
 from asphalt.analysis.memory.accesses import Access
@@ -25,7 +25,7 @@ from asphalt.analysis.symbolic.index_sets import Elements
 from asphalt.analysis.symbolic.isl import UndecidedError
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.symbolic.problem import AffineProblem
-from asphalt.ir.expr import Expr, Lit, Ref, Section
+from asphalt.ir.expr import Expr, Lit, Ref, Section, names_in
 from asphalt.ir.records import record
 from asphalt.ir.stmt import DoHead
 from asphalt.ir.tree import Do, Leaf
@@ -64,6 +64,23 @@ class Region:
     _parts: dict[int, tuple[Access, Elements | None]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+
+    def with_limits(self, limits: Iterable[tuple[Poly, Poly]]) -> Region:
+        """The region with more limits."""
+        return replace(self, limits=(*self.limits, *limits))
+
+    def names_in_part(self, access: Access) -> frozenset[str]:
+        """The names on which the elements depend that a called procedure accesses, and the bounds
+        of their array."""
+        if access.part is None:
+            return frozenset()
+        here = self.here(access.loops)
+        touched = access.part.touched(here)
+        atoms = [atom for _, meant in touched.parameters for atom in meant]
+        shape = None if access.part.passed is None else here.shape(access.part.passed)
+        for limit in () if shape is None else (*shape.lower, *shape.extent):
+            atoms += () if limit is None else limit.atoms
+        return frozenset(name for atom in atoms for name in names_in(atom))
 
     def value(self, expr: Expr, loops: tuple[Do, ...]) -> Poly | None:
         """The value of an expression inside ``loops``: a polynomial over their variables and over
@@ -232,6 +249,8 @@ class Region:
             upper = lower + extent - Poly.constant(1)
             for relation, limit in (("<", lower), (">", upper)):
                 problem = AffineProblem()
+                for greater, less in self.limits:
+                    problem.add(greater, ">=", less, {})
                 bound = {**self._enter(problem, access, ""), index: name}
                 problem.member(names, region, bound)
                 if not problem.add(Poly.atom(index), relation, limit, bound):

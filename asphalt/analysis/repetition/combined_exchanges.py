@@ -16,6 +16,7 @@ from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.messages.messages import Stage, stage_of
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
 from asphalt.analysis.repetition.message_sections import accesses_of, sides_of_exchange
+from asphalt.analysis.repetition.overlap_windows import OverlapWindow, overlap_window
 from asphalt.analysis.repetition.packed_parts import PackedPart, packed_part
 from asphalt.analysis.repetition.whole_exchanges import WholeExchanges, exchanges_messages
 from asphalt.analysis.symbolic.polynomials import Poly
@@ -26,20 +27,26 @@ from asphalt.ir.records import record
 from asphalt.ir.stmt import Call
 from asphalt.ir.tree import Leaf, Node, leaves
 
+_Moved = list[tuple[int, Node, tuple[Access, ...]]]
 OUT, IN = "asphalt_out_", "asphalt_in_"
 """What the names of arrays begin with that messages are packed into."""
-_SAME = ("dest", "source", "sendtag", "recvtag", "comm")
+_SAME = ("dest", "source", "comm")
+_TAGS = ("sendtag", "recvtag")
 
 
 @record
 class Member:
-    """One of several exchanges: its position in their list, and what it sends and receives."""
+    """One of several exchanges: its position in their list, and what it sends and receives.
+
+    ``way``: what exchanges have in common that are one message: partners, communicator, type.
+    """
 
     position: int
     leaf: Leaf
     call: MpiCall
     sent: PackedPart
     received: PackedPart
+    way: tuple[object, ...]
 
     @property
     def count(self) -> Poly:
@@ -53,8 +60,7 @@ class Group:
 
     ``behind``: the positions of what stands behind the message of all, in order: of a member, what
     it receives; of another statement, all of it.  ``sizes``: the named constants that must be
-    positive.  ``why_ends``: what keeps the next exchange with these partners out; None: there is
-    none.
+    positive.
     """
 
     members: tuple[Member, ...]
@@ -62,13 +68,30 @@ class Group:
     sizes: frozenset[str]
     assumed: tuple[str, ...]
 
+    @property
+    def is_reduction(self) -> bool:
+        """Whether its members are reductions."""
+        return self.members[0].call.procedure.collective
+
+    @property
+    def ways(self) -> tuple[tuple[Member, ...], ...]:
+        """The members, those with the same partners together."""
+        found: dict[tuple[object, ...], list[Member]] = {}
+        for member in self.members:
+            found.setdefault(member.way, []).append(member)
+        return tuple(map(tuple, found.values()))
+
 
 @dataclass(slots=True)
 class _Search:
-    """A group that grows; ``moved``: the statements that stand behind the message, by position."""
+    """A group that grows; ``moved``: the statements that stand behind the message, by position;
+    ``all_ways``: its members may have different partners; ``hidden``: no window becomes shorter."""
 
+    siblings: tuple[Node, ...]
+    all_ways: bool
+    hidden: bool
     members: list[Member]
-    moved: list[tuple[int, Node, tuple[Access, ...]]]
+    moved: _Moved = field(default_factory=list)
     sizes: frozenset[str] = frozenset()
     written: set[str] = field(default_factory=set)
 
@@ -81,18 +104,23 @@ class CombinedExchanges:
         self.whole = facts.once(WholeExchanges)
         self.order = self.whole.order
 
-    def in_list(self, siblings: tuple[Node, ...]) -> Group | None:
-        """The first exchanges of a list that can be done together."""
+    def in_list(
+        self, siblings: tuple[Node, ...], *, all_ways: bool = False, hidden: bool = False
+    ) -> Group | None:
+        """The first exchanges of a list that can be done together; ``all_ways``: also with those
+        that have other partners, at the same time; ``hidden``: only if their overlap windows are
+        equal, as long as they can be."""
         for position, node in enumerate(siblings):
             first = self._member(position, node)
             if isinstance(first, Member):
-                found = self._from(first, siblings)
+                found = self._from(first, _Search(siblings, all_ways, hidden, [first]))
                 if found is not None:
                     return found
         return None
 
-    def _from(self, first: Member, siblings: tuple[Node, ...]) -> Group | None:
-        found = _Search([first], [(first.position, first.leaf, self._writes(first))])
+    def _from(self, first: Member, found: _Search) -> Group | None:
+        siblings = found.siblings
+        found.moved.append((first.position, first.leaf, self._writes(first)))
         best: Group | None = None
         for position in range(first.position + 1, len(siblings)):
             node = siblings[position]
@@ -104,25 +132,27 @@ class CombinedExchanges:
                 continue
             if not self._takes(found, position, node):
                 break
-        return best
+        if best is None or not found.all_ways:
+            return best
+        several = any(len(way) > 1 for way in best.ways)
+        return best if several and len(best.ways) > 1 else None
 
     def _group(self, found: _Search) -> Group:
         assumed: set[str] = set()
         for member in found.members:
-            whole = self.whole.of(member.leaf)
-            assert not isinstance(whole, str)
-            assumed |= set(whole.assumed)
+            assumed |= set(self._assumed(member))
         behind = tuple(position for position, _, _ in found.moved)
         return Group(tuple(found.members), behind, found.sizes, tuple(sorted(assumed)))
 
     def _joins(self, found: _Search, member: Member) -> bool:
         """Whether an exchange can be one of those before it; if so, it is."""
         first = found.members[0]
-        alike = all(member.call.args[name] == first.call.args[name] for name in _SAME)
-        if not alike or member.sent.key != first.sent.key:
+        alike = [one for one in found.members if one.way == member.way]
+        if not alike and not found.all_ways:
             return False
-        given = ("sendtype", "recvtype")
-        if any(member.call.args[name] != first.call.args[name] for name in given):
+        if any(self._differ(one, member) for one in alike):
+            return False
+        if found.hidden and self._window(first, found) != self._window(member, found):
             return False
         names = frozenset[str]().union(
             *(one.sent.evaluated | one.received.evaluated for one in (*found.members, member))
@@ -133,13 +163,32 @@ class CombinedExchanges:
         sizes = self._needed(found, member.leaf, self._reads(member))
         if sizes is None:
             return False
-        if self.whole.why_ordered(first.leaf, member.leaf) is not None:
+        if self._are_ordered(first, member):
             return False
         found.sizes |= sizes
         found.members.append(member)
         found.moved.append((member.position, member.leaf, self._writes(member)))
         found.written |= {access.storage for access in self._writes(member)}
         return True
+
+    def _assumed(self, member: Member) -> tuple[str, ...]:
+        """The assumptions that a member rests on."""
+        whole = self.whole.of(member.leaf)
+        assert not isinstance(whole, str)
+        return whole.assumed
+
+    def _differ(self, one: Member, other: Member) -> bool:
+        """Whether one message cannot be that of two exchanges with the same partners."""
+        return not _tags_agree(one.call, other.call)
+
+    def _are_ordered(self, first: Member, last: Member) -> bool:
+        """Whether fewer messages may leave what is seen in another order."""
+        return self.whole.why_ordered(first.leaf, last.leaf) is not None
+
+    def _window(self, member: Member, found: _Search) -> OverlapWindow:
+        """The longest overlap window of an exchange."""
+        reads, writes = self._reads(member), self._writes(member)
+        return overlap_window(member.position, reads, writes, found.siblings, self.order)
 
     def _takes(self, found: _Search, position: int, node: Node) -> bool:
         """Whether a statement between may stay in front of the message, or stand behind it."""
@@ -218,9 +267,10 @@ class CombinedExchanges:
             return "MPI_PROC_NULL is not known here"
         for name in ("status", "ierror"):
             given = call.args.get(name)
-            if given is not None and self._is_read(given, node):
+            if given is not None and self.is_read(given, node):
                 return f"its {name} is read"
-        return Member(position, node, call, sent, received)
+        way = (*(call.args[name] for name in (*_SAME, "sendtype")), sent.key)
+        return Member(position, node, call, sent, received, way)
 
     def _is_uniform(self, count: Expr, leaf: Leaf, call: MpiCall) -> bool:
         """Whether all ranks send the same number of elements in one execution."""
@@ -231,7 +281,7 @@ class CombinedExchanges:
             one.partition(":")[0] == UNIFORM.word for one in found.assumptions
         )
 
-    def _is_read(self, given: Expr, leaf: Leaf) -> bool:
+    def is_read(self, given: Expr, leaf: Leaf) -> bool:
         """Whether what a call stores in a variable may be read."""
         facts = self.facts
         if mpi_constant(given, facts.scope) is not None:
@@ -245,20 +295,28 @@ class CombinedExchanges:
 
     def _reads(self, member: Member) -> tuple[Access, ...]:
         """What an exchange reads where it stands, to pack it."""
-        return self._of(member, Mode.READ)
+        return self._of(member, writes=False)
 
     def _writes(self, member: Member) -> tuple[Access, ...]:
         """What an exchange writes when its message is there."""
-        return self._of(member, Mode.MAYBE_WRITE)
+        return self._of(member, writes=True)
 
-    def _of(self, member: Member, mode: Mode) -> tuple[Access, ...]:
+    def _of(self, member: Member, *, writes: bool) -> tuple[Access, ...]:
         found = accesses_of(member.leaf, self.order) or ()
-        part = member.sent if mode is Mode.READ else member.received
+        part = member.received if writes else member.sent
         storage = storage_of(part.elements.name, self.facts.scope)
-        own = [a for a in found if a.mode is mode and a.storage == storage]
+        own = [a for a in found if a.writes is writes and a.storage == storage]
         named = {storage_of(name, self.facts.scope) for name in part.evaluated}
         evaluated = (a for a in found if a.mode is Mode.READ and a.storage in named)
-        return (*own, *(evaluated if mode is Mode.READ else ()))
+        return (*own, *(() if writes else evaluated))
+
+
+def _tags_agree(one: MpiCall, other: MpiCall) -> bool:
+    """Whether two exchanges have the same tags, or each one tag both ways: the message of both has
+    those of one of them."""
+    if all(one.args[name] == other.args[name] for name in _TAGS):
+        return True
+    return all(call.args["sendtag"] == call.args["recvtag"] for call in (one, other))
 
 
 def place_of(member: Member) -> int:

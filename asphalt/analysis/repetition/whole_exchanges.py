@@ -18,6 +18,7 @@ once on all ranks, it sends the same values, and writes what is there already.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.control_flow.graph import Point
@@ -35,6 +36,7 @@ from asphalt.analysis.names.scopes import Origin
 from asphalt.analysis.repetition.lasting_values import LastingValues
 from asphalt.analysis.repetition.message_sections import BOTH_WAYS, accesses_of
 from asphalt.analysis.repetition.observed_order import ObservedOrder
+from asphalt.analysis.repetition.started_exchanges import StartedExchanges, StartedPair
 from asphalt.analysis.uniformity.uniformity import Level
 from asphalt.config.assumptions import UNIFORM
 from asphalt.ir.expr import Arg, Expr, Ref
@@ -102,6 +104,15 @@ class WholeExchanges:
             self._known[id(leaf)] = leaf, self._of(leaf)
         return self._known[id(leaf)][1]
 
+    def of_pair(self, pair: StartedPair) -> WholeExchange | str:
+        """The exchange that a send and a receive are that are started one after the other, or why
+        they are not proved to be a whole one."""
+        seen = self.why_seen()
+        if seen is not None:
+            return seen
+        calls = ((pair.send, pair.sent), (pair.receive, pair.received))
+        return self._judged(self._alone(pair.wait, calls))
+
     def why_seen(self) -> str | None:
         """Why the program may see when messages are sent or received; None: it does not."""
         if may_share_memory(self.facts.scope.program):
@@ -132,7 +143,12 @@ class WholeExchanges:
         if fixed is not None:
             return fixed
         call = self.messages.call(leaf)
-        found = self._exchange(leaf) if call is None else self._alone(leaf, call)
+        if call is None:
+            return self._judged(self._exchange(leaf))
+        return self._judged(self._alone(leaf, ((leaf, call),)))
+
+    def _judged(self, found: WholeExchange | str) -> WholeExchange | str:
+        """The exchange, if all ranks reach it together, each time with the same partners."""
         if isinstance(found, str):
             return found
         why = self._why_partners_change(found)
@@ -148,22 +164,25 @@ class WholeExchanges:
             if others:
                 return f"all ranks reach it together only with {', '.join(others)}"
             assumed |= set(judged.assumptions)
-        return WholeExchange(leaf, found.unit, found.calls, tuple(sorted(assumed)))
+        return replace(found, assumed=tuple(sorted(assumed)))
 
-    def _alone(self, leaf: Leaf, call: MpiCall) -> WholeExchange | str:
-        """A call of MPI_SENDRECV, with those of the unit that may have its tags: all of them have
-        the same partners and tags."""
-        tags = self._tags(call, self.facts)
+    def _alone(self, leaf: Leaf, calls: tuple[tuple[Leaf, MpiCall], ...]) -> WholeExchange | str:
+        """A call of MPI_SENDRECV, or a send and a receive that are started and completed together,
+        with those of the unit that may have its tags: all of them have the same partners and tags.
+        """
+        started = self.facts.once(StartedExchanges)
+        tags = frozenset[int | None]().union(*(self._tags(call, self.facts) for _, call in calls))
+        given = {e.way: e for _, call in calls for e in envelopes_of(call) or ()}
         own = [
             (other, one)
             for other, one in self.messages.own_calls()
-            if one.procedure.name == BOTH_WAYS and tags & self._tags(one, self.facts)
+            if (one.procedure.name == BOTH_WAYS or started.is_paired(other))
+            and tags & self._tags(one, self.facts)
         ]
-        given = ("dest", "source", "sendtag", "recvtag", "comm")
         for other, one in own:
             if not isinstance(other.what, Call):
                 return f"{one.procedure.spelled} of {self.facts.at(other)} has a condition"
-            if any(one.args[name] != call.args[name] for name in given):
+            if any(envelope != given.get(envelope.way) for envelope in envelopes_of(one) or ()):
                 where = self.facts.at(other)
                 return f"{one.procedure.spelled} of {where} has the same tag, and other partners"
         return self._sole_of(WholeExchange(leaf, self.facts, tuple(own)))

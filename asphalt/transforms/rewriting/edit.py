@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 from asphalt.analysis.data_flow.unit import line_of
+from asphalt.ir.edit import lists_in as lists_in
 from asphalt.ir.edit import map_leaves as map_leaves
 from asphalt.ir.edit import rewrite_list as rewrite_list
 from asphalt.ir.source import TriviaKind
@@ -31,20 +32,6 @@ def flat_map(
             case _:
                 found.append(node)
     return tuple(found)
-
-
-def lists_in(
-    nodes: tuple[Node, ...], path: tuple[int, ...] = ()
-) -> Iterator[tuple[tuple[int, ...], tuple[Node, ...]]]:
-    """Every statement list of an executable part with the path to it, the innermost first."""
-    for number, node in enumerate(nodes):
-        match node:
-            case Do(body=body) | Block(body=body):
-                yield from lists_in(body, (*path, number))
-            case Branch(arms=arms):
-                for which, arm in enumerate(arms):
-                    yield from lists_in(arm.body, (*path, number, which))
-    yield path, nodes
 
 
 def shifted(node: Node, columns: int) -> Node:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from asphalt.config.combining import Combining
 from asphalt.config.passes import DEFAULT, GROUPS, Pass
 from asphalt.config.settings import Settings
 from asphalt.frontend.source_tree.tree import load_tree
@@ -107,6 +108,11 @@ GOES: dict[str, tuple[str, dict[str, str], int]] = {
     "three": (_U + _V + _W, {}, 3),
     "in a ring": (_U + _V, {"neighbours": _RING}, 2),
     "with the other direction between": (_U + _BACK + _V, {}, 2),
+    "with the other direction of another field between": (
+        _U + _BACK.replace("u(", "w(") + _V + _BACK.replace("u(", "v("),
+        {},
+        3,
+    ),
     "of other lengths": (_U + _exchange("v(2,1)", "v(2,4)", "n - 1"), {}, 2),
     "an element": (_U + _exchange("v(2,1)", "v(2,4)", "1"), {}, 2),
     "an array of its own": (_U + _PACKED + _exchange("column", "ghost", "4"), {}, 2),
@@ -138,6 +144,7 @@ GOES: dict[str, tuple[str, dict[str, str], int]] = {
         },
         2,
     ),
+    "other tags": (_U + _exchange("v(1,1)", "v(1,4)", tag=3), {}, 2),
     "integers": (
         _exchange("whole(1)", "whole(2)", "1", kind="INTEGER") * 2,
         {},
@@ -152,7 +159,19 @@ STAYS: dict[str, tuple[str, dict[str, str]]] = {
         {},
     ),
     "other partners": (_U + _BACK, {}),
-    "other tags": (_U + _exchange("v(1,1)", "v(1,4)", tag=3), {}),
+    "other tags that an MPI_ANY_TAG may meet": (
+        _U + _exchange("v(1,1)", "v(1,4)", tag=3),
+        {
+            "after": """\
+if (np == 0) call MPI_Recv(w, 1, MPI_DOUBLE_PRECISION, 0, MPI_ANY_TAG, comm, status, ierr)"""
+        },
+    ),
+    "a tag that is another message's, too": (
+        _U
+        + _exchange("v(1,1)", "v(1,4)", tag=3)
+        + "if (me == 0) call MPI_Send(w, 1, MPI_REAL8, MPI_PROC_NULL, 3, comm, ierr)",
+        {},
+    ),
     "other types": (_U + _exchange("whole(1)", "whole(2)", "1", kind="INTEGER"), {}),
     "other communicators": (
         _U + _V.replace("comm", "other"),
@@ -236,9 +255,8 @@ def test_exchanges_become_one(
     tree = _tree(tmp_path / "in", before)
     assert tree.applied(combination) == 1
     after = tree.text("a.f90")
-    assert after.count("call MPI_Sendrecv") == before.count("call MPI_Sendrecv") - max(
-        0, number - 1
-    )
+    sends = after.count("call MPI_Sendrecv") + after.count("call asphalt_isend(")
+    assert sends == before.count("call MPI_Sendrecv") - max(0, number - 1)
     for ranks in (1, 3) if mpi is MPICH else (2, 4):
         again = Stepped.of(tmp_path / f"o{ranks}", {"a.f90": before})
         expected = again.result(mpi, tmp_path / f"b{ranks}", ("a.f90",), ranks)
@@ -251,13 +269,13 @@ def test_exchanges_stay_apart(body: str, changes: dict[str, str], tmp_path: Path
     assert _tree(tmp_path, _text(body, changes)).steps(combination) == []
 
 
-def _optimised(folder: Path, text: str) -> str | None:
+def _optimised(folder: Path, text: str, combining: Combining = Combining.AUTO) -> str | None:
     folder.mkdir(exist_ok=True)
     path = folder / "a.f90"
     path.write_text(text)
     tree = load_tree([folder], Settings(cache=False, jobs=1))
     (unit,) = (one for one in tree.units_of(str(path)) if one.unit.name == "main")
-    found = optimise(tree, unit, Options((Pass.COMBINATION,)))
+    found = optimise(tree, unit, Options((Pass.COMBINATION,), combining=combining))
     assert bool(found.steps) == (found.content is not None)
     return None if found.content is None else found.content.decode()
 
@@ -273,3 +291,37 @@ def test_short_messages_are_combined_and_long_ones_stay(tmp_path: Path) -> None:
     assert short.count("call MPI_Sendrecv") == 1
     assert _optimised(tmp_path / "again", short) is None
     assert _optimised(tmp_path / "long", _text(_U + _V + _W, {"n": "1000000"})) is None
+
+
+_WORK = """\
+do i = 1, n
+      w(i,{to}) = sqrt(w(i,{to})*{of}(i,1))
+    end do
+    """
+_EQUAL_WINDOWS = _WORK.format(to=1, of="w") + _U + _V + _WORK.format(to=2, of="w") + "w(1,3) = "
+_EQUAL_WINDOWS += "u(1,4)*v(1,4)\n    "
+_OTHER_START = _U + _WORK.format(to=1, of="w") + "v(2,1) = 2*w(2,1)\n    " + _V
+_OTHER_END = _U + _V + "w(1,0) = u(1,4)/2\n    " + _WORK.format(to=2, of="w")
+
+
+@pytest.mark.parametrize(
+    ("body", "number"),
+    [(_EQUAL_WINDOWS, 1), (_OTHER_START, 2), (_OTHER_END, 2)],
+    ids=["equal windows", "one could start earlier", "one is needed later"],
+)
+def test_hidden_combines_exchanges_with_equal_windows(
+    body: str, number: int, tmp_path: Path
+) -> None:
+    text = _text(body, {})
+    most = _optimised(tmp_path / "most", text, Combining.MOST)
+    assert most is not None
+    assert most.count("call MPI_Sendrecv(") == 1
+    hidden = _optimised(tmp_path / "hidden", text, Combining.HIDDEN)
+    assert (hidden or text).count("call MPI_Sendrecv(") == number
+
+
+def test_most_does_not_ask_what_messages_cost(tmp_path: Path) -> None:
+    text = _text(_U + _V + _W, {"n": "1000000"})
+    most = _optimised(tmp_path / "most", text, Combining.MOST)
+    assert most is not None
+    assert most.count("call MPI_Sendrecv(") == 1
