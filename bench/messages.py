@@ -236,7 +236,8 @@ def page(results: Mapping[str, object]) -> str:
             numbers = f"{row['dynamic']:g} | {row['reductions']:g}"
             lines.append(f"| {name} | {count} | {numbers} | {' | '.join(times)} |")
         lines.append("")
-    lines.append(_LIMITS)
+    if results["limits"]:
+        lines.append(_LIMITS)
     limits: Mapping[str, Mapping[str, int]] = results["limits"]  # type: ignore[assignment]
     for network, found in limits.items():
         lines.append(f"| `{network}` | {found['simulated']} | {found['model']} |")
@@ -295,6 +296,7 @@ def main(only_page: bool, kernels: Sequence[str], limits: bool) -> None:
     if not only_page:
         for kernel in kernels or KERNELS_OF_PAPER:
             results["kernels"][kernel] = measure(kernel)
+            RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
         if limits:
             results["limits"] = {network: limit(network) for network in NETWORKS}
         RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
