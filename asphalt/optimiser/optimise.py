@@ -210,7 +210,7 @@ def _optimised(tree: Tree, located: Located, options: Options, context: Context)
         found, shop = _with_values(shop, found)
         if options.least_gain is not None and saves_less(shop, found, options.least_gain):
             found = unchanged_by_all(shop, found)
-        found = in_phases(shop, with_calls_again(shop, found))
+        found = in_phases(shop, *with_calls_again(shop, found))
         doubt = why_doubted(tree, shop.path, shop.chain) if found.content is not None else None
         if doubt is not None:
             return Optimised(located.path, located.unit.name, None, (), (), (), doubt, doubt=doubt)

@@ -101,7 +101,7 @@ def test_work_behind_the_call_is_overlapped(tmp_path: Path) -> None:
             "called in {heat}:14: the nest of line 16 is not split into interior and edges: which "
             "part of it needs a message is not known, or is not at the ends of its loops",
         ),
-        ({"n": 4}, "called in {heat}:14: inlined there, it saves no more time"),
+        ({"n": 4}, "called in {heat}:14: inlined there, it saves too little"),
     ],
     ids=["not-inlined", "statement-between", "not-split", "no-gain"],
 )
@@ -205,7 +205,9 @@ def test_a_refusal_tells_which_step_at_the_call_would_cost_what(tmp_path: Path) 
     (site,) = (one for one in reports_before(project) if one.verdict == "refused")
     *_, told = site.message.split("; ")
     split = f"the nest of line {_NEST} is split into its interior and its edges in j and i"
-    wanted = rf"called in line {_CALL}: not kept: {split}: \+\d\.\d % on ib-ddr-2009"
+    wanted = rf"called in line {_CALL}: not kept: {split}: \+\d\.\d % on ib-ddr-2009, "
+    wanted += r"but -\d\.\d % on ethernet-1g: --network NAME chooses one "
+    wanted += r"\(estimated with usual values of n, which --size NAME=VALUE replaces by yours\)"
     assert re.fullmatch(wanted, told)
     steps = {(one.line, one.does.split(" is ")[0].split(" becomes ")[0]) for one in site.dropped}
     assert steps >= {

@@ -7,6 +7,7 @@ from functools import partial
 
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.inlining.codes import RefusedError
+from asphalt.analysis.inlining.plan import Inlining
 from asphalt.analysis.inlining.returns import without_returns
 from asphalt.frontend.source_tree.tree import Tree
 from asphalt.ir.conditionals import is_conditional
@@ -33,9 +34,9 @@ _LEAST = 0.5
 """Of what a unit saves with inlined exchanges: what it must save with split-phase calls."""
 
 
-def in_phases(shop: Workshop, found: Optimised) -> Optimised:
+def in_phases(shop: Workshop, found: Optimised, undone: tuple[Inlining, ...] = ()) -> Optimised:
     """The result for the unit, with split-phase calls instead of inlined exchanges where that is
-    the same."""
+    the same.  ``undone``: the inlining that is undone before: what it has brought may go, too."""
     if found.content is None or not any(step.call for step in found.steps):
         return found
     tree = shop.tree_of(found)
@@ -43,7 +44,7 @@ def in_phases(shop: Workshop, found: Optimised) -> Optimised:
     made = split_phase.in_phases(facts, given, came_from(shop, tree), partial(_apart, shop))
     if made is None:
         return found
-    calls = NewCalls(made.unit, made.plans, made.lines, made.versions)
+    calls = NewCalls(made.unit, (*undone, *made.plans), made.lines, made.versions)
     new = written(shop, found, calls)
     if new is None:
         return found

@@ -283,3 +283,39 @@ def test_what_was_inlined_in_vain_is_told_nowhere(mpi: Mpi, tmp_path: Path) -> N
         program = build(mpi, sources, folder / "build")
         outputs.append(run(mpi, program, 3))
     assert outputs[0] == outputs[1]
+
+
+_PRINT = "  print *, me\n"
+
+
+def test_names_that_came_with_a_call_that_is_called_again_go(tmp_path: Path) -> None:
+    """The call in front of the loop has brought the tags for both."""
+    own = "  private\n  public :: nx, ny, left, right, u, w, exchange, find_step\n"
+    halo = _HALO.replace(
+        "  integer :: nx,", own + "  integer, parameter :: up = 1, down = 2\n  integer :: nx,"
+    )
+    for peer, tag, name in (("left", 1, "up"), ("right", 2, "down")):
+        halo = halo.replace(f"{peer}, {tag},", f"{peer}, {name},")
+    halo = halo.replace("right, 1,", "right, up,").replace("left, 2,", "left, down,")
+    main = _MAIN.replace("  do n = 1, 4\n", f"{_PRINT}  call exchange(u)\n{_PRINT}  do n = 1, 4\n")
+    second = "u(i, j) = w(i, j) + dt*(w(i, j-1) + w(i, j+1) - 2*w(i, j))"
+    first, rest = main.replace("u(i, j) = w(i, j)", second).split("    end do\n    do j", 1)
+    main = f"{first}    end do\n    call exchange(w)\n    do j{rest}"
+    tree = Stepped.of(tmp_path, {"halo.f90": halo, "steps.f90": main}).tree
+    (entry,) = (e for e in tree.files if e.path.endswith("steps.f90"))
+    (located,) = tree.units_of(entry.path)
+    found = optimise(tree, located)
+    assert found.content is not None
+    assert b"call exchange_asphalt_start(u, " in found.content
+    assert b"\n  call exchange(u)\n  print" in found.content
+    assert b"only:" not in found.content
+    (module,) = found.beside.values()
+    (line,) = (
+        line
+        for line in module.decode().splitlines()
+        if "public" in line and own.splitlines()[1] != line
+    )
+    assert set(line.split("::")[1].replace(" ", "").split(",")) == {
+        "exchange_asphalt_start",
+        "exchange_asphalt_finish",
+    }
