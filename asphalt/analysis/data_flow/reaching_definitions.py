@@ -55,7 +55,7 @@ class ReachingDefinitions:
         self.scope = scope
         self._effects = effects
         self._definitions: dict[str, tuple[Definition, ...]] = {}
-        self._reach: dict[str, list[int]] = {}
+        self._reach: dict[str, _Reaching] = {}
 
     def on(self, graph: ControlFlow) -> ReachingDefinitions:
         """Return the analysis of the same unit on another graph with the same points."""
@@ -100,8 +100,8 @@ class ReachingDefinitions:
 
     def at(self, point: int, storage: str) -> tuple[Definition, ...]:
         """The definitions of a storage that reach a point."""
-        found, before = self.definitions(storage), self._before(storage)
-        return tuple(d for number, d in enumerate(found) if before[point] >> number & 1)
+        found, bits = self.definitions(storage), self._before(storage)[point]
+        return tuple(d for number, d in enumerate(found) if bits >> number & 1)
 
     def use_def(self, point: int) -> Mapping[str, tuple[Definition, ...]]:
         """For each storage that a point may read: the definitions that reach it."""
@@ -144,35 +144,118 @@ class ReachingDefinitions:
         return done.defined.get(storage, False) and not done.everything
 
     @cached_property
-    def _reachable(self) -> tuple[int, ...]:
-        """The points to which a path leads from the entry."""
-        return tuple(sorted(closure(self.graph.successors, (ENTRY,))))
+    def _blocks(self) -> _BasicBlocks:
+        return _BasicBlocks.of(self.graph)
 
-    def _before(self, storage: str) -> list[int]:
+    def _before(self, storage: str) -> _Reaching:
         """For each point the definitions of a storage that reach it, as bits."""
         storage = storage.split("%")[0]
         known = self._reach.get(storage)
         if known is not None:
             return known
-        graph = self.graph
-        _, *found = self.definitions(storage)
-        gives = {one.point: (2 << number, one.sure) for number, one in enumerate(found)}
-        before = [0] * len(graph.points)
-        after = [0] * len(graph.points)
-        after[ENTRY] = 1
-        nothing = (0, False)
+        blocks = self._blocks
+        given: dict[int, list[_Given]] = {}
+        for number, one in enumerate(self.definitions(storage)[1:]):  # in the order of points
+            block = blocks.at[one.point]
+            if block >= 0:
+                place = blocks.position[one.point]
+                given.setdefault(block, []).append((place, 2 << number, one.sure))
+        for own in given.values():
+            own.sort()
+        before = [0] * len(blocks.before)
+        after = [0] * len(blocks.before)
         changed = True
         while changed:  # the points are numbered in source order: mostly two sweeps are enough
             changed = False
-            for here in self._reachable:
+            for block, sources in enumerate(blocks.before):
                 arriving = 0
-                for source in graph.predecessors[here]:
-                    arriving |= after[source]
-                before[here] = arriving
-                bit, sure = gives.get(here, nothing)
-                leaving = bit if sure else arriving | bit
-                if leaving != after[here]:
-                    after[here] = leaving
+                for source in sources:
+                    arriving |= 1 if source < 0 else after[source]
+                before[block] = arriving
+                for _, bit, sure in given.get(block, ()):
+                    arriving = bit if sure else arriving | bit
+                if arriving != after[block]:
+                    after[block] = arriving
                     changed = True
-        self._reach[storage] = before
-        return before
+        self._reach[storage] = _Reaching(blocks, before, given)
+        return self._reach[storage]
+
+
+_Given = tuple[int, int, bool]
+"""A definition in a block: its position there, its bit, and whether it is sure."""
+
+
+@record
+class _BasicBlocks:
+    """The points of a graph to which a path leads from the entry, in runs of points of which each
+    is followed by the next one alone.
+
+    ``at``: the number of the block that a point is in, -1: none; ``position``: its place there.
+    ``before``: for each block, those that may come before it, with -1 for the entry.
+    """
+
+    at: list[int]
+    position: list[int]
+    before: list[list[int]]
+
+    @staticmethod
+    def of(graph: ControlFlow) -> _BasicBlocks:
+        """The blocks of a graph, in the order of their first points."""
+        reachable = closure(graph.successors, (ENTRY,))
+        at, position = [-1] * len(graph.points), [0] * len(graph.points)
+        firsts: list[int] = []
+        for here in sorted(reachable):
+            if at[here] >= 0 or not _begins(graph, here, reachable):
+                continue
+            _number(graph, here, len(firsts), at, position)
+            firsts.append(here)
+        for here in sorted(reachable):  # rounds that nothing else enters have no first point
+            if at[here] < 0:
+                _number(graph, here, len(firsts), at, position)
+                firsts.append(here)
+        before = [
+            [-1 if source == ENTRY else at[source] for source in graph.predecessors[first]
+             if source == ENTRY or source in reachable]
+            for first in firsts
+        ]  # fmt: skip
+        return _BasicBlocks(at, position, before)
+
+
+def _begins(graph: ControlFlow, point: int, reachable: frozenset[int]) -> bool:
+    """Whether a block begins with a point."""
+    sources = graph.predecessors[point]
+    if len(sources) != 1 or sources[0] not in reachable:
+        return True
+    return len(graph.successors[sources[0]]) != 1
+
+
+def _number(graph: ControlFlow, first: int, block: int, at: list[int], position: list[int]) -> None:
+    """Number the points of the block that begins with a point."""
+    here, place = first, 0
+    while at[here] < 0:
+        at[here], position[here] = block, place
+        following = graph.successors[here]
+        if len(following) != 1 or len(graph.predecessors[following[0]]) != 1:
+            return
+        here, place = following[0], place + 1
+
+
+@record
+class _Reaching:
+    """The definitions of a storage that reach points, as bits: those that reach a block, and what
+    is defined in it."""
+
+    blocks: _BasicBlocks
+    before: list[int]
+    given: dict[int, list[_Given]]
+
+    def __getitem__(self, point: int) -> int:
+        block = self.blocks.at[point]
+        if block < 0:
+            return 0
+        found, place = self.before[block], self.blocks.position[point]
+        for where, bit, sure in self.given.get(block, ()):
+            if where >= place:
+                break
+            found = bit if sure else found | bit
+        return found
