@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.data_flow.unit import line_of
 from asphalt.analysis.names.scopes import Scopes
 from asphalt.frontend.source_tree.tree import Tree
+from asphalt.ir.records import record
 from asphalt.ir.tree import leaves
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CalledProcedure:
     """A procedure: its name, its file, and its first and last line there."""
 
