@@ -14,14 +14,15 @@ After::
 The search inlines what might be of use, and finds out later what was.  This is done once, when all
 steps are: a procedure is called again where its statements stand next to each other, in their
 order, each as inlining has written it.  The two are the same there, as they were where the
-procedure was inlined, unless the call passes a copy: that is written back over what a message in
-progress may have brought (F2018 15.5.2.4).
+procedure was inlined, unless the call passes a copy, which is written back over what a message in
+progress may have brought (F2018 15.5.2.4), or evaluates what the statements do not name
+(``call_values``).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
@@ -37,6 +38,7 @@ from asphalt.ir.records import record
 from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import ArmHead, Assign, Call, Guarded, UnitHead
 from asphalt.ir.tree import Branch, Leaf, Node, Unit, leaves
+from asphalt.transforms.inlining.call_values import CallValues
 from asphalt.transforms.inlining.inlined_statements import Came, Origin
 from asphalt.transforms.inlining.phase_variables import memory_of
 from asphalt.transforms.inlining.split_phase_arguments import check_copy
@@ -158,7 +160,9 @@ class _Search:
         if leaf is None or not _has_no_other_lines((*ahead, *own), leaf, plan):
             return None
         names = frozenset(new.lower() for new, _ in plan.needed.variables)
-        if memory_of(self.facts.unit.body, names) or not self._has_no_copies(leaf):
+        if memory_of(self.facts.unit.body, names):
+            return None
+        if not self._passes_the_same(leaf, plan, (*ahead, *own)):
             return None
         if isinstance(leaf.what, Call):
             return _Whole(plan, leaf, path, begin, end)
@@ -202,9 +206,9 @@ class _Search:
             return None
         return leaf
 
-    def _has_no_copies(self, leaf: Leaf) -> bool:
-        """Whether the call passes no copies, and makes nothing undefined that a message in progress
-        brings."""
+    def _passes_the_same(self, leaf: Leaf, plan: Inlining, own: Sequence[Leaf]) -> bool:
+        """Whether the call passes what it passed, and no copies, and makes nothing undefined that a
+        message in progress brings; ``own``: the statements in whose place it stands."""
         call = leaf.call
         target = None if call is None else invoked(call, self.given.scope)
         if target is None:
@@ -226,7 +230,13 @@ class _Search:
                 check_copy(dummy, symbol, actual, self.given.scope, pending=lent)
             except RefusedError:
                 return False
-        return True
+        computed = {value for _, value in plan.before}
+        direct = {dummy: actual for dummy, actual in bound.items() if actual not in computed}
+        return self._values.are_the_same(leaf, direct, scope, own, self._passed)
+
+    @cached_property
+    def _values(self) -> CallValues:
+        return CallValues(self.facts, self.given, self.found)
 
     def _is_lent(self, storage: str) -> bool:
         """Whether MPI may access a storage behind a call of the unit that names it."""
