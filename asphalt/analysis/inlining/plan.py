@@ -8,6 +8,7 @@ from asphalt.analysis.call_graph.call_sites import CallSites
 from asphalt.analysis.control_flow.graph import jump_targets
 from asphalt.analysis.data_flow.unit import UnitFacts
 from asphalt.analysis.exchange.site import StatementPosition
+from asphalt.analysis.inlining.absent_arguments import without_absent
 from asphalt.analysis.inlining.arguments import InlinedArguments, Passed
 from asphalt.analysis.inlining.call_context import CallContext
 from asphalt.analysis.inlining.codes import ARGUMENT, MEANING, TEXT, RefusedError
@@ -28,7 +29,7 @@ from asphalt.ir.expr import Expr, Ref
 from asphalt.ir.insertion import takes_declarations
 from asphalt.ir.program import Located
 from asphalt.ir.records import record
-from asphalt.ir.source import TriviaKind
+from asphalt.ir.source import Form, TriviaKind
 from asphalt.ir.stmt import (
     Call,
     DoHead,
@@ -115,6 +116,8 @@ def _plan(
         raise RefusedError(
             ARGUMENT, "the actual arguments do not correspond to its dummy arguments"
         )
+    absent = frozenset(head.what.args) - bound.keys()
+    body = without_absent(body, absent, scope, free=callee.form is Form.FREE)
     clash = clashing_name(scope)
     if clash is not None:
         raise RefusedError(MEANING, clash)

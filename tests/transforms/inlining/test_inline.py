@@ -106,9 +106,9 @@ REFUSED = {
     "bounds": ("ASP043", program(after="u(1) = ubound(u, 1)")),
     "optional-is-missing": (
         "ASP043",
-        program(declare=f"{DUMMIES}\ninteger, optional :: o", body="if (present(o)) k = o").replace(
-            "(u, n, k)", "(u, n, k, o)", 1
-        ),
+        program(
+            declare=f"{DUMMIES}\ninteger, optional :: o", body="if (present(o) .or. k == 0) k = o"
+        ).replace("(u, n, k)", "(u, n, k, o)", 1),
     ),
     "target": ("ASP043", program(declare="integer :: n, k, ierr\ninteger, target :: u(n)")),
     "twice": (
