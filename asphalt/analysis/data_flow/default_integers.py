@@ -11,7 +11,8 @@ from asphalt.ir.expr import Arg, Component, Keyword, Lit, Op, Ref, TypeSpec
 
 # How many arguments may stand before the one that is a kind (F2018 16.9).
 _BEFORE_KIND = {
-    "ceiling": 1, "floor": 1, "int": 1, "lbound": 2, "nint": 1, "size": 2, "ubound": 2
+    "ceiling": 1, "count": 2, "floor": 1, "ichar": 1, "index": 3, "int": 1, "lbound": 2, "len": 1,
+    "len_trim": 1, "nint": 1, "shape": 1, "size": 2, "ubound": 2
 }  # fmt: skip
 _BYTES = 4
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from asphalt.analysis.call_graph.missing_sources import unknown_module, why_missing
+from asphalt.analysis.data_flow.default_integers import is_default_integer
 from asphalt.analysis.mpi.call import MpiCall
 from asphalt.analysis.mpi.runtime_module import RUNTIME_MODULES
+from asphalt.analysis.names.designators import spelled_designator
 from asphalt.analysis.names.intrinsic_modules import MPI_MODULES, is_intrinsic_module
 from asphalt.analysis.names.scopes import Scope
+from asphalt.analysis.names.type_equality import expression_key
 from asphalt.analysis.verdicts.verdict import Cause, Mark
-from asphalt.ir.expr import Ref, walk
+from asphalt.ir.expr import Component, Expr, Ref, names_in, root_name, walk
 from asphalt.ir.records import record
 from asphalt.ir.stmt import Include, Use
 from asphalt.ir.tree import Leaf, Unit, leaves
@@ -103,6 +106,22 @@ def first_missing(scope: Scope, names: Iterable[str] | None = None) -> MissingMo
         if missing.names is None or (names is not None and missing.names & frozenset(names)):
             return missing
     return None
+
+
+def why_no_default_integer(argument: Expr, scope: Scope) -> tuple[str, MissingModule | None]:
+    """Why an argument is not known to be a default integer, in a clause, and the missing module
+    that may tell."""
+    parts = [part for part in walk(argument) if isinstance(part, Ref | Component)]
+    part = next((part for part in parts if not is_default_integer(part, scope)), None)
+    name = "an argument" if part is None else spelled_designator(part)
+    if part is None or expression_key(part, scope) is not None:
+        return f"{name} is not a default integer", None
+    root = root_name(part) or ""
+    symbol = scope.lookup(root)
+    kind = None if symbol is None or symbol.type is None else symbol.type.kind
+    missing = first_missing(scope, (root, *(() if kind is None else names_in(kind))))
+    why = f"whether {name} is a default integer is not known"
+    return (why if missing is None else f"{missing.why}: {why}"), missing
 
 
 def _specification(unit: Unit) -> Iterator[Leaf]:

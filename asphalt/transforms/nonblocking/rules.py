@@ -26,7 +26,11 @@ from asphalt.analysis.data_flow.temporaries import is_live_on_exit, is_local, is
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.dependence.commutation import Independence
 from asphalt.analysis.directives.transfer_directives import TransferDirectives
-from asphalt.analysis.exchange.missing_inputs import missing_modules, undeclared_constant
+from asphalt.analysis.exchange.missing_inputs import (
+    missing_modules,
+    undeclared_constant,
+    why_no_default_integer,
+)
 from asphalt.analysis.memory.accesses import NameKind
 from asphalt.analysis.memory.contiguity import may_be_array, reference_contiguity
 from asphalt.analysis.memory.ranks import is_scalar
@@ -110,8 +114,13 @@ class Rules:
                 return Refused(STAYS, "an array where MPI has a scalar", leaf.span)
             handles = handle_arrays(call)
             others = (a for a in (*side.scalars, *side.arrays) if a not in handles)
-            if not all(is_default_integer(argument, facts.scope) for argument in others):
-                return Refused(STAYS, "an argument is not a default integer", leaf.span)
+            other = next((a for a in others if not is_default_integer(a, facts.scope)), None)
+            if other is not None:
+                told, source = why_no_default_integer(other, facts.scope)
+                if source is None:
+                    return Refused(STAYS, told, leaf.span)
+                marks, cause = marked(source.mark), source.cause
+                return Refused(NOT_GIVEN, told, leaf.span, marks=marks, cause=cause)
             changed = next((a for a in side.arrays if _may_change_later(a, leaf, facts)), None)
             if isinstance(changed, Ref):
                 later = "is changed later, and the operation may read it until it is complete"
