@@ -153,6 +153,8 @@ MATRIX: dict[str, Row] = {
                 "a blocking message before the wait",
                 "messages that cross",
                 "one tag for two neighbours",
+                "a message to a third rank that waits for the first",
+                "sends that wait before the receives are there",
                 "another call with the tag",
                 "output before the wait",
             ),

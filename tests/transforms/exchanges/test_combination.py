@@ -269,6 +269,24 @@ def test_exchanges_stay_apart(body: str, changes: dict[str, str], tmp_path: Path
     assert _tree(tmp_path, _text(body, changes)).steps(combination) == []
 
 
+def test_phases_that_bring_corners_stay_apart(tmp_path: Path) -> None:
+    """What the first phase of two fields receives, the second one sends: two messages, one after
+    the other."""
+    back = _BACK.replace("u(1,2)", "u(1,4)")
+    before = _text(_U + back + _V + back.replace("u(", "v("), {})
+    tree = _tree(tmp_path / "in", before)
+    assert tree.applied(combination) == 2
+    after = tree.text("a.f90")
+    assert after.count("call MPI_Sendrecv(") == 2
+    assert "asphalt_isend" not in after
+    first = after.index("call MPI_Sendrecv(")
+    assert first < after.index("= asphalt_in_1(") < after.index("call MPI_Sendrecv(", first + 1)
+    for mpi in installed(MPICH):
+        again = Stepped.of(tmp_path / "o", {"a.f90": before})
+        expected = again.result(mpi, tmp_path / "b", ("a.f90",), 3)
+        assert tree.result(mpi, tmp_path / "a", ("a.f90",), 3) == expected
+
+
 def _optimised(folder: Path, text: str, combining: Combining = Combining.AUTO) -> str | None:
     folder.mkdir(exist_ok=True)
     path = folder / "a.f90"

@@ -131,6 +131,9 @@ GOES: dict[str, tuple[str, dict[str, str], int]] = {
     ),
 }
 
+QUICK = frozenset({"both ways", "packed between the starts", "one wait for all"})
+"""Those that the quick suite runs."""
+
 STAYS: dict[str, tuple[str, dict[str, str]]] = {
     "one alone": (_up("u"), {}),
     "other partners": (
@@ -203,6 +206,28 @@ STAYS: dict[str, tuple[str, dict[str, str]]] = {
             "comm, ierr)"
         },
     ),
+    "a message to a third rank that waits for the first": (
+        "if (me == 0 .and. np > 2) then\n    "
+        + _send("u(1,1)", "1", 1, "r(1)")
+        + "call MPI_Recv(w, n, MPI_REAL8, 2, 3, comm, MPI_STATUS_IGNORE, ierr)\n    "
+        + _send("v(1,1)", "1", 2, "r(2)")
+        + _wait(2)
+        + "else if (me == 1 .and. np > 2) then\n    "
+        + "call MPI_Recv(u(1,0), n, MPI_REAL8, 0, 1, comm, MPI_STATUS_IGNORE, ierr)\n    "
+        + "call MPI_Send(w, n, MPI_REAL8, 2, 4, comm, ierr)\n    "
+        + "call MPI_Recv(v(1,0), n, MPI_REAL8, 0, 2, comm, MPI_STATUS_IGNORE, ierr)\n    "
+        + "else if (me == 2) then\n    "
+        + "call MPI_Recv(w, n, MPI_REAL8, 1, 4, comm, MPI_STATUS_IGNORE, ierr)\n    "
+        + "call MPI_Send(w, n, MPI_REAL8, 0, 3, comm, ierr)\n    end if",
+        {},
+    ),
+    "sends that wait before the receives are there": (
+        "call MPI_Send(u(1,3), n, MPI_REAL8, right, 1, comm, ierr)\n    "
+        "call MPI_Send(v(1,3), n, MPI_REAL8, right, 1, comm, ierr)\n    "
+        "call MPI_Recv(u(1,0), n, MPI_REAL8, left, 1, comm, MPI_STATUS_IGNORE, ierr)\n    "
+        "call MPI_Recv(v(1,0), n, MPI_REAL8, left, 1, comm, MPI_STATUS_IGNORE, ierr)\n    ",
+        {},
+    ),
     "an error code that is read": (
         (_up("u") + _up("v")).replace(_wait(2), _wait(2) + "if (ierr /= 0) w(1,1) = ierr\n    "),
         {},
@@ -222,7 +247,13 @@ def _tree(folder: Path, text: str) -> Stepped:
 
 
 @pytest.mark.parametrize("mpi", installed(OPENMPI, MPICH), ids=str)
-@pytest.mark.parametrize(("body", "changes", "number"), GOES.values(), ids=GOES)
+@pytest.mark.parametrize(
+    ("body", "changes", "number"),
+    [
+        pytest.param(*one, id=name, marks=() if name in QUICK else pytest.mark.wide)
+        for name, one in GOES.items()
+    ],
+)
 def test_started_exchanges_become_one(
     body: str, changes: dict[str, str], number: int, mpi: Mpi, tmp_path: Path
 ) -> None:
@@ -233,16 +264,18 @@ def test_started_exchanges_become_one(
     assert after.count("call MPI_Sendrecv(") + after.count("call asphalt_isend(") == number
     assert "MPI_Isend(" not in after
     assert "MPI_Waitall(" not in after
-    for ranks in (1, 3) if mpi is MPICH else (2, 4):
-        again = Stepped.of(tmp_path / f"o{ranks}", {"a.f90": before})
-        expected = again.result(mpi, tmp_path / f"b{ranks}", ("a.f90",), ranks)
-        assert expected
-        assert tree.result(mpi, tmp_path / f"a{ranks}", ("a.f90",), ranks) == expected
+    ranks = 3 if mpi is MPICH else 4
+    again = Stepped.of(tmp_path / "original", {"a.f90": before})
+    expected = again.result(mpi, tmp_path / "before", ("a.f90",), ranks)
+    assert expected
+    assert tree.result(mpi, tmp_path / "after", ("a.f90",), ranks) == expected
 
 
 @pytest.mark.parametrize(("body", "changes"), STAYS.values(), ids=STAYS)
 def test_started_exchanges_stay(body: str, changes: dict[str, str], tmp_path: Path) -> None:
-    assert _tree(tmp_path, _text(body, changes)).steps(joining) == []
+    tree = _tree(tmp_path, _text(body, changes))
+    assert tree.steps(joining) == []
+    assert tree.steps(combination) == []
 
 
 def _optimised(folder: Path, text: str) -> str | None:
