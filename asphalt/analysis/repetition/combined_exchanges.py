@@ -15,10 +15,11 @@ from asphalt.analysis.memory.accesses import Access, EffectKind, Mode
 from asphalt.analysis.memory.storage import storage_of
 from asphalt.analysis.messages.messages import Stage, stage_of
 from asphalt.analysis.mpi.call import MpiCall, mpi_constant
+from asphalt.analysis.names.constants import constant
 from asphalt.analysis.repetition.message_sections import accesses_of, sides_of_exchange
 from asphalt.analysis.repetition.overlap_windows import OverlapWindow, overlap_window
 from asphalt.analysis.repetition.packed_parts import PackedPart, packed_part
-from asphalt.analysis.repetition.whole_exchanges import WholeExchanges, exchanges_messages
+from asphalt.analysis.repetition.whole_exchanges import WholeExchanges, exchanges_messages, moves
 from asphalt.analysis.symbolic.polynomials import Poly
 from asphalt.analysis.uniformity.uniformity import Uniform
 from asphalt.config.assumptions import UNIFORM
@@ -152,6 +153,9 @@ class CombinedExchanges:
             return False
         if any(self._differ(one, member) for one in alike):
             return False
+        others = (one for one in found.members if one.way != member.way)
+        if any(self._may_meet(one, member) for one in others):
+            return False
         if found.hidden and self._window(first, found) != self._window(member, found):
             return False
         names = frozenset[str]().union(
@@ -181,6 +185,18 @@ class CombinedExchanges:
         """Whether one message cannot be that of two exchanges with the same partners."""
         return not _tags_agree(one.call, other.call)
 
+    def _may_meet(self, one: Member, other: Member) -> bool:
+        """Whether the message of one may be received as that of another with other partners, or of
+        another type, if both are under way at the same time."""
+        scope = self.facts.scope_of_these_sizes
+        tags = [{constant(m.call.args[tag], scope) for tag in _TAGS} for m in (one, other)]
+        return None in tags[0] | tags[1] or bool(tags[0] & tags[1])
+
+    def _communicates(self, node: Node) -> bool:
+        """Whether a statement sends or receives."""
+        effects = self.facts.footprint(node).effects
+        return any(effect.kind is EffectKind.MPI and moves(effect.detail) for effect in effects)
+
     def _are_ordered(self, first: Member, last: Member) -> bool:
         """Whether fewer messages may leave what is seen in another order."""
         return self.whole.why_ordered(first.leaf, last.leaf) is not None
@@ -198,6 +214,8 @@ class CombinedExchanges:
         sizes = self._needed(found, node, accesses)
         if sizes is None:
             found.moved.append((position, node, accesses))
+        elif found.all_ways and self._communicates(node):
+            return False  # its messages may have the tag of a receive that is posted before it
         else:
             found.sizes |= sizes
         found.written |= {access.storage for access in accesses if access.writes}

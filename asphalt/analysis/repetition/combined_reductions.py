@@ -105,6 +105,9 @@ class CombinedReductions(CombinedExchanges):
     def _differ(self, one: Member, other: Member) -> bool:
         return False
 
+    def _may_meet(self, one: Member, other: Member) -> bool:
+        return True
+
     def _are_ordered(self, first: Member, last: Member) -> bool:
         """No: all that is ordered by the first is ordered by the last, which stands behind it with
         nothing in between that is seen."""

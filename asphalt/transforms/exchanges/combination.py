@@ -35,6 +35,8 @@ Conditions:
 - Between them there are no effects that are seen from outside, and no calls of MPI but other whole
   exchanges.  Those may change places, on all ranks alike: each of them waits for nothing but ranks
   that come to it.  Nor is there input or output both before and behind them (see ``removal``).
+- Exchanges that are done at the same time have other tags each, and no message stays between them:
+  a receive that is posted early could get it.
 - From MPI_PROC_NULL nothing arrives, and nothing is stored.
 - Nothing reads the statuses or the error codes.
 """

@@ -113,6 +113,16 @@ GOES: dict[str, tuple[str, dict[str, str], int]] = {
         {},
         3,
     ),
+    "with a message of another type between that has the same tag": (
+        _U + _exchange("whole(1)", "whole(2)", "1", kind="INTEGER") + _V,
+        {},
+        2,
+    ),
+    "with a message between that has the same tag and is needed": (
+        _U + _exchange("v(3,1)", "w(3,4)", "1") + "v(1,1) = w(3,4)\n    " + _V + _BACK,
+        {},
+        2,
+    ),
     "of other lengths": (_U + _exchange("v(2,1)", "v(2,4)", "n - 1"), {}, 2),
     "an element": (_U + _exchange("v(2,1)", "v(2,4)", "1"), {}, 2),
     "an array of its own": (_U + _PACKED + _exchange("column", "ghost", "4"), {}, 2),
