@@ -26,17 +26,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
-from asphalt.analysis.call_graph.invoked import invoked
 from asphalt.analysis.data_flow.unit import UnitFacts, line_of
 from asphalt.analysis.inlining.codes import RefusedError
 from asphalt.analysis.inlining.plan import Inlining
-from asphalt.analysis.inlining.procedure import communicates
-from asphalt.analysis.names.references import bind
-from asphalt.ir.expr import AltReturn, Section, argument_value, root_name
+from asphalt.ir.expr import root_name
 from asphalt.ir.mapped import NotMappedError, mapped_what
 from asphalt.ir.records import record
 from asphalt.ir.source import TriviaKind
-from asphalt.ir.stmt import ArmHead, Assign, Call, Guarded, UnitHead
+from asphalt.ir.stmt import ArmHead, Assign, Call, Guarded
 from asphalt.ir.tree import Branch, Leaf, Node, Unit, leaves
 from asphalt.transforms.inlining.call_values import CallValues
 from asphalt.transforms.inlining.inlined_statements import Came, Origin
@@ -209,16 +206,10 @@ class _Search:
     def _passes_the_same(self, leaf: Leaf, plan: Inlining, own: Sequence[Leaf]) -> bool:
         """Whether the call passes what it passed, and no copies, and makes nothing undefined that a
         message in progress brings; ``own``: the statements in whose place it stands."""
-        call = leaf.call
-        target = None if call is None else invoked(call, self.given.scope)
-        if target is None:
+        found = self._values.bound(leaf)
+        if found is None:
             return False
-        scope, head = self.facts.effects.scopes.of(target[0]), target[0].unit.head
-        assert head is not None
-        assert isinstance(head.what, UnitHead)
-        bound = bind(target[1].args, head.what.args)
-        if bound is None:
-            return False
+        scope, bound = found
         for dummy, actual in bound.items():
             symbol, root = scope.lookup(dummy), root_name(actual)
             if symbol is None:
@@ -232,7 +223,7 @@ class _Search:
                 return False
         computed = {value for _, value in plan.before}
         direct = {dummy: actual for dummy, actual in bound.items() if actual not in computed}
-        return self._values.are_the_same(leaf, direct, scope, own, self._passed)
+        return self._values.are_the_same(leaf, direct, scope, own)
 
     @cached_property
     def _values(self) -> CallValues:
@@ -240,21 +231,7 @@ class _Search:
 
     def _is_lent(self, storage: str) -> bool:
         """Whether MPI may access a storage behind a call of the unit that names it."""
-        return self.facts.reaching.accesses.is_lent(storage) or storage in self._passed
-
-    @cached_property
-    def _passed(self) -> frozenset[str]:
-        """The variables that the unit passes to procedures that call MPI."""
-        scopes = self.facts.effects.scopes
-        roots: set[str] = set()
-        for node in self.facts.unit.body:
-            for leaf in leaves(node):
-                target = None if leaf.call is None else invoked(leaf.call, self.facts.scope)
-                if target is not None and communicates(target[0], scopes):
-                    passed = map(argument_value, target[1].args)
-                    exprs = (one for one in passed if not isinstance(one, Section | AltReturn))
-                    roots |= {root for one in exprs if (root := root_name(one)) is not None}
-        return frozenset(map(self.facts.names.storage, roots))
+        return self.facts.reaching.accesses.is_lent(storage) or storage in self._values.passed
 
 
 def _has_no_other_lines(own: Iterable[Leaf], given: Leaf, plan: Inlining) -> bool:

@@ -58,6 +58,7 @@ from asphalt.ir.records import record
 from asphalt.ir.stmt import Call, Decl, Entity
 from asphalt.ir.tree import Leaf, Node, Unit, leaves
 from asphalt.transforms.inlining import version_units
+from asphalt.transforms.inlining.call_values import CallValues
 from asphalt.transforms.inlining.inlined_statements import (
     InlinedCall,
     Origin,
@@ -105,8 +106,9 @@ def in_phases(
     ``given``: the unit before all steps; ``came``: where statements of the unit came from;
     ``apart``: a procedure with its blocking transfers taken apart, None: it cannot have phases.
     """
-    inlined = (one.plan for node in facts.unit.body for x in leaves(node) if (one := came(x)))
-    search = _Search(facts, given, apart, tuple(plan for plan in inlined if plan is not None))
+    found = {id(leaf): came(leaf) for node in facts.unit.body for leaf in leaves(node)}
+    plans = tuple(one.plan for one in found.values() if one and one.plan)
+    search = _Search(facts, given, apart, plans, CallValues(facts, given, found))
     procedures: dict[object, list[InlinedCall]] = {}
     for call in inlined_calls(facts, given.unit, came):
         procedures.setdefault((call.plan.callee.path, call.plan.callee.unit.name), []).append(call)
@@ -146,6 +148,7 @@ class _Search:
     given: UnitFacts
     apart: Callable[[Located], Procedure | None]
     plans: tuple[Inlining, ...]
+    values: CallValues
     lists: _Lists = field(default_factory=dict)
     calls: dict[int, tuple[_Placed, tuple[Leaf, ...]]] = field(default_factory=dict)
     versions: list[Version] = field(default_factory=list)
@@ -204,14 +207,12 @@ class _Search:
         """A call whose statements can stand together, in phases; None: they cannot, or they are not
         those of the procedure."""
         leaf = self._given_leaf(call)
-        if leaf is None or not self._has_names(call, procedure, phases):
-            return None
-        nodes = lists.get(call.path, call.siblings)
         halves = call.halves(procedure, phases.position)
-        if halves is None:
+        if leaf is None or halves is None or not self._has_names(call, procedure, phases):
             return None
-        started = call.gathered(nodes, halves[0], last=False)
-        if started is None:
+        started = call.gathered(lists.get(call.path, call.siblings), halves[0], last=False)
+        own = tuple(x for node in (*halves[0], *halves[1]) for x in leaves(node))
+        if started is None or not self.values.stay(leaf, own):
             return None
         split = self._split(call, started, halves)
         try:

@@ -111,3 +111,45 @@ def test_a_call_evaluates_what_it_did(size: str, is_called: bool, tmp_path: Path
     assert "! asphalt: exchange of fields.f90 stands here" in text
     assert (f"call limit(dt, c, t, {size})" in text) is is_called
     assert ("limit of fields.f90 stands here" in text) is not is_called
+
+
+_SECOND = """\
+  subroutine second(a, n)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: a(nx, 0:n+1)
+    integer :: i, req(2), ierr
+    real(8) :: out(300)
+    do i = 1, nx
+      out(i) = a(i, 2)
+    end do
+    do i = 1, nx
+      out(i) = 0.5d0*out(i)
+    end do
+    out(1) = 0
+    out(nx) = 0
+    call MPI_Irecv(a(1, 0), nx, MPI_REAL8, left, 3, MPI_COMM_WORLD, req(1), ierr)
+    call MPI_Isend(out, nx, MPI_REAL8, right, 3, MPI_COMM_WORLD, req(2), ierr)
+    call MPI_Waitall(2, req, MPI_STATUSES_IGNORE, ierr)
+    do i = 1, nx
+      a(i, 1) = a(i, 1) + a(i, 0)
+    end do
+  end subroutine second
+end module fields
+"""
+
+
+@pytest.mark.parametrize(("size", "is_split"), [("known", True), ("sizes(1)", False)])
+def test_the_phases_of_a_call_evaluate_what_it_did(
+    size: str, is_split: bool, tmp_path: Path
+) -> None:
+    """The wait that brings the size has passed the statements of the exchange."""
+    fields = _FIELDS.replace("end module fields\n", _SECOND)
+    main = _MAIN.replace("call limit(dt, c, t, {size})", f"dt = 0.1d0\n    call second(w, {size})")
+    stepped = Stepped.of(tmp_path, {"fields.f90": fields, "steps.f90": main})
+    (entry,) = (entry for entry in stepped.tree.files if entry.path.endswith("steps.f90"))
+    (located,) = stepped.tree.units_of(entry.path)
+    found = optimise(stepped.tree, located)
+    assert found.content is not None
+    text = found.content.decode()
+    assert ("call second_asphalt_start(w, known, " in text) is is_split
+    assert ("second of fields.f90 stands here" in text) is not is_split
