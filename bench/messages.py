@@ -280,7 +280,7 @@ _LIMITS = """\
 Two arrays are exchanged in turn in a ring of 16 ranks. The table gives the longest messages, in
 doubles, that take less time as one, packing included: in simulated runs, and by the cost model,
 which is what `--combining auto` asks. Measured are {lengths} doubles.
-The model allows the next length, too, which loses up to 2 %; with `--judge simulation`, simulated
+The model allows the next length, too, which loses up to 4 %; with `--judge simulation`, simulated
 runs decide.
 
 | network | simulated | cost model |
