@@ -42,7 +42,7 @@ from bench.lab.run import LabError
 from bench.lab.transform import transform
 
 PAGE = ROOT / "docs" / "combining.md"
-RESULTS = ROOT / "bench" / "results" / "messages.json"
+RESULTS = ROOT / "bench" / "results" / "optimiser" / "messages.json"
 RANKS, REAL_RANKS, STEPS = 64, 16, 4
 NETWORKS = ("ib-ddr-2009", "ethernet-10g", "ethernet-1g")
 KERNELS_OF_PAPER: Mapping[str, Mapping[str, int]] = {

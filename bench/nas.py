@@ -2,8 +2,9 @@
 
 ``python -m bench.nas TREE`` takes the folder of the MPI versions (``NPB3.4-MPI``) of version 3.4.
 It simulates each program on 16 ranks of three clusters, original and transformed, and writes
-``docs/nas.md`` and ``bench/results/nas.json``.  Nothing of the sources is kept.  ``--program`` and
-``--platform`` simulate a part; the other rows stay.  ``--read`` only writes the page anew.
+``docs/nas.md`` and ``bench/results/optimiser/nas.json``.  Nothing of the sources is kept.
+``--program`` and ``--platform`` simulate a part; the other rows stay.  ``--read`` only writes the
+page anew.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 
 from asphalt.report.timeline_data import time_text
 
-RESULTS = Path("bench") / "results" / "nas.json"
+RESULTS = Path("bench") / "results" / "optimiser" / "nas.json"
 PAGE = Path("docs") / "nas.md"
 PLATFORMS = ("ethernet-1g", "ethernet-10g", "ib-ddr-2009")
 PROGRAMS = ("BT", "CG", "FT", "LU", "MG", "SP")

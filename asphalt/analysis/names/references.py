@@ -10,6 +10,7 @@ from asphalt.ir.expr import (
     AltReturn,
     Arg,
     Expr,
+    ImpliedDo,
     Keyword,
     Lit,
     Ref,
@@ -159,9 +160,17 @@ def named_by_entity(entity: Entity) -> frozenset[str]:
 
 
 def names_with_kinds(expr: Arg) -> frozenset[str]:
-    """The names in an expression, including the kinds of literal constants."""
-    kinds = (name for part in walk(expr) if isinstance(part, Lit) for name in _kinds(part))
-    return names_in(expr) | frozenset(kinds)
+    """The names in an expression, including the kinds of literal constants, and the variables of
+    implied DO loops, whose types come from outside (F2018 19.4)."""
+    found = set(names_in(expr))
+    for part in walk(expr):
+        match part:
+            case Lit():
+                found.update(_kinds(part))
+            case ImpliedDo(values=values, variable=variable, bounds=bounds):
+                found.add(variable.name)
+                found.update(*map(names_with_kinds, (*values, *bounds)))
+    return frozenset(found)
 
 
 def _kinds(lit: Lit) -> Iterator[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from asphalt.analysis.names.references import names_with_kinds
 from asphalt.config.limits import HEADER
 from asphalt.config.runtime import offering, runtime_modules
-from asphalt.ir.expr import Arg, Keyword, Ref, TypeSpec, walk
+from asphalt.ir.expr import Arg, Keyword, TypeSpec
 from asphalt.ir.insertion import last_declaration, last_use
 from asphalt.ir.source import Form
 from asphalt.ir.stmt import (
@@ -123,13 +124,13 @@ def insert_behind(unit: Unit, before: Leaf | None, new: tuple[Leaf, ...]) -> Uni
 def _used_names(nodes: Iterable[Node]) -> set[str]:
     """The names with asphalt's prefix in statements that asphalt made."""
     return {
-        part.name
+        name
         for node in nodes
         for leaf in leaves(node)
         if leaf.body is None
         for expr in expressions_of(leaf.what)
-        for part in walk(expr)
-        if isinstance(part, Ref) and part.name.startswith("asphalt_")
+        for name in names_with_kinds(expr)
+        if name.startswith("asphalt_")
     }
 
 
