@@ -53,7 +53,7 @@ def left_behind(
     if before.may_call(located):
         why = _inlined(located, before, _Callers(given, left))
         if now.tree.mention_count(f"{located.unit.name}{START}"):
-            why = why.replace("inlined", "inlined, or are calls of its two phases")
+            why = why.replace("inlined", "inlined or became calls of its two phases")
     elif any(
         inline.stands_in(given.tree.content(entry.path), located) for entry in given.tree.files
     ):

@@ -218,6 +218,14 @@ class InlinedCall:
         return frozenset(new.lower() for new, _ in self.plan.needed.variables)
 
 
+def given_call(given: Unit, line: int, plan: Inlining) -> Leaf | None:
+    """The call in a line of the unit before all steps that was inlined; None: that line has others,
+    or it was another call when it was inlined."""
+    own = (leaf for node in given.body for leaf in leaves(node))
+    found = [leaf for leaf in own if leaf.line == line and leaf.call is not None]
+    return found[0] if len(found) == 1 and found[0].what == plan.call.what else None
+
+
 def inlined_calls(facts: UnitFacts, given: Unit, came: Origin) -> Iterator[InlinedCall]:
     """The inlined calls of a unit whose statements stand in one list, each as a whole; ``given``:
     the unit before all steps."""

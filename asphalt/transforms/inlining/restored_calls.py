@@ -36,7 +36,7 @@ from asphalt.ir.source import TriviaKind
 from asphalt.ir.stmt import ArmHead, Assign, Call, Guarded
 from asphalt.ir.tree import Branch, Leaf, Node, Unit, leaves
 from asphalt.transforms.inlining.call_values import CallValues
-from asphalt.transforms.inlining.inlined_statements import Came, Origin
+from asphalt.transforms.inlining.inlined_statements import Came, Origin, given_call
 from asphalt.transforms.inlining.phase_variables import memory_of
 from asphalt.transforms.inlining.split_phase_arguments import check_copy
 from asphalt.transforms.rewriting.edit import lists_in, rewrite_list
@@ -192,11 +192,9 @@ class _Search:
 
     def _given_leaf(self, line: int, plan: Inlining) -> Leaf | None:
         """The call in the given unit."""
-        own = (leaf for node in self.given.unit.body for leaf in leaves(node))
-        found = [leaf for leaf in own if leaf.line == line and leaf.call is not None]
-        if len(found) != 1 or found[0].what != plan.call.what:
+        leaf = given_call(self.given.unit, line, plan)
+        if leaf is None:
             return None
-        leaf = found[0]
         if leaf.frozen or leaf.macros or leaf.joined or leaf.label is not None:
             return None
         if ";" in leaf.trail.split("!")[0] or any(e.kind not in _OWN_LINES for e in leaf.lead):

@@ -63,6 +63,7 @@ from asphalt.transforms.inlining.inlined_statements import (
     InlinedCall,
     Origin,
     Procedure,
+    given_call,
     inlined_calls,
 )
 from asphalt.transforms.inlining.phase_variables import shared, without_memory
@@ -161,7 +162,7 @@ class _Search:
 
     def procedure(self, calls: Sequence[InlinedCall]) -> None:
         """Look for the phases of one procedure that most of its calls can be in."""
-        leaf = self._given_leaf(calls[0])
+        leaf = given_call(self.given.unit, calls[0].line, calls[0].plan)
         target = None if leaf is None or leaf.call is None else invoked(leaf.call, self.given.scope)
         if leaf is None or target is None:
             return
@@ -189,14 +190,6 @@ class _Search:
         if best is not None:
             self._take(callee, procedure.emitted, *best[1:])
 
-    def _given_leaf(self, call: InlinedCall) -> Leaf | None:
-        """The call in the given unit."""
-        own = (leaf for node in self.given.unit.body for leaf in leaves(node))
-        found = [leaf for leaf in own if leaf.line == call.line and leaf.call is not None]
-        if len(found) != 1 or found[0].what != call.plan.call.what:
-            return None
-        return found[0]
-
     def _placed(
         self,
         call: InlinedCall,
@@ -206,7 +199,7 @@ class _Search:
     ) -> _Placed | None:
         """A call whose statements can stand together, in phases; None: they cannot, or they are not
         those of the procedure."""
-        leaf = self._given_leaf(call)
+        leaf = given_call(self.given.unit, call.line, call.plan)
         halves = call.halves(procedure, phases.position)
         if leaf is None or halves is None or not self._has_names(call, procedure, phases):
             return None
